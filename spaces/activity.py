@@ -1,4 +1,4 @@
-"""Where axes vary: which kinds have their fields, and which axes no configuration has at all."""
+"""When axes are active: which kinds have their fields, and which axes no configuration has."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,10 @@ from skipstack.spaces.space import Space
 
 
 def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
-    """Where an axis varies the kind that a field belongs to and only some kinds have the field: the kinds that do.
+    """If an axis varies the kind that a field belongs to and only some kinds have the field: the kinds that do.
 
-    ``{"training.optimiser.kind": ["sgd"]}`` for the momentum, where that axis has ``sgd`` and ``adam``; all that have
-    the field where the axis has none of them.
+    ``{"training.optimiser.kind": ["sgd"]}`` for the momentum, if that axis has ``sgd`` and ``adam``; all kinds with the
+    field if the axis has none of them.
     """
     found: dict[str, Sequence[Json]] = {}
     for tag, domain in space.domains.items():
@@ -35,9 +35,10 @@ def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
 
 
 def check_active(space: Space) -> None:
-    """Raise SpaceError for an axis whose conditions are met and whose field no configuration has all the same.
+    """Raise SpaceError for an axis whose conditions are met by some configurations, none of which has its field.
 
-    An axis whose conditions are never met is none: a setting that fixes another axis may leave such ones over.
+    An axis whose conditions are never met is accepted: a setting that fixes another axis may leave such axes
+    behind.
     """
     combinations = Combinations(space)
     for path in space.domains:
@@ -55,7 +56,9 @@ def check_active(space: Space) -> None:
 
 
 def condition(space: Space, path: str) -> str:
-    """When an axis varies, in words: by its own conditions, and by the kinds that have its field. Empty: always."""
+    """The conditions under which an axis varies, in words: its own, and the kinds that have its field. Empty:
+    always.
+    """
     asked = {**owners(space, path), **space.conditions[path]}
     return " and ".join(f"{on} is {' or '.join(map(_plain, values))}" for on, values in asked.items())
 

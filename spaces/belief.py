@@ -1,4 +1,4 @@
-"""What the author of a study believes of an axis before any trial: where on it good values lie."""
+"""Prior beliefs about an axis: where on it the author of a study expects good values."""
 
 import math
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 SPREAD = 0.25
-"""The deviation of a belief about a number, as a share of its axis."""
+"""The standard deviation of a belief about a number, as a share of its axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """A density on ``domain`` that is highest at ``believed``, a value of it.
+    """A density on ``domain`` with its maximum at ``believed``, a value of it.
 
-    Of a choice, half of it falls on that value, and the other half on all values alike. Of a number it is a normal
-    density around the value, with a deviation of ``SPREAD`` of the axis and cut off at its ends; of a ``log`` axis,
-    by the logarithm.
+    For a choice, half of the probability is on that value, and the other half uniform over all values. For a number it
+    is a normal density around the value, with a standard deviation of ``SPREAD`` of the axis, truncated at its ends;
+    for a ``log`` axis, in the logarithm.
     """
 
     domain: Domain
     believed: Json
 
     def sample(self, generator: np.random.Generator) -> Json:
-        """A value drawn from it."""
+        """A random value."""
         match self.domain:
             case Choice(values):
                 return self.believed if generator.random() < 0.5 else values[int(generator.integers(len(values)))]
@@ -38,7 +38,7 @@ class Belief:
                 return self._number(min(max(drawn, 0.0), 1.0))
 
     def support(self, value: Json) -> float:
-        """The logarithm of its density at ``value``, divided by that of a uniform draw: above 0 near the belief."""
+        """The log density at ``value`` relative to a uniform draw: above 0 near the believed value."""
         match self.domain:
             case Choice(values):
                 is_believed = canonical_json(value) == canonical_json(self.believed)
@@ -52,22 +52,22 @@ class Belief:
                 return math.log(self._normal().pdf(self._place(value)) / (above - below))
 
     def _normal(self) -> NormalDist:
-        """Over the places on the axis, from 0 to 1, before it is cut off."""
+        """The normal density over places on the axis, from 0 to 1, before truncation."""
         return NormalDist(self._place(self.believed), SPREAD)
 
     def _cut(self) -> tuple[float, float]:
-        """How much of it lies below the axis, and below its upper end."""
+        """The probability below the axis, and below its upper end."""
         normal = self._normal()
         return normal.cdf(0.0), normal.cdf(1.0)
 
     def _shares(self, low: int, high: int) -> list[float]:
-        """Of an integer's values, in ascending order."""
+        """The probabilities of an integer's values, in ascending order."""
         normal = self._normal()
         densities = [normal.pdf(self._place(value)) for value in range(low, high + 1)]
         return [density / sum(densities) for density in densities]
 
     def _place(self, value: Json) -> float:
-        """Where a number lies on its axis: 0 at the lower end, 1 at the upper one."""
+        """The place of a number on its axis: 0 at the lower end, 1 at the upper one."""
         assert isinstance(value, int | float)
         assert not isinstance(self.domain, Choice)
         low, high = self.domain.low, self.domain.high

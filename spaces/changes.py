@@ -1,4 +1,4 @@
-"""What a config has that another one, such as its base, has not."""
+"""The differences of a config from another one, such as its base."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,13 +11,13 @@ from skipstack.spaces.trial import CODE, TrialConfig
 
 
 def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
-    """The leaves of ``config``, by dotted path, that ``base`` has not, or has with another value."""
+    """The leaves of ``config``, by dotted path, that ``base`` lacks or has with another value."""
     theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
     return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
 
 
 def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, Scalar]]:
-    """Each path at which two configs differ, those of ``ours`` first, with what either has there; None: nothing."""
+    """Each path at which two configs differ, those of ``ours`` first, with both values; None where one has none."""
     here, there = ours.flatten(), theirs.flatten()
     for path in {**here, **there}:
         if here.get(path) != there.get(path):
@@ -25,11 +25,11 @@ def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, S
 
 
 def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
-    """What to set in a base to get ``config``, which has ``changed``: its leaves that do not follow from another one.
+    """The settings that turn a base into ``config``, which has the ``changed`` leaves: those that do not follow from
+    another one.
 
-    Another ``kind`` of a part of a network brings the defaults of that kind, so a mapping whose kind changed counts by
-    what it has instead of them, whether the base had the same or not. The files of own code belong to the study, and
-    follow from the kinds.
+    Another ``kind`` of a part of a network brings that kind's defaults, so a mapping whose kind changed is compared
+    with these defaults, not with the base. The files of own code belong to the study, and follow from the kinds.
     """
     if not isinstance(config, TrialConfig):
         return dict(changed)

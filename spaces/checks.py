@@ -1,4 +1,4 @@
-"""What is wrong with a space, found before anything is trained."""
+"""Checks a space before anything is trained."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ Conditions = Mapping[str, tuple[Json, ...]]
 
 
 class SpaceError(UserError):
-    """A mistake in a space. ``where`` is its place in the space's config, as keys: ``("axes", path, "choice")``."""
+    """A mistake in a space. ``where`` is its location in the space's config, as keys: ``("axes", path, "choice")``."""
 
     def __init__(self, message: str, *where: str) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class SpaceError(UserError):
 def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, Domain], dict[str, Conditions]]:
     """The domains and the conditions of all axes with their values typed; SpaceError for the first mistake."""
     if config.constraints and not isinstance(config.base, TrialConfig):
-        raise SpaceError("constraints are rules about networks (allowed for a function: none)", "constraints")
+        raise SpaceError("constraints are conditions on networks (allowed for a function: none)", "constraints")
     for name, times in Counter(config.constraints).items():
         if name not in CONSTRAINTS:
             raise SpaceError(unknown("constraint", name, CONSTRAINTS), "constraints")
@@ -41,7 +41,7 @@ def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, 
             raise SpaceError(fields.unknown("axis", path), "axes", path)
         if outer := next((other for other in config.axes if path.startswith(f"{other}.")), None):
             raise SpaceError(
-                f"axis {path}: axis {outer} varies it too (allowed: one of the two, since one holds the other)",
+                f"axis {path}: axis {outer} varies it too (allowed: one of the two, since one contains the other)",
                 "axes",
                 path,
             )
@@ -59,9 +59,10 @@ def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, 
 
 
 def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree, fields: Fields) -> dict[str, Belief]:
-    """What is believed of each axis: its prior, or else the base's value. Nothing of those that do not have that one.
+    """The belief about each axis: its prior, or else the base's value. Axes whose domain lacks the base's value have
+    none.
 
-    Raises SpaceError for a prior that the axis does not have.
+    Raises SpaceError for a prior outside of its axis.
     """
     beliefs = {}
     for path, domain in domains.items():
@@ -78,7 +79,7 @@ def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree, fie
 
 
 def _prior(path: str, prior: Json, domain: Domain, fields: Fields) -> Json:
-    """The value that a prior means: of an axis whose values have names, it is one of the names."""
+    """The value of a prior; on an axis with named values, a prior is one of the names."""
     if isinstance(domain, Choice) and domain.names:
         if prior not in domain.names:
             raise SpaceError(
@@ -92,7 +93,7 @@ def _prior(path: str, prior: Json, domain: Domain, fields: Fields) -> Json:
 
 
 def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
-    """The axis's domain, typed by the field: a field of numbers has no integer axis, one of integers no real axis."""
+    """The axis's domain, typed by the field: a field of floats has no integer axis, one of integers no real axis."""
     domain = axis.domain
     if isinstance(domain, Choice):
         where: list[tuple[str, ...]] = [("named", name) for name in domain.names] or [("choice",)] * len(domain.values)
@@ -101,22 +102,24 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
         for number, text in enumerate(texts):
             if text in texts[:number]:
                 raise SpaceError(
-                    f"axis {path}: value {text} is there twice (allowed: once)", "axes", path, *where[number]
+                    f"axis {path}: value {text} occurs twice (allowed: once)", "axes", path, *where[number]
                 )
         return Choice(values, domain.names)
     kind = type(domain).__name__.lower()
     for bound in (domain.low, domain.high):
         if isinstance(domain, Integer) and not isinstance(_typed(fields, path, bound, kind), int):
-            raise SpaceError(f"axis {path}: the field is no integer (allowed: choice, real, log)", "axes", path, kind)
+            raise SpaceError(
+                f"axis {path}: the field is not an integer (allowed: choice, real, log)", "axes", path, kind
+            )
     if not isinstance(domain, Integer):
-        # The middle of a range of integers may be one; a point a little off it is not.
+        # The middle of a range may be an integer; a point slightly off it is not.
         for value in (domain.low, domain.high, domain.low + 0.377 * (domain.high - domain.low)):
             _typed(fields, path, value, kind)
     return domain
 
 
 def _key(domain: Choice) -> str:
-    """Under which key of its axis a choice stands."""
+    """The key of its axis that holds a choice."""
     return "named" if domain.names else "choice"
 
 
@@ -155,7 +158,7 @@ def _condition(
 
 
 def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields) -> None:
-    """A field that only another kind has needs an axis that makes it that kind, declared before."""
+    """Check that a field that the base's kind lacks comes after an axis that can choose a kind with it."""
     parents = path.split(".")[:-1]
     above = [".".join(parents[:length]) for length in range(1, len(parents) + 1)]
     tags = {f"{parent}.kind" for parent in above if fields.kinds(parent)}
@@ -177,7 +180,7 @@ def inside(base: Tree, path: str) -> str:
 
 
 def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree, fields: Fields) -> None:
-    """A choice that no value of any other axis could make valid."""
+    """Raise SpaceError for a choice that is invalid with all values of other axes."""
     if not isinstance(domain, Choice) or not present(base, path):
         return
     for value in domain.values:

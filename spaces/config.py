@@ -1,4 +1,4 @@
-"""What a space is, as data: a base, the axes along which it varies, and the constraints on it."""
+"""The config of a space: a base, the axes along which it varies, and constraints."""
 
 import operator
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from skipstack.spaces.function import FUNCTION, FunctionConfig
 from skipstack.spaces.trial import TrialConfig, code_of
 
 DOMAINS = ("choice", "named", "integer", "real", "log")
-"""What an axis may range over, by its key in a study file."""
+"""The kinds of domains, by their keys in a study file."""
 
 
 class Axis(Frozen):
-    """What varies at one path: exactly one of the five domains, and when it does.
+    """An axis: exactly one of the five domains for one path, and the conditions under which it varies.
 
-    ``named`` is a choice whose values have names, which tables print in the values' place. Bounds are inclusive with
-    low < high; those of ``log`` lie above 0.
+    ``named`` is a choice whose values have names, which tables print instead of the values. Bounds are inclusive with
+    low < high; those of ``log`` are above 0.
     """
 
     choice: Annotated[tuple[Json, ...], Field(min_length=1)] | None = None
@@ -32,14 +32,14 @@ class Axis(Frozen):
     real: tuple[float, float] | None = None
     """The lowest and the highest number."""
     log: tuple[float, float] | None = None
-    """The lowest and the highest number, drawn evenly by the logarithm."""
+    """The lowest and the highest number, sampled uniformly in the logarithm."""
     prior: Json = None
-    """Where good values are believed to lie, which ``proposer: prior`` tries more often at first; null: at the base's
-    value, where it is one of the axis."""
+    """The value near which good ones are expected; ``proposer: prior`` tries values near it more often at first; null:
+    the base's value, if the axis has it."""
     when: dict[str, Annotated[tuple[Json, ...], Field(min_length=1)]] = Field(default_factory=dict)
-    """The axis is active where each of these paths has one of these values; elsewhere it leaves the base's value.
+    """The axis is active if each of these paths has one of these values; otherwise the base's value stays.
 
-    A path is an axis declared earlier or a field of the base. Where the axis it names is itself inactive, the base's
+    A path is an axis declared earlier or a field of the base. If the axis that it names is itself inactive, the base's
     value there counts.
     """
 
@@ -60,7 +60,7 @@ class Axis(Frozen):
 
     @property
     def domain(self) -> Domain:
-        """What the axis ranges over, with the values as they were given."""
+        """The domain of the axis, with its values as given."""
         if self.choice is not None:
             return Choice(self.choice)
         if self.named is not None:
@@ -74,7 +74,7 @@ class Axis(Frozen):
 
 
 def _about(base: Any) -> str:
-    """What a base is about: a function where it names one."""
+    """Whether a base is that of a function or of a network: it is a function's if it names one."""
     named = isinstance(base, FunctionConfig) or (isinstance(base, dict) and FUNCTION in base)
     return FUNCTION if named else "network"
 
@@ -82,13 +82,13 @@ def _about(base: Any) -> str:
 AnySubject = Annotated[
     Annotated[TrialConfig, Tag("network")] | Annotated[FunctionConfig, Tag(FUNCTION)], Discriminator(_about)
 ]
-"""What trials may be about."""
+"""The kinds of subjects of trials."""
 
 
 class SpaceConfig(Frozen):
     """A base, axes by dotted path (their order is the order of enumeration), and constraints by name.
 
-    ``code``: the files whose kinds the base and the axes may have; its JSON does without where there are none.
+    ``code``: the code files whose kinds the base and the axes may use; omitted in JSON if there are none.
     """
 
     code: Annotated[tuple[CodeFile, ...], Field(exclude_if=operator.not_)] = ()

@@ -1,7 +1,7 @@
-"""Named conditions on a whole trial. A point that breaks one is no point of the space.
+"""Named constraints: conditions on a whole trial. A point that violates one is not in the space.
 
-What has no meaning, such as a source above its layer, no config can hold. What has one but is another point's
-network under a second name, or reads what is not there, a study refuses here, by the constraints that it names.
+Configs already refuse meaningless settings, such as a source above its layer. Constraints refuse settings that are
+valid, but equal another point's network or have an unused option; each study names those that it wants.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from skipstack.spaces.trial import TrialConfig
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A condition by name: why it is asked for, in one line, and whether a trial's config meets it."""
+    """A named condition: its reason, in one line, and whether a trial's config meets it."""
 
     name: str
     reason: str
@@ -26,7 +26,7 @@ class Constraint:
 
 
 def _of_stacks(holds: Callable[[ModelConfig, StackConfig], bool]) -> Callable[[TrialConfig], bool]:
-    """A condition on stacks of recurrent layers alone: other networks have nothing that could break it."""
+    """A condition on stacks of recurrent layers; other networks always meet it."""
 
     def of_trial(trial: TrialConfig) -> bool:
         stack = trial.model.stack
@@ -115,7 +115,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
         ),
         Constraint(
             "gate_in_use",
-            "a gate reads layers that are there: in a stack deeper than one layer, one with a source takes its skip "
+            "a gate is used: in a stack deeper than one layer, some layer with a source takes its skip "
             "through the gate, which topology both_ungated does not have",
             _gate_in_use,
         ),

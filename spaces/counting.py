@@ -1,9 +1,9 @@
-"""How many configurations a space has, also where they are too many to be listed.
+"""Counts the configurations of a space, even if they are too many to list.
 
-Nothing is listed to count the combinations of axes and conditions: axes are settled one after another, and two
-beginnings that look alike to all axes still to come go on in equally many ways. What configs and constraints refuse
-cannot be counted so. A small space is listed and sifted; of a large one combinations are drawn, each with the same
-probability, and the share of allowed ones is an estimate that says how far it may be off.
+Combinations of axes and conditions are counted without listing them: axes are processed one after another, and partial
+combinations that all later axes treat alike are counted together. Invalid configs and constraints cannot be counted so.
+A small space is listed and filtered; from a large one, combinations are drawn uniformly, and the share of allowed ones
+is an estimate with a standard error.
 """
 
 import json
@@ -20,23 +20,23 @@ from skipstack.spaces.paths import Tree, present, read
 from skipstack.spaces.space import Point, Space
 
 LISTED = 4_000
-"""Combinations, at most, that are looked at one by one."""
+"""The maximum number of combinations that are listed."""
 
 DRAWN = 2_000
-"""Combinations that are drawn where there are more."""
+"""The number of combinations drawn if there are more."""
 
 INSIDE = 0.377
-"""Where a continuous axis stands in a combination, as a share of its range: at no value that a condition would name."""
+"""The place of a continuous axis in a combination, as a share of its range: a value that no condition would name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpaceCount:
     """The size of a space.
 
-    ``combinations``: of the values of all axes that are not ``continuous``, conditions heeded and constraints not.
-    ``allowed``: how many of them are configurations of the space; None where ``drawn`` ones were looked at instead, of
-    which ``drawn_allowed`` are. A continuous axis stands at one value inside its range meanwhile. ``idle`` axes,
-    continuous or not, vary in none of the combinations: their conditions are never met.
+    ``combinations``: the number of combinations of all axes that are not ``continuous``, with conditions but without
+    constraints. ``allowed``: the number of configurations among them; None if only ``drawn`` ones were checked, of
+    which ``drawn_allowed`` are allowed. Continuous axes have one fixed value inside their range. ``idle``: axes that
+    vary in no combination, since their conditions are never met.
     """
 
     combinations: int
@@ -53,10 +53,10 @@ class SpaceCount:
 
     @property
     def standard_error(self) -> float | None:
-        """Of the share where it is an estimate; None where it is exact.
+        """The standard error of the share, if it is an estimate; None if it is exact.
 
-        sqrt(p (1 - p) / (n + 4)) with p = (k + 2) / (n + 4), k of n drawn ones allowed (Agresti and Coull, 1998): an
-        estimate of 0 or 1 has an error too.
+        sqrt(p (1 - p) / (n + 4)) with p = (k + 2) / (n + 4), for k allowed of n drawn (Agresti and Coull, 1998):
+        estimates of 0 or 1 have an error too.
         """
         if self.allowed is not None:
             return None
@@ -65,12 +65,12 @@ class SpaceCount:
 
     @property
     def estimate(self) -> int:
-        """How many configurations there are, as well as it is known; it may be larger than any float."""
+        """The number of configurations, exact or estimated; it may exceed any float."""
         return self.combinations * self.drawn_allowed // self.drawn if self.allowed is None else self.allowed
 
 
 def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED, drawn: int = DRAWN) -> SpaceCount:
-    """Count a space: exactly where it has at most ``listed`` combinations, else from ``drawn`` ones."""
+    """Count a space: exactly if it has at most ``listed`` combinations, otherwise from ``drawn`` ones."""
     combinations = Combinations(space)
     varying = combinations.varying
     counted = SpaceCount(
@@ -87,7 +87,7 @@ def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED,
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Values of one axis that are all the same to every later axis."""
+    """Values of one axis that every later axis treats alike."""
 
     values: Sequence[Json]
 
@@ -98,10 +98,10 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What the axes from one on can see of those before it.
+    """The part of earlier axes' values on which the axes from one on depend.
 
-    ``paths``: the axes themselves, which are there or not; ``settled``: conditions on what no later axis changes, which
-    hold or not; ``open``: paths whose whole values matter still.
+    ``paths``: the axes themselves, which may be active or not; ``settled``: conditions on values that no later axis
+    changes, which hold or not; ``open``: paths whose values still matter.
     """
 
     paths: tuple[str, ...]
@@ -115,7 +115,7 @@ class _View:
 
 
 class Combinations:
-    """The points that axes and their conditions give; configs and constraints may refuse some of them.
+    """The points allowed by axes and their conditions; configs and constraints may refuse some of them.
 
     Iterating lists them in lexicographic order of the axes.
     """
@@ -128,14 +128,14 @@ class Combinations:
         self._ways: dict[tuple[object, ...], int] = {}
         self._shares: dict[tuple[object, ...], list[float]] = {}
         self.met: set[str] = set()
-        """The axes whose conditions hold in some of them."""
+        """The axes whose conditions hold in some combinations."""
         self.varying: set[str] = set()
-        """The axes that are active in some of them."""
+        """The axes that are active in some combinations."""
         self.number = self._count(0, space.base)
-        """How many there are."""
+        """The number of combinations."""
 
     def draw(self, generator: np.random.Generator) -> Point:
-        """One of them, each with the same probability."""
+        """A random combination, uniformly."""
         point: Point = {}
         tree = self._space.base
         for place, path in enumerate(self._paths):
@@ -163,7 +163,7 @@ class Combinations:
             yield from self._points(place + 1, self._space.fields.written(tree, path, value), point | {path: value})
 
     def _count(self, place: int, tree: Tree) -> int:
-        """In how many ways the axes from ``place`` on go on from a tree that has the values of those before."""
+        """The number of ways in which the axes from ``place`` on can extend a tree with the values of earlier axes."""
         if place == len(self._paths):
             return 1
         seen = (place, *self._views[place].of(tree))
@@ -184,11 +184,11 @@ class Combinations:
         ]
 
     def _odds(self, place: int, tree: Tree) -> list[float]:
-        """How probable each group is among all combinations that begin like this."""
+        """The probability of each group among all combinations with the same earlier values."""
         seen = (place, *self._views[place].of(tree))
         if seen not in self._shares:
             ways = self._by_group(place, tree)
-            total = sum(ways)  # of whole numbers, which may be larger than any float
+            total = sum(ways)  # an integer, which may exceed any float
             self._shares[seen] = [each / total for each in ways]
         return self._shares[seen]
 
@@ -205,7 +205,7 @@ class Combinations:
         return _View(tuple(later), tuple(settled), tuple(still_open))
 
     def _grouped(self, place: int) -> list[_Group]:
-        """The values of an axis: one by one where a later axis may tell them apart, the others together."""
+        """The values of an axis: one by one if a later axis distinguishes them, the others grouped."""
         path = self._paths[place]
         domain = self._space.domains[path]
         values = _values(domain)
@@ -219,7 +219,7 @@ class Combinations:
 
 
 def _alone(domain: Domain, values: Sequence[Json], named: set[str]) -> list[_Group]:
-    """The ``named`` values one by one, the others in as few groups as need no list of all integers."""
+    """The ``named`` values one by one, the others in few groups, without listing all integers."""
     if isinstance(domain, Integer):
         cuts = sorted(value for value in map(json.loads, named) if domain.contains(value))
         bounds = [domain.low, *(bound for cut in cuts for bound in (cut, cut + 1)), domain.high + 1]
@@ -236,7 +236,7 @@ def _values(domain: Domain) -> Sequence[Json]:
 
 
 def _changes(axis: str, path: str) -> bool:
-    """Whether a value of ``axis`` may change what stands at ``path``; another kind makes all beside it afresh."""
+    """Whether a value of ``axis`` may change the value at ``path``; another kind resets all fields beside it."""
     whole = axis.removesuffix("kind") if axis.endswith(".kind") else f"{axis}."
     return f"{path}.".startswith(whole) or f"{axis}.".startswith(f"{path}.")
 

@@ -1,4 +1,4 @@
-"""What an axis ranges over. A domain knows its values; it does not know where in a config they go."""
+"""Domains of axes. A domain knows its values, but not their path in a config."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from pydantic import JsonValue
 from skipstack.data.basis.frozen import canonical_json
 
 Json = JsonValue
-"""A value of an axis: whatever JSON can say, a whole mapping or list included."""
+"""A value of an axis: any JSON value, a whole mapping or list included."""
 
 STEP = 0.1
-"""How far a neighbour on a continuous axis lies, as a share of its range."""
+"""The distance to a neighbour on a continuous axis, as a share of its range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Choice:
         return canonical_json(value) in self._texts
 
     def sample(self, generator: np.random.Generator) -> Json:
-        """A value, each with the same probability."""
+        """A random value, uniformly."""
         return self.values[int(generator.integers(len(self.values)))]
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
@@ -46,7 +46,7 @@ class Choice:
         return tuple(own for own in self.values if canonical_json(own) != text)
 
     def name(self, value: Json) -> str | None:
-        """What ``value`` is called; None where the values have no names."""
+        """The name of ``value``; None if values have no names."""
         text = canonical_json(value)
         return next(
             (name for name, own in zip(self.names, self.values, strict=False) if canonical_json(own) == text), None
@@ -82,11 +82,11 @@ class Integer:
         return isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
 
     def sample(self, generator: np.random.Generator) -> Json:
-        """An integer, each with the same probability."""
+        """A random integer, uniformly."""
         return int(generator.integers(self.low, self.high, endpoint=True))
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
-        """The integers one below and one above, where they lie within the bounds."""
+        """The adjacent integers within the bounds."""
         assert isinstance(value, int)
         return tuple(other for other in (value - 1, value + 1) if self.low <= other <= self.high)
 
@@ -96,7 +96,7 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """What ranges of numbers have in common: both ends belong to them."""
+    """The base of ranges of numbers, which include both ends."""
 
     low: float
     high: float
@@ -152,7 +152,7 @@ class Log(_Range):
         return math.log(self.high) - math.log(self.low)
 
     def _at(self, logarithm: float) -> float:
-        # exp(log(x)) may be one rounding beside x: the bounds stay the bounds.
+        # exp(log(x)) may differ from x by rounding; values must stay within the bounds.
         return self._clipped(math.exp(logarithm))
 
     def __str__(self) -> str:

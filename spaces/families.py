@@ -1,10 +1,10 @@
-"""Which papers the parts of a network come from, so that a study can keep to one paper at a time.
+"""Finds the papers from which the parts of a network come, so that a study can keep to one paper at a time.
 
-Counted is architecture alone. Open to every network are the recipe; the inputs of a token, which are words, capitals,
-affixes, spelling and window; sizes, directions and pooling; a plain LSTM layer, which four of the papers build on; and
-the heads that a task asks for, softmax, CRF and biaffine: none of these papers claims the first two as its own
-(gui2019 tags with either, chen2017 and dinarelli2016 compare with CRFs), and without the third no network has a tree.
-Pieces of one's own come from no paper.
+Only architecture counts. Every network may use any recipe; the inputs of a token, which are words, capitals, affixes,
+spelling and window; sizes, directions and pooling; a plain LSTM layer, on which four of the papers build; and the heads
+that tasks need, softmax, CRF and biaffine: none of these papers claims the first two as its own (gui2019 tags with
+either, chen2017 and dinarelli2016 compare with CRFs), and only the third predicts trees. Users' own pieces come from no
+paper.
 """
 
 from typing import Final, Literal
@@ -21,7 +21,7 @@ draws its simple network in one layer, as dinarelli2016 does its own, which the 
 
 
 def families(model: ModelConfig) -> frozenset[Family]:
-    """The papers of which a network has elements; none for at most one layer of LSTMs over the vectors of tokens.
+    """The papers of which a network has elements; empty for at most one layer of LSTMs over the vectors of tokens.
 
     - dinarelli2016: a stack of label feedback, in all its variants. The paper's networks have one hidden layer that
       reads words; so feature maps below it are another paper's.
@@ -44,7 +44,7 @@ def families(model: ModelConfig) -> frozenset[Family]:
 
 
 def _of_layers(stack: StackConfig) -> set[Family]:
-    """The papers of a stack of recurrent layers. One without a layer has no cell and skips nothing."""
+    """The papers of a stack of recurrent layers. A stack without layers has no cell and no skip."""
     if stack.depth == 0:
         return set()
     found = set[Family]()

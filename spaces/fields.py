@@ -1,6 +1,6 @@
-"""What may stand at the dotted paths of a study's subject: in a network's config its fields, in a function's values.
+"""The fields at the dotted paths of a trial's subject: those of a network's config, or the values of a function.
 
-The one place where spaces of both kinds differ.
+This is the only module in which spaces of networks and of functions differ.
 """
 
 from abc import ABC, abstractmethod
@@ -22,35 +22,37 @@ from skipstack.spaces.trial import TrialConfig
 
 
 class Fields(ABC):
-    """The paths of a subject. Trees are its nested mappings (``spaces/paths.py``)."""
+    """The fields of a subject. Trees are its nested mappings (``spaces/paths.py``)."""
 
     model: type[Subject]
-    """What a tree is, once it is complete."""
+    """The class of a complete tree."""
 
     @abstractmethod
     def has(self, path: str) -> bool:
-        """Whether something may stand at a path."""
+        """Whether a path exists."""
 
     @abstractmethod
     def unknown(self, what: str, path: str) -> str:
-        """One line for a path at which nothing may stand."""
+        """The error line for a path that does not exist."""
 
     @abstractmethod
     def typed(self, path: str, value: Json) -> Json:
-        """The value as what stands at ``path`` has it. Raises ValueError, whose one line says what is allowed."""
+        """The value, converted to the type of the field at ``path``. Raises ValueError, whose one line says what is
+        allowed.
+        """
 
     @abstractmethod
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """A tree with ``value`` at ``path``, and with what follows from it."""
+        """A tree with ``value`` at ``path``, and with its consequences."""
 
     @abstractmethod
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
-        """The configs that may stand at ``path``, by their kind; none where no kind is told apart there."""
+        """The configs allowed at ``path``, by their kind; empty for fields without kinds."""
 
 
 @final
 class NetworkFields(Fields):
-    """Of networks, with the base's tree, whose kinds say what is nearest to a path that does not exist."""
+    """The fields of networks; the kinds in the base's tree decide which path is nearest to an unknown one."""
 
     model = TrialConfig
 
@@ -58,29 +60,29 @@ class NetworkFields(Fields):
         self._base = base
 
     def has(self, path: str) -> bool:
-        """Whether a config has this field in any of its kinds."""
+        """Whether a config of any kind has this field."""
         return path in trial_paths()
 
     def unknown(self, what: str, path: str) -> str:
-        """With the nearest of all fields; of axes, of those that the base has."""
+        """With the nearest of all fields; for axes, of those that the base has."""
         return unknown_path(what, path, base=self._base if what == "axis" else None)
 
     def typed(self, path: str, value: Json) -> Json:
-        """By the types of the field."""
+        """By the field's types."""
         return typed(path, value)
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """Another ``kind`` starts its mapping afresh."""
+        """Another ``kind`` resets its mapping."""
         return written(tree, path, value)
 
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
-        """Those of the field's types."""
+        """The kinds in the field's types."""
         return {kind: model for types in trial_paths().get(path, ()) for kind, model in kinds(types).items()}
 
 
 @final
 class FunctionFields(Fields):
-    """Of a function: what its base has, each axis by its own domain."""
+    """The fields of a function: those of its base, each axis with its own domain."""
 
     model = FunctionConfig
 
@@ -93,11 +95,11 @@ class FunctionFields(Fields):
         return present(self._values, path)
 
     def unknown(self, what: str, path: str) -> str:
-        """With the values that there are."""
+        """With the existing values."""
         return unknown(what, path, (known for known, _ in leaves(self._values)))
 
     def typed(self, path: str, value: Json) -> Json:
-        """By the domain of the axis; any other value is what it is."""
+        """By the domain of the axis; other values are not converted."""
         canonical_json(value)  # refuses NaN and infinity
         return as_typed(self._axes[path].domain, value) if path in self._axes else value
 
@@ -111,5 +113,5 @@ class FunctionFields(Fields):
 
 
 def fields_of(config: SpaceConfig, base: Tree) -> Fields:
-    """What may stand in a space whose base has the tree ``base``."""
+    """The fields of a space whose base has the tree ``base``."""
     return FunctionFields(config, base) if isinstance(config.base, FunctionConfig) else NetworkFields(base)

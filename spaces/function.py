@@ -1,4 +1,4 @@
-"""What a function of one's own is called with: the subject of a trial that is not trained here."""
+"""The subject of a trial that calls a user's function instead of training a network."""
 
 from typing import ClassVar, Final, Literal
 
@@ -11,21 +11,21 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
 
 FUNCTION: Final = "function"
-"""The key of a base that says which function is called: a base with it is that of a function."""
+"""The key of a base that names the function to call; it marks a function's base."""
 
 SEED: Final = "seed"
-"""The key under which a function is given its seed."""
+"""The argument in which a function gets its seed."""
 
 RESERVED: Final = (FUNCTION, SEED)
 
 Direction = Literal["maximise", "minimise"]
 
 EPOCHS: Final = 100
-"""Reports of a seed, at most, where nobody says how many."""
+"""The default maximum of reports per seed."""
 
 
 class FunctionSource(Frozen):
-    """Which function is called, ``name`` in the file ``file``; and 16 digits of a SHA-256 of its ``source``."""
+    """The function to call, ``name`` in the file ``file``; and 16 digits of a SHA-256 of its ``source``."""
 
     name: str
     file: str
@@ -33,13 +33,14 @@ class FunctionSource(Frozen):
     direction: Direction = "maximise"
     """Whether a higher score is better, or a lower one."""
     epochs: PositiveInt = EPOCHS
-    """Reports after which a trial is complete; a function may return before."""
+    """The number of reports of a complete trial; a function may return earlier."""
 
 
 class FunctionConfig(Subject):
-    """The subject of a trial that calls a function: which one, and beside it the values that it is called with.
+    """The subject of a trial that calls a function: the function, and the arguments of the call.
 
-    The values are the base's and the axes', as nested mappings: ``model.depth`` is ``depth`` inside ``model``.
+    The arguments are the values of the base and the axes, as nested mappings: ``model.depth`` is ``depth`` inside
+    ``model``.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -50,12 +51,12 @@ class FunctionConfig(Subject):
 
     @property
     def values(self) -> dict[str, Json]:
-        """What the function is called with, its seed aside."""
+        """The arguments of the function, without its seed."""
         return {name: value for name, value in self.model_dump(mode="json").items() if name != FUNCTION}
 
     @property
     def epochs(self) -> int:
-        """Reports after which a trial is complete."""
+        """The number of reports of a complete trial."""
         return self.function.epochs
 
     @property
@@ -65,5 +66,5 @@ class FunctionConfig(Subject):
 
     @property
     def measure(self) -> Measure:
-        """What the function reports."""
+        """The measure of the function's reports."""
         return HIGHER if self.function.direction == "maximise" else LOWER

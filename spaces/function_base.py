@@ -1,4 +1,4 @@
-"""The base of a study of a function: the values that were given, and one for each axis that they lack."""
+"""Builds the base of a study of a function: the given values, and a default for each axis without one."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mappin
     """The base of a study of a function: the values ``given``, and for each axis that they lack the middle of its
     range, the geometric one of ``log``, or the first of its choices.
 
-    Keys may be dotted paths. Raises UserError for values that no function can be called with.
+    Keys may be dotted paths. Raises UserError for values that are not JSON.
     """
     tree: Tree = {}
     for path, value in given.items():
@@ -33,7 +33,7 @@ def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mappin
     except ValidationError as error:
         first = error.errors()[0]
         place, got = ".".join(str(each) for each in first["loc"][:1]), shown(first["input"])
-        raise UserError(f"base: {place}: got {got} (allowed: what JSON can say, and finite numbers)") from None
+        raise UserError(f"base: {place}: got {got} (allowed: JSON values with finite numbers)") from None
 
 
 def middle(domain: Domain) -> Json:
@@ -50,13 +50,13 @@ def middle(domain: Domain) -> Json:
 
 
 def as_typed(domain: Domain, value: Json) -> Json:
-    """A value as its axis has it: an integer on an axis of numbers is one with a point."""
+    """The value in the type of its axis: an integer on an axis of numbers becomes a float."""
     whole = isinstance(value, int) and not isinstance(value, bool) and not isinstance(domain, Choice | Integer)
     return float(value) if whole and isinstance(value, int) else value
 
 
 def _put(tree: Tree, path: str, value: Any) -> Tree:
-    """The tree with a value at a path, whose mappings are made."""
+    """The tree with a value at a path; missing mappings are created."""
     names = path.split(".")
     if names[0] in RESERVED:
         raise UserError(f"got a value called {path!r} (allowed: names other than {' and '.join(RESERVED)})")
@@ -67,5 +67,7 @@ def _put(tree: Tree, path: str, value: Any) -> Tree:
         if length < len(names) and not present(tree, place):
             tree = replaced(tree, names[:length], {})
         elif length < len(names) and not isinstance(read(tree, place), Mapping):
-            raise UserError(f"got values for {place} and for {path} (allowed: one of them, since one holds the other)")
+            raise UserError(
+                f"got values for {place} and for {path} (allowed: one of them, since one contains the other)"
+            )
     return replaced(tree, names, value)

@@ -1,4 +1,4 @@
-"""Dotted paths into a trial's config: which there are, which values they take, reading and writing them."""
+"""Dotted paths into a trial's config: lists them, checks their values, reads and writes them."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -16,11 +16,11 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.trial import TrialConfig, code_of
 
 Tree = Mapping[str, Any]
-"""A config as nested mappings of JSON values. Never changed in place."""
+"""A config as nested mappings of JSON values; never changed in place."""
 
 
 def trial_paths() -> Mapping[str, tuple[Any, ...]]:
-    """Every branch and leaf of a trial's config by dotted path, with its types; those of one's own that are known."""
+    """Every branch and leaf of a trial's config by dotted path, with its types; includes known users' kinds."""
     return _paths_with(known_configs())
 
 
@@ -30,10 +30,10 @@ def _paths_with(own: tuple[type[Frozen], ...]) -> Mapping[str, tuple[Any, ...]]:
 
 
 def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None, *, base: Tree | None = None) -> str:
-    """One line for a path that does not exist: the nearest, and what is allowed at the place of the mistake.
+    """The error line for an unknown path: the nearest path, and the fields allowed at the first wrong name.
 
-    The nearest is a field of the same name that ``base`` has (by default the config of all defaults), or the nearest
-    of all.
+    The nearest is a field of the same name that ``base`` has (by default the config of all defaults), or else the most
+    similar of all paths.
     """
     valid = trial_paths() if valid is None else valid
     near = nearest_path(got, TrialConfig().model_dump(mode="json") if base is None else base)
@@ -48,22 +48,23 @@ def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None, *,
 
 
 def nearest_path(got: str, base: Tree) -> str | None:
-    """The path most like ``got`` among those in ``base`` that end in the same name; None where there is none."""
+    """The path most similar to ``got`` among those in ``base`` with the same last name; None if there is none."""
     same = [path for path in trial_paths() if path.rpartition(".")[2] == got.rpartition(".")[2] and present(base, path)]
     return next(iter(get_close_matches(got, same, n=1, cutoff=0.0)), None)
 
 
 def typed(path: str, value: Json) -> Json:
-    """The value as the field at ``path`` has it (``1`` becomes ``1.0`` where a number is meant), defaults filled in.
+    """The value converted to the type of the field at ``path`` (``1`` becomes ``1.0`` for a float), defaults filled
+    in.
 
-    Raises ValueError, whose one line says what is allowed, for a value that no field at this path takes.
+    Raises ValueError, whose one line says what is allowed, for a value that no field at this path accepts.
     """
     adapters = _adapters(path, known_configs())
     for strict in (True, False):
         for adapter in adapters:
             try:
                 plain: Json = adapter.dump_python(adapter.validate_python(_tuples(value), strict=strict), mode="json")
-                canonical_json(plain)  # refuses NaN and infinity, which a type on its own does not
+                canonical_json(plain)  # refuses NaN and infinity, which types alone accept
             except ValueError:  # ValidationError is one
                 continue
             return plain
@@ -77,7 +78,7 @@ def typed(path: str, value: Json) -> Json:
 
 
 def _check_own(value: Mapping[str, Json], annotations: Sequence[Any]) -> None:
-    """Raise ValueError for what is wrong with a piece of one's own."""
+    """Raise ValueError for an invalid piece of the user's."""
     members = {kind: member for annotation in annotations for kind, member in kinds(annotation).items()}
     own = members.get(str(value.get("kind")))
     if own is None and members and all(member in known_configs() for member in members.values()):
@@ -95,7 +96,7 @@ def _adapters(path: str, own: tuple[type[Frozen], ...]) -> tuple[TypeAdapter[Any
 
 
 def _tuples(value: Any) -> Any:
-    """Lists as tuples, at every depth: strict validation wants the tuples that configs are made of."""
+    """Converts lists to tuples, at every depth, since configs are validated strictly."""
     match value:
         case list() | tuple():
             return tuple(_tuples(item) for item in value)
@@ -106,17 +107,17 @@ def _tuples(value: Any) -> Any:
 
 
 def inside(path: str, other: str) -> bool:
-    """Whether ``path`` is the other, or lies inside it."""
+    """Whether ``path`` equals ``other`` or is inside it."""
     return f"{path}.".startswith(f"{other}.")
 
 
 def overlap(path: str, other: str) -> bool:
-    """Whether one of the two is the other, or lies inside it."""
+    """Whether one of the two equals or contains the other."""
     return inside(path, other) or inside(other, path)
 
 
 def present(tree: Tree, path: str) -> bool:
-    """Whether the tree has something at ``path``."""
+    """Whether the tree has a value at ``path``."""
     here: Any = tree
     for name in path.split("."):
         if not isinstance(here, Mapping) or name not in here:
@@ -126,7 +127,7 @@ def present(tree: Tree, path: str) -> bool:
 
 
 def read(tree: Tree, path: str) -> Json:
-    """What the tree has at ``path``; KeyError where there is nothing."""
+    """The value at ``path``. Raises KeyError if there is none."""
     here: Any = tree
     for name in path.split("."):
         here = here[name]
@@ -135,9 +136,9 @@ def read(tree: Tree, path: str) -> Json:
 
 
 def written(tree: Tree, path: str, value: Json) -> Tree:
-    """A tree with ``value`` at ``path``, of the kinds that its code has, too.
+    """A tree with ``value`` at ``path``; kinds may come from the tree's own code.
 
-    Another ``kind`` starts its mapping afresh, with the defaults of that kind: fields of the old kind do not linger.
+    Another ``kind`` resets its mapping to the defaults of that kind: fields of the old kind are dropped.
     """
     parent, _, name = path.rpartition(".")
     if name == "kind" and read(tree, path) != value:
@@ -151,6 +152,6 @@ def written(tree: Tree, path: str, value: Json) -> Tree:
 
 
 def replaced(tree: Tree, names: Sequence[str], value: Any) -> Tree:
-    """A tree with ``value`` at the end of ``names``, the mappings above which are there."""
+    """A tree with ``value`` at the path ``names``, whose parent mappings exist."""
     first, *rest = names
     return {**tree, first: replaced(tree[first], rest, value) if rest else value}

@@ -1,6 +1,6 @@
-"""Axes as they are recorded where code of one's own is read: every value as its field has it.
+"""Converts the axes of a space with own code for recording: every value in the type of its field.
 
-Whoever reads the record later may not have the code, and could not tell that the slope 8 is the number 8.0.
+Later readers of the record may not have the code, and could not know that the slope 8 means the float 8.0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from skipstack.spaces.paths import typed
 from skipstack.spaces.space import Space
 
 
-def settled(space: Space, axes: Mapping[str, Axis]) -> dict[str, Axis]:
-    """The axes of a space that has code of its own; those of another as they are."""
-    return {path: _settled(space, path, axis) for path, axis in axes.items()} if space.code else dict(axes)
+def typed_axes(space: Space, axes: Mapping[str, Axis]) -> dict[str, Axis]:
+    """The axes with typed values if the space has own code; otherwise unchanged."""
+    return {path: _typed_axis(space, path, axis) for path, axis in axes.items()} if space.code else dict(axes)
 
 
-def _settled(space: Space, path: str, axis: Axis) -> Axis:
+def _typed_axis(space: Space, path: str, axis: Axis) -> Axis:
     domain, when = space.domains[path], dict(space.conditions[path])
     if not isinstance(domain, Choice):
         return axis.model_copy(update={"when": when})
@@ -27,10 +27,11 @@ def _settled(space: Space, path: str, axis: Axis) -> Axis:
     return Axis(choice=domain.values, when=when)
 
 
-def settled_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict[str, list[Json]]:
-    """Values to add to the axes of a space, likewise; those of axes with names are mappings from a name to its value.
+def typed_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict[str, list[Json]]:
+    """Values to add to the axes of a space, converted likewise; for axes with names, mappings from a name to its
+    value.
 
-    Raises UserError, where the space has code of its own, for a value that no field takes.
+    Raises UserError, if the space has own code, for a value that no field accepts.
     """
     if not space.code:
         return {path: list(values) for path, values in choices.items()}
@@ -40,7 +41,7 @@ def settled_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict
 
 def _choice(space: Space, path: str, value: Json) -> Json:
     domain = space.domains.get(path)
-    if domain is None:  # which is refused by its name
+    if domain is None:  # an unknown axis, which is refused elsewhere
         return value
     if isinstance(domain, Choice) and domain.names and isinstance(value, dict):
         return {name: _typed(path, own) for name, own in value.items()}

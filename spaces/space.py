@@ -1,4 +1,4 @@
-"""A space: which trials there are, walked axis by axis."""
+"""Spaces: the possible trials, enumerated, sampled or searched axis by axis."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -29,60 +29,61 @@ Point = dict[str, Json]
 """The values of the active axes by dotted path, in axis order."""
 
 TRIES = 1000
-"""Draws until ``sample`` gives up on finding an allowed point."""
+"""The number of draws after which ``sample`` gives up finding an allowed point."""
 
 SEARCHED = 10_000
-"""Points of a finite space looked through, at most, to find that none is allowed or to draw from the allowed ones."""
+"""The maximum number of points of a finite space that are checked, to prove it empty or to draw from the allowed
+ones."""
 
 
 class Space:
     """The allowed points of a base config and its axes.
 
-    A point is allowed if every active axis has a value of its domain, the config it gives is valid, and every named
-    constraint holds. Different points give different configs: the first axis in which two points differ is active in
-    both, since conditions look at earlier axes only, and its value stands in the config as it is.
+    A point is allowed if every active axis has a value of its domain, the config is valid, and every named constraint
+    holds. Different points give different configs: the first axis in which two points differ is active in both, since
+    conditions depend on earlier axes only, and its value is in the config unchanged.
 
-    Raises SpaceError, a UserError, for every mistake in ``config``; nothing needs to be trained to find it.
+    Raises SpaceError, a UserError, for every mistake in ``config``, without training anything.
     """
 
     def __init__(self, config: SpaceConfig) -> None:
         self.code = config.code
-        """The files whose kinds its points may have."""
+        """The code files whose kinds its points may use."""
         self.base: Tree = with_code(config.base.model_dump(mode="json"), config.code)
         self.fields = fields_of(config, self.base)
-        """What may stand at each path."""
+        """The fields of its configs."""
         with known(config.code):
             domains, conditions = checked(config, self.base, self.fields)
             beliefs = believed(config, domains, self.base, self.fields)
         self.domains: Mapping[str, Domain] = domains
-        """The domain of each axis, values as the config's fields have them."""
+        """The domain of each axis, values in the types of the config's fields."""
         self.beliefs: Mapping[str, Belief] = beliefs
-        """Where on each axis good values are believed to lie."""
+        """The belief about good values of each axis."""
         self.conditions: Mapping[str, Conditions] = conditions
-        """When each axis is active: by path, the values that what stands there may have."""
+        """The conditions of each axis: by path, the allowed values there."""
         self._constraints = [CONSTRAINTS[name] for name in config.constraints]
         if self.finite:
             self._check_not_empty()
 
     @property
     def finite(self) -> bool:
-        """Whether no axis is continuous; a continuous axis counts even where its conditions are never met."""
+        """Whether no axis is continuous; an axis counts even if its conditions are never met."""
         return all(domain.finite for domain in self.domains.values())
 
     def count(self) -> int | None:
-        """The number of allowed points, found by enumeration; None where the space is not finite."""
+        """The number of allowed points, by enumeration; None for an infinite space."""
         return sum(1 for _ in self.enumerate()) if self.finite else None
 
     def enumerate(self) -> Iterator[Point]:
-        """Every allowed point once, in lexicographic order of the axes. Raises UserError where there is no end."""
+        """Every allowed point once, in lexicographic order of the axes. Raises UserError for an infinite space."""
         self._check_finite()
         return (point for point in self.everything() if self.allowed(point))
 
     def one_at_a_time(self) -> Iterator[Point]:
         """The base, then each other value of each axis with the other axes at the base; every allowed point once.
 
-        Axes that a value activates follow: with the base's value, or the first of their domain where the base's is not
-        in it. A base that the space does not have is brought into it likewise. Raises UserError where there is no end.
+        Axes that a value activates get the base's value, or the first of their domain if it lacks the base's. A base
+        outside of the space is moved into it likewise. Raises UserError for an infinite space.
         """
         self._check_finite()
         return self._one_at_a_time()
@@ -95,7 +96,9 @@ class Space:
             return False
 
     def compose(self, choose: Callable[[str, Domain], Json]) -> Point:
-        """The point whose active axes have what ``choose(path, domain)`` says, asked in axis order; maybe forbidden."""
+        """The point whose active axes have the values of ``choose(path, domain)``, called in axis order; it may be
+        forbidden.
+        """
         point: Point = {}
         tree = self.base
         for path, domain in self.domains.items():
@@ -105,10 +108,10 @@ class Space:
         return point
 
     def sample(self, generator: np.random.Generator) -> Point:
-        """An allowed point: uniform axis by axis (by the logarithm for ``log``), drawn anew while it is forbidden.
+        """A random allowed point: uniform axis by axis (in the logarithm for ``log``), redrawn while forbidden.
 
-        After ``TRIES`` draws, a small finite space is drawn from point by point; for others, UserError, with the two
-        reasons that refused most of them.
+        After ``TRIES`` draws, a small finite space is sampled from its list of points; for others, raises UserError,
+        with the two most frequent reasons of refusal.
         """
         refused = Counter[str]()
         for _ in range(TRIES):
@@ -120,16 +123,16 @@ class Space:
         if 0 < len(everything) < SEARCHED:
             allowed = [point for point in everything if self.allowed(point)]
             return allowed[int(generator.integers(len(allowed)))]
-        reasons = [f"{100 * count / TRIES:.0f} % are refused since {why}" for why, count in refused.most_common(2)]
-        rare = f"none of {TRIES} points drawn is allowed: they are rarer than about 1 in {TRIES // 3}"
+        reasons = [f"{100 * count / TRIES:.0f} % are refused: {why}" for why, count in refused.most_common(2)]
+        rare = f"none of {TRIES} points drawn is allowed: allowed ones are rarer than about 1 in {TRIES // 3}"
         raise UserError("; ".join([rare, *reasons]))
 
     def neighbours(self, point: Point, source: np.random.Generator | None = None) -> Iterator[Point]:
-        """Every other allowed point that one change gives, in axis order, or in a random one drawn from ``source``.
+        """Every other allowed point one change away, in axis order, or in a random order drawn from ``source``.
 
         A choice takes each other value, an integer one less and one more, a continuous axis a tenth of its range (of
-        the logarithm's for ``log``) down and up, clipped. An axis that the change activates has the base's value, or
-        the first of its domain where the base's is not in it.
+        the logarithm's for ``log``) down and up, clipped. An axis that the change activates gets the base's value, or
+        the first of its domain if it lacks the base's.
         """
         seen = {canonical_json(point)}
         active = [path for path in self.domains if path in point]
@@ -141,11 +144,13 @@ class Space:
                 yield other
 
     def moved(self, point: Point, path: str, value: Json) -> Point:
-        """The point with another value on one axis; maybe forbidden. What it activates follows as in neighbours."""
+        """The point with another value on one axis; it may be forbidden. Newly activated axes get values as in
+        ``neighbours``.
+        """
         return self.compose(partial(self._kept, point | {path: value}))
 
     def config(self, point: Point) -> Subject:
-        """The trial at a point. Raises UserError where the point does not fit the axes or the config is not valid."""
+        """The config of a point. Raises UserError if the point does not fit the axes or the config is invalid."""
         tree = self.base
         active = []
         for path, domain in self.domains.items():
@@ -167,7 +172,7 @@ class Space:
                 raise UserError(explain(error, self.fields.model)) from None
 
     def refusal(self, point: Point) -> str | None:
-        """Why a point is not allowed, in one line; None where it is."""
+        """Why a point is not allowed, in one line; None if it is."""
         try:
             config = self.config(point)
         except UserError as error:
@@ -189,25 +194,26 @@ class Space:
         return point
 
     def base_point(self) -> Point:
-        """What the base has on the axes active there. It need not lie in the space: 7 layers, say, of 1 or 3."""
+        """The base's values on the axes active there. They need not be in the space: 7 layers, say, of 1 or 3."""
         return {path: read(self.base, path) for path in self.domains if self.active(path, self.base)}
 
     def active(self, path: str, tree: Tree) -> bool:
-        """Whether an axis varies, given a tree that has the values of the axes before it: its conditions hold.
+        """Whether an axis is active, given a tree with the values of the axes before it: whether its conditions
+        hold.
 
-        A field that the present kind does not have, such as the momentum of Adam, is not active either.
+        A field that the present kind lacks, such as the momentum of Adam, is not active either.
         """
         return present(tree, path) and self.meets(path, tree)
 
     def meets(self, path: str, tree: Tree) -> bool:
-        """Whether the conditions of an axis hold, be its field there or not."""
+        """Whether the conditions of an axis hold, even if its field does not exist."""
         return all(
             present(tree, on) and canonical_json(read(tree, on)) in map(canonical_json, values)
             for on, values in self.conditions[path].items()
         )
 
     def everything(self) -> Iterator[Point]:
-        """Every combination of the values of active axes, forbidden ones included; of finite spaces alone."""
+        """Every combination of the values of active axes, forbidden ones included; for finite spaces only."""
         return self._points(list(self.domains), self.base, {})
 
     def _points(self, paths: list[str], tree: Tree, point: Point) -> Iterator[Point]:
@@ -239,10 +245,10 @@ class Space:
     def _check_finite(self) -> None:
         if not self.finite:
             path, domain = next(item for item in self.domains.items() if not item[1].finite)
-            raise UserError(f"the space has no end: axis {path} has {domain} (allowed here: choice and integer axes)")
+            raise UserError(f"the space is infinite: axis {path} has {domain} (allowed here: choice and integer axes)")
 
     def usual(self, path: str) -> Json:
-        """What an axis has that nothing settles: the base's value, or the first of its domain where that lacks it."""
+        """The default value of an axis: the base's value, or the first of its domain if it lacks the base's."""
         if present(self.base, path) and self.domains[path].contains(own := read(self.base, path)):
             return own
         return self.domains[path].first

@@ -1,4 +1,4 @@
-"""What a trial is about: a network that is trained here, or a function of one's own. What both have in common."""
+"""The subject of a trial: a network to train, or a user's function to call. This module has what both share."""
 
 import json
 from abc import abstractmethod
@@ -11,29 +11,29 @@ Scalar = str | int | float | bool | None
 
 
 class Subject(Frozen):
-    """Everything that a trial's result depends on, its seeds aside. Equal configs have equal identities."""
+    """Everything on which a trial's result depends, except its seeds. Equal configs have equal identities."""
 
     keeps_weights: ClassVar[bool]
-    """Whether a trial leaves weights, which are measured on test, exported and published."""
+    """Whether a trial gives weights, which are measured on test, exported and published."""
 
     @property
     @abstractmethod
     def epochs(self) -> int:
-        """Those of a trial that nothing stops; of a function, which may return before, at most so many."""
+        """The epochs of a trial that is not stopped early; for a function, the maximum, since it may return earlier."""
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """What tables call that which trials are trained on, or what they call."""
+        """The name in tables of the corpus or function of its trials."""
 
     @property
     def code(self) -> tuple[CodeFile, ...]:
-        """The files of own code that it has pieces of: none, where nothing else is said."""
+        """The code files of its users' pieces; none by default."""
         return ()
 
     @property
     def network_code(self) -> tuple[CodeFile, ...]:
-        """Those of them that whoever trains or asks its network needs; the others read its corpus, once."""
+        """The code files that training and prediction need; the others only read the corpus, once."""
         return ()
 
     @property

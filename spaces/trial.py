@@ -1,4 +1,4 @@
-"""A config is the whole trial."""
+"""The config of a trial that trains a network: it is the whole trial."""
 
 import operator
 from collections.abc import Mapping, Sequence
@@ -15,15 +15,15 @@ from skipstack.models.configs.training import TrainingConfig
 from skipstack.spaces.subject import Subject
 
 CODE: Final = "code"
-"""The key under which the JSON of a config with pieces of one's own has the files that they come from."""
+"""The key for code files in the JSON of a config with users' pieces."""
 
 _FILES: Final = TypeAdapter(tuple[CodeFile, ...])
 
 
 class TrialConfig(Subject):
-    """The subject of a trial that trains a network: what it reads, what it is, and how it is trained.
+    """The subject of a trial that trains a network: its data, its model, and its training.
 
-    Its JSON has a key ``code`` beside the fields where it has pieces of one's own: the files that they come from.
+    Its JSON has a key ``code`` beside the fields if it has users' pieces: the files that they come from.
     """
 
     keeps_weights: ClassVar[bool] = True
@@ -50,16 +50,16 @@ class TrialConfig(Subject):
         with known(code_of(value)):
             return handler({name: part for name, part in value.items() if name != CODE})
 
-    @computed_field(exclude_if=operator.not_)  # type: ignore[prop-decorator]  # mypy knows it without arguments only
+    @computed_field(exclude_if=operator.not_)  # type: ignore[prop-decorator]  # mypy knows only the form without arguments
     @property
     def code(self) -> tuple[CodeFile, ...]:
-        """The files of its pieces of one's own, each once: of its network, and of its corpus's format."""
+        """The code files of its users' pieces, each once: in its network, and its corpus's format."""
         corpus = self.data.corpus
         return _distinct([*self.network_code, *([corpus.own.code] if isinstance(corpus, OwnFormatCorpus) else [])])
 
     @property
     def network_code(self) -> tuple[CodeFile, ...]:
-        """Those of the network's pieces."""
+        """The code files of the network's pieces."""
         model, stack = self.model, self.model.stack
         layers = (stack.cell, stack.shortcut.gate) if isinstance(stack, StackConfig) else ()
         return _distinct(
@@ -68,12 +68,12 @@ class TrialConfig(Subject):
 
     @property
     def epochs(self) -> int:
-        """Those of ``training``."""
+        """The epochs of ``training``."""
         return self.training.epochs
 
     @property
     def title(self) -> str:
-        """What tables call the corpus."""
+        """The title of the corpus."""
         return title_of(self.data.corpus)
 
 
@@ -82,14 +82,14 @@ def _distinct(files: Sequence[CodeFile]) -> tuple[CodeFile, ...]:
 
 
 def as_network(subject: Subject) -> TrialConfig:
-    """The subject as the config of a network. Raises UserError where it is another one."""
+    """The subject as the config of a network. Raises UserError for a function."""
     if not isinstance(subject, TrialConfig):
         raise UserError(f"{subject.title} is a function, which leaves no network (allowed: a study that trains one)")
     return subject
 
 
 def code_of(tree: Mapping[str, Any]) -> tuple[CodeFile, ...]:
-    """The files that the JSON of a config, or of a space, says. Raises ValueError."""
+    """The code files in the JSON of a config, or of a space. Raises ValueError."""
     try:
         return _FILES.validate_python(tree.get(CODE, ()))
     except ValidationError as error:
@@ -97,5 +97,5 @@ def code_of(tree: Mapping[str, Any]) -> tuple[CodeFile, ...]:
 
 
 def with_code(tree: dict[str, Any], code: Sequence[CodeFile]) -> dict[str, Any]:
-    """The JSON of a config with the files of its code, if it has any."""
+    """The JSON of a config with its code files, if any."""
     return {**tree, CODE: [file.model_dump(mode="json") for file in code]} if code else tree

@@ -1,4 +1,4 @@
-"""Types of arrays that several rooms share."""
+"""Array types."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ids = NDArray[np.integer[Any]]
-"""Whole numbers of any width: rows, places, counts."""
+"""Integers of any width: rows, places, counts."""
 
 Numbers = NDArray[np.number[Any]]
 """Counts and sums, whole or not."""

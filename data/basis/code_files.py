@@ -1,4 +1,4 @@
-"""Files of own code: found, hashed, loaded once, and only those that were asked for."""
+"""Files of the user's own code: finds, hashes and loads them, each once, and only those that were asked for."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,21 +14,19 @@ from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.own_code import CodeFile, CodeSource, Kinds, LoadedCode, Part, loaded, of_file
 
 GROUP: Final = "skipstack.plugins"
-"""The entry points by which an installed package offers a file."""
+"""The entry point group in which installed packages register such files."""
 
 SUFFIX: Final = ".py"
 
 
 def code_path(name: str, folder: Path) -> Path:
-    """The file that a study calls ``name``: one whose path starts at ``folder``, or by its entry point the module of an
-    installed package. Raises UserError where there is none.
+    """The file that a study calls ``name``: a path relative to ``folder``, or the module of an installed package, by
+    its entry point. Raises UserError where there is none.
     """
     if name.endswith(SUFFIX):
         path = folder / name
         if not path.is_file():
-            raise UserError(
-                f"code: no file {path} (allowed: a Python file, whose path starts at the study file's folder)"
-            )
+            raise UserError(f"code: no file {path} (allowed: a Python file, by its path from the study file's folder)")
         return path
     offered: dict[str, EntryPoint] = {each.name: each for each in entry_points(group=GROUP)}
     if name not in offered:
@@ -44,7 +42,8 @@ def code_path(name: str, folder: Path) -> Path:
 
 
 def read_code(path: Path, name: str) -> CodeFile:
-    """Load the file at ``path``, which is run, unless this process has: what it has, as a study calls it.
+    """Load the file at ``path``, by running it unless this process has done so, under the name that a study gives
+    it.
 
     Raises UserError, one line with the file and its line, where it cannot be loaded or has no piece.
     """
@@ -56,9 +55,9 @@ def read_code(path: Path, name: str) -> CodeFile:
 
 
 def load_recorded(code: Sequence[CodeFile], paths: Sequence[Path]) -> None:
-    """Load the files that a record names, each from the one of ``paths`` that has its very bytes.
+    """Load the files that a record names, each from the one of ``paths`` with exactly its bytes.
 
-    Raises UserError where none of them is asked for, and where a file is not the one that was recorded.
+    Raises UserError where a path is none of the recorded files, and where a file's bytes differ from the record.
     """
     found: dict[str, tuple[Path, bytes]] = {}
     for path in paths:
@@ -79,7 +78,7 @@ def load_recorded(code: Sequence[CodeFile], paths: Sequence[Path]) -> None:
 
 
 def load_sent(sent: Sequence[CodeSource]) -> None:
-    """Load files as another process sent them. Raises UserError where the bytes are not those that were recorded."""
+    """Load files that another process sent. Raises UserError where their bytes differ from the record."""
     for each in sent:
         if (got := digest(each.source)) != each.file.sha256:
             raise UserError(f"got {each.file.name} of SHA-256 {got} (allowed: {_wanted([each.file])})")
@@ -96,10 +95,10 @@ def digest(source: bytes) -> str:
 
 
 def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
-    """Load the bytes of a file that is called ``name``, which lies at ``path`` if it does. Raises as ``read_code``."""
+    """Load the bytes of a file called ``name``, located at ``path`` if it is on disk. Raises as ``read_code``."""
     sha256 = digest(source)
     if sha256 not in loaded:
-        # Who named the file is warned; a worker that was sent it would say the same again.
+        # The process that was given the path warns; workers that receive the file would only repeat it.
         module, lines = run(source, name, str(path or name), f"skipstack_own_{sha256[:16]}", warn=path is not None)
         classes = pieces(module, lines, name)
         found: Kinds = {}

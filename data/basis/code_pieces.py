@@ -1,7 +1,7 @@
-"""What is in a file of own code: it is run, and asked for its classes.
+"""Finds the pieces in a file of own code: runs it and inspects its classes.
 
-A file stands alone: it imports what is installed and none of its neighbours, so its bytes are all of it. Each class
-that is a gate, a cell, a head, an embedder or a format, by its base, and has a ``Config`` of its own is a piece::
+A file is self-contained: it imports installed packages, but no neighbouring files. Each class that is a gate, a cell, a
+head, an embedder or a format, by its base, and has a ``Config`` of its own is a piece::
 
     from skipstack.own import Frozen, LogisticGate
 
@@ -32,10 +32,10 @@ NEEDED: Final[Mapping[Part, Mapping[str, str]]] = {
     "embedder": {"input_size": "a field with the numbers of a time step"},
     "format": dict.fromkeys(("train", "dev", "test"), "a class whose base is CorpusFiles"),
 }
-"""The fields that a Config must have, by part, and what is said where one is not there."""
+"""The fields that a Config must have, by part, and the description of each in errors."""
 
 Classes = dict[tuple[Part, str], tuple[type, type[Frozen]]]
-"""By part and kind: the class, and that of its config."""
+"""By part and kind: the class, and its config class."""
 
 
 def run(
@@ -43,7 +43,7 @@ def run(
 ) -> tuple[ModuleType, Mapping[str, int]]:
     """Run the bytes of a file: its module, and the line of each class. Raises UserError with the line of what fails.
 
-    ``warn``: of an import from where an earlier version had a module.
+    ``warn``: whether to warn of imports from the old paths of moved modules.
     """
     try:
         tree = ast.parse(source, path)
@@ -55,22 +55,24 @@ def run(
     find_old_paths(warn=warn)
     module = ModuleType(module_name)
     module.__file__ = path
-    sys.modules[module_name] = module  # where annotations are looked up
+    sys.modules[module_name] = module  # annotations are resolved there
     try:
         exec(program, module.__dict__)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever a file of the user's raises is told)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (any error of the user's file is reported)
         del sys.modules[module_name]
         raise UserError(f"{name}:{_line(error, path)}: {one_line(error)}") from None
     return module, {node.name: node.lineno for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _line(error: BaseException, path: str) -> int:
-    """The last line of the file that was running when the error came up."""
+    """The last line of the file that was running when the error was raised."""
     return next((frame.lineno or 1 for frame in reversed(extract_tb(error.__traceback__)) if frame.filename == path), 1)
 
 
 def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
-    """The pieces of a module that was run; ``lines``: of its classes. Raises UserError with the line of a mistake."""
+    """The pieces of a module that was run; ``lines``: the line of each class. Raises UserError with the line of a
+    mistake.
+    """
     found: Classes = {}
     for each, made in vars(module).items():
         if not (isinstance(made, type) and made.__module__ == module.__name__ and "Config" in vars(made)):
@@ -78,13 +80,13 @@ def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
         where = f"{name}:{lines.get(made.__name__, 1)}: class {each}"
         part: Part | None = getattr(made, "part", None)
         if part is None or part not in get_args(Part):
-            raise UserError(f"{where} has a Config and is no piece (allowed: subclasses of {BASES})")
+            raise UserError(f"{where} has a Config but is no piece (allowed: subclasses of {BASES})")
         if inspect.isabstract(made):
             lacks = ", ".join(sorted(vars(made)["__abstractmethods__"]))
-            raise UserError(f"{where} lacks {lacks} (allowed: a class with every method that its base asks for)")
+            raise UserError(f"{where} lacks {lacks} (allowed: a class with every abstract method of its base)")
         kind, config = _kind(made, part, where)
         if (part, kind) in found:
-            raise UserError(f"{where}: a {part} {kind!r} is there already (allowed: another name)")
+            raise UserError(f"{where}: a {part} {kind!r} exists already (allowed: another name)")
         found[part, kind] = made, config
     if not found:
         raise UserError(f"{name}:1: no piece (allowed: a subclass of {BASES} with a Config)")
@@ -92,7 +94,7 @@ def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
 
 
 def facts_of(made: Any, where: str) -> dict[str, Any]:
-    """What must be known of a piece where its code is not loaded, as its base says it. Raises UserError."""
+    """The facts about a piece that are recorded for use without its code. Raises UserError."""
     if not hasattr(made, "recorded"):
         return {}
     try:
@@ -105,14 +107,14 @@ def facts_of(made: Any, where: str) -> dict[str, Any]:
 def _kind(made: Any, part: Part, where: str) -> tuple[str, type[Frozen]]:
     config = vars(made)["Config"]
     if not (isinstance(config, type) and issubclass(config, Frozen)):
-        raise UserError(f"{where}: its Config is no config (allowed: a class whose base is Frozen)")
+        raise UserError(f"{where}: its Config is not a config class (allowed: a subclass of Frozen)")
     try:
         said = fields(config).get("kind")
     except NameError as error:
         raise UserError(f"{where}: its Config: {error}") from None
     found = () if said is None or get_origin(said) is None else literals(said)
     if len(found) != 1 or not isinstance(found[0], str) or config.model_fields["kind"].default != found[0]:
-        raise UserError(f'{where}: its Config says no kind (allowed: kind: Literal["NAME"] = "NAME")')
+        raise UserError(f'{where}: its Config has no kind (allowed: kind: Literal["NAME"] = "NAME")')
     if not re.fullmatch(KIND, found[0]):
         raise UserError(f"{where}: got the kind {found[0]!r} (allowed: small letters, digits and _, a letter first)")
     for name, allowed in NEEDED.get(part, {}).items():
@@ -120,7 +122,7 @@ def _kind(made: Any, part: Part, where: str) -> tuple[str, type[Frozen]]:
             raise UserError(f"{where}: its Config lacks {name} (allowed: {allowed})")
     if found[0] in _ours(part):
         raise UserError(
-            f"{where}: {part} {found[0]!r} is one of ours (allowed: a name beside {', '.join(_ours(part))})"
+            f"{where}: {part} {found[0]!r} is built in (allowed: a name other than {', '.join(_ours(part))})"
         )
     return found[0], config
 

@@ -1,4 +1,4 @@
-"""Python's garbage collector, put off while very many objects are made that all stay, or until their process ends."""
+"""Pauses Python's garbage collector while many permanent objects are created, or until the process exits."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_put_off() -> Iterator[None]:
-    """Meanwhile nobody looks for cycles that could go: of millions of objects that takes a tenth of the time."""
+    """Garbage collection is off within the context: with millions of objects this takes a tenth of the time."""
     before = gc.isenabled()
     gc.disable()
     try:
@@ -19,7 +19,7 @@ def collection_put_off() -> Iterator[None]:
 
 @contextmanager
 def collection_left_to_the_end() -> Iterator[None]:
-    """Likewise, for the last that a process does: as it ends, Python looks at nothing that there is by then."""
+    """Garbage collection is off until the process exits, and skipped at the exit."""
     with collection_put_off():
         try:
             yield

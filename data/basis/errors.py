@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend, in one line."""
+"""Errors that the user can fix, in one line."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -23,10 +23,10 @@ def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
 
 
 def newer(what: str, got: int, known: int) -> UserError:
-    """What is said of a file that a later version wrote, in a format that this one does not know."""
+    """The error for a file in a format that only a later version knows."""
     return UserError(f"{what} of format {got} (allowed: up to {known}; a newer version of skipstack reads this one)")
 
 
 def one_line(error: BaseException) -> str:
-    """An error of someone else's as one line without secrets: ``RuntimeError: out of memory``."""
+    """Another library's error as one line without secrets: ``RuntimeError: out of memory``."""
     return redacted(f"{type(error).__name__}: {' '.join(str(error).split())}")

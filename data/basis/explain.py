@@ -1,4 +1,4 @@
-"""A config that does not validate, in one line for the person who wrote it."""
+"""Explains why a config does not validate, in one line for its author."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.fields import alternatives, bare, describe, fields, kinds, literals, models
 
 Path = tuple[str | int, ...]
-"""Where something stands in a file: keys of mappings and places in lists."""
+"""A location in a file: keys of mappings and indices of lists."""
 
 LONGEST_VALUE = 60
-"""Characters of a wrong value that are shown."""
+"""The maximum length of a wrong value in a message, in characters."""
 
 
 def explain(
@@ -29,25 +29,25 @@ def explain(
 
 
 def place(error: ValidationError, model: type[BaseModel]) -> Path:
-    """Where the first error stands, as the user would write it: without the tags that pydantic adds for unions."""
+    """The path of the first error, as the user would write it: without the tags that pydantic adds for unions."""
     return _reading(error, model)[0]
 
 
 def at(path: Sequence[str | int], *, lines: Mapping[Path, int] | None, file: str) -> str:
-    """``file:line: `` for a path, as far as they are known."""
+    """``file:line: `` for a path, as far as file and line are known."""
     around = (tuple(path[:length]) for length in range(len(path), -1, -1))
     line = next((lines[each] for each in around if each in lines), None) if lines else None
     return ":".join(str(part) for part in (file, line) if part not in ("", None)) + ": " if file else ""
 
 
 def shown(value: object) -> str:
-    """A value on one line, as the user would write it, cut where it is long."""
+    """A value on one line, as the user would write it, truncated if long."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
 def _named(key: str | int) -> str:
-    """A key as it stands in a path; one that would not stay on the line as Python writes it."""
+    """A key in a path; if it would break the line, as a Python literal."""
     return text if (text := str(key)).isprintable() else repr(key)
 
 
@@ -56,7 +56,7 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
     path, annotation, labelled = _walk(first["loc"], model)
     value = first["input"]
     if labelled:
-        # A union of plain types: each member complains, and only a complaint of depth one holds the whole value.
+        # A union of plain types: pydantic reports each member, and only reports of depth one hold the whole value.
         depth = len(first["loc"][: labelled + 1])
         whole = [each for each in (first, *others) if each["loc"][:labelled] == first["loc"][:labelled]]
         value = next((each["input"] for each in whole if len(each["loc"]) == depth), value)
@@ -82,7 +82,8 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
 
 
 def _walk(location: Sequence[str | int], model: type[BaseModel]) -> tuple[Path, Any, int]:
-    """Follow pydantic's location down the types: the path without tags, the type there, and where a label stopped us.
+    """Follow pydantic's location through the types: returns the path without tags, the type there, and how many steps
+    were followed before a label ended the walk.
 
     For an unknown key the type is that of the config that lacks it.
     """

@@ -1,4 +1,4 @@
-"""The fields of a config, read from its types: where each stands, and what it may hold, in words."""
+"""The fields of a config, from its types: their paths, and their allowed values in words."""
 
 import types
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from skipstack.data.basis.own_code import own_configs
 
 @cache
 def fields(model: type[BaseModel]) -> Mapping[str, Any]:
-    """The type of each field, in order, with the bounds that stand in its ``Annotated``."""
+    """The type of each field, in order, with the bounds in its ``Annotated``."""
     hints = get_type_hints(model, include_extras=True)
     return {name: hints[name] for name in model.model_fields}
 
@@ -37,7 +37,7 @@ def _descend(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The type without its ``Annotated``, and what that holds: pydantic's ``Field`` as its bounds."""
+    """The type without its ``Annotated``, and the annotations; a pydantic ``Field`` is replaced by its bounds."""
     if get_origin(annotation) is not Annotated:
         return annotation, ()
     inner, *constraints = get_args(annotation)
@@ -47,7 +47,7 @@ def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _open_to(annotation: Any) -> OpenTo | None:
-    """What says that a field takes kinds of one's own, if anything does."""
+    """The annotation by which a field accepts the user's own kinds, if any."""
     return next((item for item in bare(annotation)[1] if isinstance(item, OpenTo)), None)
 
 
@@ -56,7 +56,7 @@ def _is_field(item: Any) -> bool:
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union; another type is its own one alternative. Configs of kinds of one's own are members."""
+    """The members of a union; any other type by itself. Configs of the user's own kinds are members."""
     if (opened := _open_to(annotation)) is not None:
         return (*alternatives(opened.built_in), *own_configs(opened.part).values())
     inner, _ = bare(annotation)
@@ -70,7 +70,7 @@ def models(annotation: Any) -> tuple[type[BaseModel], ...]:
 
 
 def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
-    """The members of a union of configs told apart by ``kind``, by that kind; empty for other types."""
+    """The members of a union of configs distinguished by ``kind``, by that kind; empty for other types."""
     if (opened := _open_to(annotation)) is not None:
         return {**kinds(opened.built_in), **own_configs(opened.part)}
     _, constraints = bare(annotation)
@@ -80,7 +80,7 @@ def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
 
 
 def literals(annotation: Any) -> tuple[Any, ...]:
-    """The values of the literals among the alternatives, kinds of one's own among them that are said by their names."""
+    """The values of the literals among the alternatives; includes the user's own kinds that are given by name."""
     if (opened := _open_to(annotation)) is not None:
         return (*opened.names, *own_configs(opened.part)) if opened.names else ()
     inner = [bare(alternative)[0] for alternative in alternatives(annotation)]
@@ -88,7 +88,7 @@ def literals(annotation: Any) -> tuple[Any, ...]:
 
 
 def describe(annotation: Any) -> str:
-    """What a type allows, in words: ``an integer from 0 to 5, or a list, each an integer from 0``."""
+    """The allowed values of a type, in words: ``an integer from 0 to 5, or a list, each an integer from 0``."""
     if (opened := _open_to(annotation)) is not None and opened.names:
         return ", ".join(literals(annotation))
     if kinds(annotation):

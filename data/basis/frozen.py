@@ -18,8 +18,8 @@ class Frozen(BaseModel):
 def canonical_json(value: Any) -> str:
     """The one JSON text of a value: keys sorted, no spaces, ``-0.0`` written as ``0.0``.
 
-    Types are settled by the config's fields before this is called, so a learning rate given as
-    ``1`` and as ``1.0`` has the same text. Raises ValueError on NaN and infinity.
+    The config's fields have converted types before, so a learning rate given as ``1`` and as ``1.0`` has the same text.
+    Raises ValueError on NaN and infinity.
     """
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
     return _CANONICAL.encode(_positive_zero(plain))

@@ -1,8 +1,8 @@
-"""Where modules of earlier versions are now, for files of own code that import from there.
+"""Maps module paths of earlier versions to the present ones, for files of own code that import them.
 
-A study goes on with the very bytes of its code (``data/basis/code_files.py``), so a file that was written for an
-earlier version cannot follow when a module of ours moves. From the first such file on, an old path of a network's parts
-is found by this process, and warns once; ``skipstack.own`` is the page to import from, whose names stay.
+A study resumes with the exact bytes of its code (``data/basis/code_files.py``), so a file that was written for an
+earlier version cannot follow when one of our modules moves. From the first such file on, this process resolves old
+paths of network modules, with one warning each; ``skipstack.own`` is the stable page to import from.
 """
 
 import sys
@@ -30,7 +30,7 @@ FOLDERS: Final[Mapping[str, str]] = {
     "skips": "parts.skips",
     "time": "layers",
 }
-"""Folders of ``models/`` in version 0.2, and where their modules are; those that went elsewhere are in ``MODULES``."""
+"""Folders of ``models/`` in version 0.2, and their present paths; modules that moved elsewhere are in ``MODULES``."""
 
 MODULES: Final[Mapping[str, str]] = {
     "allocation": "ground.allocation",
@@ -85,18 +85,18 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "rows": {"sparse": "kernels.compiled.arrays"},
     "time.layer": dict.fromkeys(("Weights", "project"), "kernels.layers"),
 }
-"""Names that have left their module, by the module's old path."""
+"""Names that have moved to another module, by the old path of theirs."""
 
 
 def find_old_paths(*, warn: bool) -> None:
-    """From now on, imports of old paths succeed in this process; where ``warn``, the first of each path warns."""
+    """Make imports of old paths succeed in this process from now on; with ``warn``, the first of each path warns."""
     if _FINDER not in sys.meta_path:
-        sys.meta_path.append(_FINDER)  # the last to be asked: only about what is nowhere else
+        sys.meta_path.append(_FINDER)  # last, so it is asked only for modules that exist nowhere else
     _FINDER.warns = warn
 
 
 def new_path(old: str) -> str | None:
-    """Where the module with a path of version 0.2 is; None for a path that never was one of ``models/`` that moved."""
+    """The present path of a module of version 0.2; None for a path that was none of a moved module of ``models/``."""
     package, _, inner = old.partition(f"{MODELS}.")
     if package or not inner:
         return None
@@ -107,21 +107,21 @@ def new_path(old: str) -> str | None:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Makes a module at an old path, with all the names that it had there."""
+    """Creates a module at an old path, with all the names that it had there."""
 
     warns = True
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """That of a module that moved."""
+        """The spec of a moved module."""
         return None if new_path(fullname) is None else ModuleSpec(fullname, self, is_package=_is_folder(fullname))
 
     def create_module(self, spec: ModuleSpec) -> None:
         """An ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill it from where its names are. Raises ModuleNotFoundError where they are nowhere."""
+        """Copy its names from their present modules. Raises ModuleNotFoundError if there are none."""
         old, new = module.__name__, new_path(module.__name__)
         assert new is not None, "only such modules are found"
         if _is_folder(old):

@@ -1,4 +1,4 @@
-"""Fields that take kinds of one's own beside ours."""
+"""Fields that accept the user's own kinds beside the built-in ones."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args, get_origin
@@ -13,7 +13,7 @@ from skipstack.data.basis.own_code import OwnConfig, Part, config_class, known_f
 
 
 class Holder(Protocol):
-    """A config that holds a piece of one's own, so that it looks as ours do."""
+    """A config that wraps a user's piece, so that it can be used like built-in configs."""
 
     @property
     def own(self) -> OwnConfig:
@@ -21,17 +21,17 @@ class Holder(Protocol):
 
     @classmethod
     def of(cls, own: OwnConfig) -> Self:
-        """The config of a piece. Raises ValueError for one that says what the config cannot be."""
+        """The config of a piece. Raises ValueError for values that the config does not allow."""
 
 
 class OpenTo:
-    """Beside an annotation: the field takes kinds of one's own, beside ours, ``built_in``: names, or configs.
+    """An annotation: the field accepts the user's own kinds beside those ``built_in``: names, or configs.
 
-    ``holder``: what holds a piece in the field; None: nothing does, the field has the piece itself.
+    ``holder``: the config that wraps a piece in the field; None: the field has the piece itself.
     """
 
     parts: ClassVar[dict[Part, "OpenTo"]] = {}
-    """Each part, with the kinds that it has of ours."""
+    """Each part, with its built-in kinds."""
 
     def __init__(self, part: Part, built_in: Any, holder: type[Holder] | None = None) -> None:
         self.part: Part = part
@@ -41,7 +41,7 @@ class OpenTo:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Our kinds, where each is said by its name."""
+        """The built-in kinds, if they are given by name."""
         return get_args(self.built_in) if get_origin(self.built_in) is Literal else ()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -76,7 +76,7 @@ class OpenTo:
             raise _inside(kind, error) from None
 
     def piece(self, said: Mapping[str, Any]) -> OwnConfig:
-        """The piece of a kind that is known here, every default filled in. Raises ValidationError."""
+        """The piece of a known kind, every default filled in. Raises ValidationError."""
         kind = said["kind"]
         file = known_files(self.part)[kind]
         plain = config_class(file, self.part, kind).model_validate(said).model_dump(mode="json")
@@ -89,7 +89,7 @@ class OpenTo:
 
 
 def _inside(kind: str, error: ValidationError) -> ValidationError:
-    """The error with the kind before each place, as pydantic has it for configs told apart by their kinds."""
+    """The error with the kind added before each location, as pydantic does for configs distinguished by kind."""
     details = [
         InitErrorDetails(type=each["type"], loc=(kind, *each["loc"]), input=each["input"], ctx=each.get("ctx", {}))
         for each in error.errors(include_url=False)

@@ -1,8 +1,9 @@
-"""Kinds of one's own: a config may hold a gate, say, that a file beside the study has (``data/basis/code_files.py``).
+"""The user's own kinds: a config may contain, say, a gate from a file beside the study
+(``data/basis/code_files.py``).
 
-A config says such a piece as it says ours, by its kind and its fields. Which kinds there are is known within ``known``:
-a study's record names the files of its code, with their hashes, so that reading it runs nothing. Where the file is
-loaded, too, its own config checks the fields; where not, they stay as they were recorded.
+A config names such a piece like a built-in one, by its kind and its fields. The kinds are known within ``known``: a
+study's record names its code files, with their hashes, so reading the record runs no code. If the file is loaded, its
+own config class checks the fields; if not, they stay as recorded.
 """
 
 import json
@@ -25,10 +26,10 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen, canonical_json
 
 Part = Literal["gate", "cell", "head", "embedder", "format"]
-"""What a piece of one's own may be."""
+"""The parts that a user's piece can be."""
 
 KIND: Final = r"[a-z][a-z0-9_]{0,59}"
-"""Names of kinds, and of their fields."""
+"""The pattern of names of kinds and fields."""
 
 Name = Annotated[str, Field(pattern=rf"^{KIND}$")]
 
@@ -37,11 +38,11 @@ Kinds = dict[Part, dict[Name, dict[Name, JsonValue]]]
 
 
 class CodeFile(Frozen):
-    """A file of own code as a study names it: the SHA-256 of its bytes, and by part its kinds, each with its fields and
+    """A file of own code in a study's record: the SHA-256 of its bytes, and by part its kinds, each with its fields and
     their defaults, null where there is none.
 
-    ``recorded``: likewise by part and kind, what else must be known of a piece where its code is not loaded, if
-    anything must (``data.formats.own.FormatFacts``).
+    ``recorded``: likewise by part and kind, further facts that are needed without the code, if any
+    (``data.formats.own.FormatFacts``).
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -78,7 +79,7 @@ _known: ContextVar[tuple[CodeFile, ...]] = ContextVar("own_code", default=())
 
 @contextmanager
 def known(code: Sequence[CodeFile]) -> Iterator[None]:
-    """Within, configs may have the kinds of these files."""
+    """Within the context, configs may use the kinds of these files."""
     before = _known.set((*code, *_known.get()))
     try:
         yield
@@ -87,22 +88,22 @@ def known(code: Sequence[CodeFile]) -> Iterator[None]:
 
 
 def own_configs(part: Part) -> dict[str, type[Frozen]]:
-    """The config class of each kind of one's own that is known here."""
+    """The config class of each known user's kind."""
     return {kind: config_class(file, part, kind) for kind, file in known_files(part).items()}
 
 
 def known_configs() -> tuple[type[Frozen], ...]:
-    """All of them: equal where the same files are known, and the same of them loaded."""
+    """All config classes of known kinds: equal if the same files are known, and the same of them loaded."""
     return tuple(model for part in get_args(Part) for model in own_configs(part).values())
 
 
 def known_files(part: Part) -> dict[str, CodeFile]:
-    """The file of each kind that is known here; of two, that of the study or config that is read just now."""
+    """The file of each known kind; the innermost ``known`` context wins."""
     return {kind: file for file in reversed(_known.get()) for kind in file.kinds.get(part, ())}
 
 
 def config_class(file: CodeFile, part: Part, kind: str) -> type[Frozen]:
-    """The config class of a kind: its own where the file is loaded, or else what stands for it."""
+    """The config class of a kind: its own if the file is loaded, otherwise a stand-in."""
     if file.sha256 in loaded:
         return loaded[file.sha256].classes[part, kind][1]
     return _unread(kind, canonical_json(file.kinds[part][kind]))
@@ -110,7 +111,7 @@ def config_class(file: CodeFile, part: Part, kind: str) -> type[Frozen]:
 
 @cache
 def _unread(kind: str, text: str) -> type[Frozen]:
-    """What stands for a config whose code is not loaded: fields of these names and defaults, of any value."""
+    """The stand-in for a config whose code is not loaded: fields with these names and defaults, and any values."""
     fields: dict[str, Any] = {name: (JsonValue, default) for name, default in json.loads(text).items()}
     fields["kind"] = (Literal[kind], kind)
     return create_model(kind, __base__=Frozen, **fields)
@@ -118,33 +119,33 @@ def _unread(kind: str, text: str) -> type[Frozen]:
 
 @dataclass(frozen=True, slots=True)
 class OwnConfig:
-    """A piece of a kind of one's own: the kind, the file that has it, and the fields, every default filled in."""
+    """A user's piece: its kind, its file, and its fields, every default filled in."""
 
     part: Part
     kind: str
     code: CodeFile
     text: str
-    """The fields as canonical JSON, the kind among them."""
+    """The fields as canonical JSON, including the kind."""
     value: Any = field(compare=False, repr=False)
-    """What stands for it in a JSON value: the kind alone where a kind is said by its name and has no fields."""
+    """Its JSON value: the kind alone if it is given by name and has no fields."""
 
     def __str__(self) -> str:
         return self.kind if isinstance(self.value, str) else self.text
 
     @property
     def input_size(self) -> int:
-        """Of an embedder: numbers for one time step, which its config says as a field of this name."""
+        """An embedder's features per time step, a field of this name in its config."""
         size = json.loads(self.text)["input_size"]
         assert isinstance(size, int), "an embedder's config has this field"
         return size
 
     @property
     def recorded(self) -> Mapping[str, JsonValue]:
-        """What else is known of its kind where its code is not loaded."""
+        """The recorded facts about its kind, for use without its code."""
         return self.code.recorded.get(self.part, {}).get(self.kind, {})
 
     def build(self, *arguments: Any, **named: Any) -> Any:
-        """What it means: its class, whose base says its part, made of its config and these.
+        """An instance of its class, made from its config and these arguments.
 
         Raises UserError where the code is not loaded.
         """
@@ -154,7 +155,7 @@ class OwnConfig:
 
 @dataclass(frozen=True, slots=True)
 class CodeSource:
-    """A file of own code as it travels to another process: what it is, and its bytes."""
+    """A file of own code to be sent to another process: its record, and its bytes."""
 
     file: CodeFile
     source: bytes
@@ -166,11 +167,11 @@ def sources(code: Sequence[CodeFile]) -> tuple[CodeSource, ...]:
 
 
 def of_file(file: CodeFile) -> LoadedCode:
-    """What was loaded of a file. Raises UserError where nothing was."""
+    """The loaded code of a file. Raises UserError if it is not loaded."""
     if file.sha256 not in loaded:
         kinds = ", ".join(f"{part} {kind}" for part, own in file.kinds.items() for kind in own)
         raise UserError(
-            f"{file.name} has {kinds}: code that is not run unasked "
+            f"{file.name} has {kinds}: code is run only if you ask for it "
             f"(allowed: --code FILE, the file of SHA-256 {file.sha256})"
         )
     return loaded[file.sha256]

@@ -1,4 +1,4 @@
-"""Where in a file of own code an error came up."""
+"""The line of own code in which an error was raised."""
 
 from traceback import walk_tb
 
@@ -6,7 +6,7 @@ from skipstack.data.basis.own_code import OwnConfig, loaded
 
 
 def line_before(piece: OwnConfig, error: BaseException) -> str:
-    """``my_gates.py:12: ``, the last line that was running of the file that has ``piece``; nothing where none was."""
+    """``my_gates.py:12: ``, the last line that was running in the file of ``piece``; empty if none was."""
     made, _ = loaded[piece.code.sha256].classes[piece.part, piece.kind]
     causes = [each for each in (error, error.__cause__) if each is not None]
     frames = [pair for each in causes for pair in walk_tb(each.__traceback__)]

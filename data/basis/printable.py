@@ -1,9 +1,9 @@
-"""Text of others on a terminal: nothing in it moves the cursor, changes colours or turns the order of what is shown."""
+"""Makes untrusted text safe for a terminal: it cannot move the cursor, change colours or reverse the text."""
 
 import re
 
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Control characters (C0, DEL, C1), separators of lines, and the marks that turn the direction of text (Unicode's
+"""Control characters (C0, DEL, C1), line separators, and marks that change the direction of text (Unicode's
 ``Bidi_Control``)."""
 
 

@@ -1,4 +1,4 @@
-"""Secrets, and texts without them: whatever is printed, logged or recorded for good passes ``redacted``."""
+"""Removes secrets from texts: everything that is printed, logged or recorded passes ``redacted``."""
 
 import os
 import re
@@ -7,8 +7,8 @@ from urllib.parse import unquote
 HIDDEN = "***"
 
 SHORTEST, SHORTEST_VARIABLE = 4, 8
-"""Characters of a secret that is hidden wherever it stands, in an address and in a variable: hiding shorter ones, such
-as a variable's `true`, would spoil every text."""
+"""The minimum length of a secret that is hidden wherever it occurs, from an address or from a variable: hiding shorter
+ones, such as a variable's `true`, would damage every text."""
 
 _VARIABLE = re.compile(
     r"PASSWORD|PASSWD|_PWD$|(?:^|_)(?:TOKEN|SECRET|CREDENTIALS?|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)(?:_|$)"
@@ -16,7 +16,7 @@ _VARIABLE = re.compile(
 """Names of variables of the environment whose values are secrets."""
 
 _USER = re.compile(r"(:/{1,2})(?![/\s])\S*@")
-"""What stands before the host of an address: a user, a password, a token. As a path, an address has one slash."""
+"""The part of an address before its host: a user, a password, a token. If used as a path, an address has one slash."""
 
 _ARGUMENT = re.compile(r"((?:password|passwd|token|secret|api_?key|access_?key)\w*=)[^&\s]+", re.IGNORECASE)
 
@@ -26,7 +26,7 @@ _known: set[str] = set()
 
 
 def hide(address: str) -> None:
-    """From now on this process hides what ``address`` says between ``://`` and ``@``, and after ``?``."""
+    """From now on this process hides the parts of ``address`` between ``://`` and ``@``, and after ``?``."""
     head, _, query = address.partition("?")
     place = head.partition("://")[2]
     user = "" if place.startswith("/") else place.rpartition("@")[0]
@@ -35,7 +35,7 @@ def hide(address: str) -> None:
 
 
 def without_secrets(address: str) -> str:
-    """What may be written down of an address: neither a user nor a password, nor what stands after ``?``."""
+    """The address without user, password and query (``?``)."""
     scheme, mark, rest = address.partition("?")[0].partition("://")
     place, slash, path = rest.partition("/")
     if scheme in ("http", "https"):
@@ -48,8 +48,8 @@ def without_secrets(address: str) -> str:
 def redacted(text: str) -> str:
     """``text`` with ``***`` for every secret in it.
 
-    Secrets are what ``hide`` was told, the users and passwords of any address, arguments and headers that are named
-    as such, and the values of the environment's variables whose names say that they are secret.
+    Secrets are the values given to ``hide``, users and passwords in any address, arguments and headers whose names say
+    so, and values of environment variables whose names say that they are secret.
     """
     for secret in sorted(_known | _of_environment(), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
@@ -62,6 +62,6 @@ def _of_environment() -> set[str]:
     return {
         value
         for name, value in os.environ.items()
-        # A path to a file that holds a secret is none, and errors have to name it.
+        # The path of a file with a secret is not secret, and errors have to name it.
         if len(value) >= SHORTEST_VARIABLE and _VARIABLE.search(name.upper()) and not os.path.isabs(value)
     }

@@ -1,10 +1,10 @@
-"""Lines for the user, to whoever shows them."""
+"""The type of functions that show a line to the user."""
 
 from collections.abc import Callable
 
 Say = Callable[[str], None]
-"""Takes one line for the user."""
+"""Shows one line to the user."""
 
 
 def unsaid(line: str) -> None:
-    """Leave a line for the user out."""
+    """Shows nothing."""

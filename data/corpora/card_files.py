@@ -13,7 +13,7 @@ from skipstack.data.formats.files import SourceFile, joint_sha256
 
 
 def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFile, ...]:
-    """The files of a split, their bytes checked. Raises UserError where one is missing or is not as on the card."""
+    """The files of a split, with checked bytes. Raises UserError where one is missing or differs from the card."""
     folder = data_folder(data_dir) / card.folder
     if not folder.is_dir():
         raise UserError(f"corpus {card.name!r} got no folder {folder} ({remedy(card, data_dir)})")
@@ -29,7 +29,7 @@ def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFil
 
 
 def remedy(card: Card, data_dir: Path | None) -> str:
-    """What to do for the files of a corpus that are not as they should be."""
+    """The remedy for missing or wrong files of a corpus, for error messages."""
     if card.obtain is not None:
         return f"{card.obtain}; allowed: --data-dir DIR, where DIR holds {card.folder}/"
     where, elsewhere = ([], ", or --data-dir DIR") if data_dir is None else (["--data-dir", str(data_dir)], "")
@@ -37,7 +37,7 @@ def remedy(card: Card, data_dir: Path | None) -> str:
 
 
 def check_digest(card: FileCard | FilesCard, files: Sequence[SourceFile]) -> None:
-    """Raise UserError where the files are not those of the card."""
+    """Raise UserError where the digest of the files differs from the card's."""
     match card:
         case FileCard(sha256=expected):
             what, got = str(files[0].path), files[0].sha256
@@ -65,5 +65,5 @@ def _in_sections(folder: Path, sections: SectionsCard) -> Iterator[Path]:
 
 
 def check(card: Card, data_dir: Path | None) -> tuple[Path, ...]:
-    """The paths of all files, split by split, each read and found right. Raises UserError as ``read_files`` does."""
+    """The paths of all files, split by split, each read and checked. Raises UserError as ``read_files`` does."""
     return tuple(file.path for split in card.files for file in read_files(card, split, data_dir))

@@ -1,4 +1,4 @@
-"""What is known about a named corpus without having it: its files, their digests, its format and licence."""
+"""Cards of named corpora: their files, digests, format and licence, known without having the files."""
 
 from typing import Annotated, Self
 
@@ -48,9 +48,9 @@ class FileCard(Frozen):
 
 
 class FilesCard(Frozen):
-    """Files that are numbered ``first`` to ``last``, and one SHA-256 for all (``data.formats.files.joint_sha256``).
+    """Files numbered ``first`` to ``last``, and one SHA-256 for all (``data.formats.files.joint_sha256``).
 
-    ``name`` has the number in braces, as Python formats it: ``wsj_{:04}.dp``.
+    ``name`` has the number in braces, in Python's format syntax: ``wsj_{:04}.dp``.
     """
 
     name: Text
@@ -60,15 +60,15 @@ class FilesCard(Frozen):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the files, in their order."""
+        """The names of the files, in order."""
         return tuple(self.name.format(number) for number in range(self.first, self.last + 1))
 
 
 class SectionsCard(Frozen):
-    """The sections of a corpus that only its owners have: no digest is known, but where its files lie.
+    """The sections of a corpus that cannot be distributed: no digest is known, only where its files are.
 
-    Those of section 2 are ``<root>/02/wsj_02NN<suffix>``, in lower or in upper case, under the first of ``roots``
-    that is there. Every section must have a file.
+    The files of section 2 are ``<root>/02/wsj_02NN<suffix>``, in lower or in upper case, under the first of ``roots``
+    that exists. Every section must have a file.
     """
 
     roots: tuple[Text, ...]
@@ -80,11 +80,11 @@ Files = FileCard | FilesCard | SectionsCard
 
 
 class Card(Frozen):
-    """What is known about a corpus without having it.
+    """The facts about a corpus, known without having it.
 
-    ``place``: where it stands when corpora are listed. ``files`` has the files of each split that there is;
-    ``division`` says how the others are taken from train. ``open``: whether its licence lets everybody use it, for
-    whatever they like. ``obtain``: why skipstack may not fetch it, or cannot, and who has it.
+    ``place``: its position in lists of corpora. ``files`` has the files of each existing split; ``division`` says how
+    the others are taken from train. ``open``: whether its licence allows everybody any use. ``obtain``: why skipstack
+    may not or cannot fetch it, and who has it.
     """
 
     name: Text
@@ -107,16 +107,16 @@ class Card(Frozen):
 
     @property
     def verified(self) -> bool:
-        """Whether what the files hold is checked; if not, only that every section is there."""
+        """Whether the content of the files is checked; if not, only that every section exists."""
         return not any(isinstance(files, SectionsCard) for files in self.files.values())
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The layers of tags that may be learnt, the default first."""
+        """The layers of tags that can be learned, the default first."""
         return self.format.layers
 
     def layer(self, name: str | None) -> str:
-        """The layer called ``name``, the default for None. Raises UserError where there is none of that name."""
+        """The layer called ``name``, the default for None. Raises UserError for an unknown name."""
         if name is None:
             return self.layers[0]
         if name not in self.layers:
@@ -124,9 +124,10 @@ class Card(Frozen):
         return name
 
     def divided(self, held_out: float | None) -> Division | None:
-        """How missing splits are taken from train, where ``held_out`` is the share that becomes dev if it is drawn.
+        """How missing splits are taken from train; ``held_out`` is the share of train that becomes dev, if dev is
+        drawn.
 
-        Raises UserError for a share where dev is not drawn.
+        Raises UserError for a share if dev is not drawn.
         """
         if held_out is None:
             return self.division

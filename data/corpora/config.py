@@ -1,4 +1,4 @@
-"""What a corpus is and how its words are read. No torch here: a space is described without it."""
+"""Configs of corpora, and how their words are read. No torch here: a space is described without it."""
 
 import json
 from abc import ABC, abstractmethod
@@ -32,7 +32,7 @@ class GrammarCorpus(Frozen):
 
     kind: Literal["grammar"] = "grammar"
     tags: Literal["pos", "heads"] = "pos"
-    """What is learnt of a sentence: the part of speech of each word, or its head and the relation to it."""
+    """The task: the part of speech of each word, or its head and the relation to it."""
     seed: int = 0
     """Settles which sentences these are."""
     train: PositiveInt = 600
@@ -42,7 +42,7 @@ class GrammarCorpus(Frozen):
 
 
 class AgreementCorpus(Frozen):
-    """Sentences whose verbs agree with both ends of them at once (``data/corpora/synthetic/agreement.py``)."""
+    """Sentences whose verbs agree with both ends at once (``data/corpora/synthetic/agreement.py``)."""
 
     kind: Literal["agreement"] = "agreement"
     seed: int = 0
@@ -54,11 +54,13 @@ class AgreementCorpus(Frozen):
 
 
 class EchoCorpus(Frozen):
-    """Words of which some bear the colour of the word a fixed distance before (``data/corpora/synthetic/echo.py``)."""
+    """Words, some of which are tagged with the colour of the word a fixed distance before
+    (``data/corpora/synthetic/echo.py``).
+    """
 
     kind: Literal["echo"] = "echo"
     distance: Annotated[int, Field(ge=1, le=FARTHEST)] = 4
-    """How many tokens before an asked word the one stands that decides its tag; nothing else depends on it."""
+    """How many tokens before a query word the word is that decides its tag; nothing else depends on it."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Settles which sentences these are."""
     train: PositiveInt = 600
@@ -68,31 +70,31 @@ class EchoCorpus(Frozen):
 
 
 class NumbersCorpus(Frozen):
-    """Texts of digits whose label is found by jumping through them (``data/corpora/synthetic/numbers.py``; gui2019)."""
+    """Texts of digits; the label is found by jumping through them (``data/corpora/synthetic/numbers.py``; gui2019)."""
 
     kind: Literal["numbers"] = "numbers"
     seed: Annotated[int, Field(ge=0)] = 0
-    """Settles which texts these are."""
+    """The seed of the texts."""
     length: Annotated[int, Field(ge=11)] = 11
-    """Numbers of a text: T."""
+    """The length of a text in numbers: T."""
     jumps: PositiveInt = 1
-    """How many numbers point at another one before the label is reached."""
+    """How many jumps from number to number lead to the label."""
     train: PositiveInt = 100_000
-    """Texts of train; of dev and test, below."""
+    """The number of texts in train; in dev and test, below."""
     dev: PositiveInt = 10_000
     test: PositiveInt = 10_000
 
 
 class NamedCorpus(Frozen):
-    """A corpus that ``data/corpora/named.py`` knows: found under the data directory, checked by SHA-256."""
+    """A named corpus (``data/corpora/named.py``): found under the data directory, checked by SHA-256."""
 
     kind: Literal["named"] = "named"
     name: str
-    """One of those that ``skipstack data list`` prints."""
+    """The name, one of those that ``skipstack data list`` prints."""
     tags: str | None = None
-    """The annotation layer to learn, for example ``upos`` or ``xpos``; the corpus's own default if None."""
+    """The annotation layer to learn, for example ``upos`` or ``xpos``; None: the corpus's default."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Of a corpus without a dev split of its own, the share of train that is drawn as dev; as on its card if None."""
+    """For a corpus without a dev split: the share of train that is drawn as dev; None: as on its card."""
     held_out_seed: Annotated[int, Field(ge=0)] = 0
     """Settles which sentences these are."""
 
@@ -106,20 +108,20 @@ def _text_encoding(name: str) -> str:
 
 
 Encoding = Annotated[str, AfterValidator(_text_encoding)]
-"""How the characters of a file are written as bytes, such as ``utf-8``, ``gbk`` or ``latin-1``."""
+"""The text encoding of the files, such as ``utf-8``, ``gbk`` or ``latin-1``."""
 
 
 class OwnFiles(CorpusFiles, ABC):
-    """Files of the user's own, whose paths are read from the folder of the study file that names them."""
+    """The user's own files, with paths relative to the folder of the study file that names them."""
 
     @property
     @abstractmethod
     def format(self) -> Format | OwnReader:
-        """What the files look like."""
+        """The format of the files."""
 
     @property
     def layer(self) -> str:
-        """The layer of the format that is learnt."""
+        """The layer of the format to learn."""
         return self.format.layers[0]
 
 
@@ -132,16 +134,17 @@ class ColumnCorpus(OwnFiles):
     tag: Annotated[int, Field(ge=0)] = 1
     """The column of the tags to learn."""
     separator: Literal["tab", "whitespace"] = "tab"
-    """What stands between columns: one tab, or any run of tabs and spaces."""
+    """The separator of columns: one tab, or any run of tabs and spaces."""
     comment: str | None = None
-    """Lines that start with this text are passed over."""
+    """Lines that start with this text are skipped."""
     encoding: Encoding = "utf-8"
     scheme: Scheme | None = None
-    """Of the tags (``data/labels/schemes.py``), which are then scored as spans; None: one by one, by accuracy."""
+    """The label scheme of the tags (``data/labels/schemes.py``), which are then scored as spans by F1; None: tags are
+    scored one by one, by accuracy."""
 
     @property
     def format(self) -> ColumnFormat:
-        """Columns with one layer, of as many columns as the first line has."""
+        """The column format with one layer; the first line sets the number of columns."""
         return ColumnFormat(
             word=self.word,
             tags={"tag": self.tag},
@@ -158,11 +161,11 @@ FILE_FORMATS: Mapping[str, Format] = {
     "treebank_pos": TreebankFormat(),
     "conllu": ConlluFormat(tags=("upos", "xpos", "heads")),
 }
-"""The formats of the field whose files have nothing but their layer to be settled."""
+"""Standard formats whose only option is the layer."""
 
 
 class FileCorpus(OwnFiles):
-    """Files in a format of the field, which ``kind`` names.
+    """Files in a standard format, named by ``kind``.
 
     ``ccgbank_auto``: derivations (``data/formats/derivations.py``). ``word_pos_supertag``: one sentence a line
     (``data/formats/piped.py``). ``treebank_pos``: the Penn Treebank's tagged files (``data/formats/treebank.py``).
@@ -172,7 +175,7 @@ class FileCorpus(OwnFiles):
 
     kind: Literal["ccgbank_auto", "word_pos_supertag", "treebank_pos", "conllu"]
     tags: Literal["category", "pos", "upos", "xpos", "heads"] | None = None
-    """The layer to learn, one of those of the format; its first if None."""
+    """The layer to learn, one of the format's; None: its first."""
 
     @model_validator(mode="after")
     def _has_the_layer(self) -> Self:
@@ -183,32 +186,32 @@ class FileCorpus(OwnFiles):
 
     @property
     def format(self) -> Format:
-        """That of the kind."""
+        """The format of the kind."""
         return FILE_FORMATS[self.kind]
 
     @property
     def layer(self) -> str:
-        """As ``tags`` says."""
+        """The layer in ``tags``, or else the first."""
         return self.tags or super().layer
 
 
 class WordTagCorpus(OwnFiles):
     """Files of ``word_TAG`` or ``word/TAG`` tokens, one sentence a line (``data/formats/word_tags.py``).
 
-    ``unit``: what is tagged, words (as of the French Treebank) or, to segment them as well, the characters of words
-    (as of the Chinese Treebanks), with BMES and the word's tag.
+    ``unit``: the unit of tagging: words (as in the French Treebank) or, to segment them as well, the characters of
+    words (as in the Chinese Treebanks), with BMES and the word's tag.
     """
 
     kind: Literal["word_tag"] = "word_tag"
     separator: Literal["_", "/"] = "_"
-    """What stands between a word and its tag."""
+    """The separator of a word and its tag."""
     unit: Literal["word", "character"] = "word"
-    """What is tagged."""
+    """The unit of tagging."""
     encoding: Encoding = "utf-8"
     identified: bool = False
-    """Whether a line begins with its id, as those of the People's Daily do."""
+    """Whether each line begins with an id, as in the People's Daily."""
     brackets: bool = False
-    """Whether ``[`` before a word and ``]`` after a tag are brackets around a name, which are passed over."""
+    """Whether ``[`` before a word and ``]`` after a tag are brackets around names, which are skipped."""
 
     @property
     def format(self) -> WordTagFormat:
@@ -223,7 +226,9 @@ class WordTagCorpus(OwnFiles):
 
 
 class SegmentedCorpus(OwnFiles):
-    """Files of words between blanks, one sentence a line, as those of SIGHAN's bakeoffs: characters with BMES."""
+    """Files of words separated by blanks, one sentence a line, as in SIGHAN's bakeoffs; learned as characters with
+    BMES.
+    """
 
     kind: Literal["segmented"] = "segmented"
     encoding: Encoding = "utf-8"
@@ -235,7 +240,7 @@ class SegmentedCorpus(OwnFiles):
 
 
 class TextCorpus(OwnFiles):
-    """Texts to be classified, one a line: its label, a tab, the text (``data/formats/texts.py``)."""
+    """Texts to classify, one a line: the label, a tab, the text (``data/formats/texts.py``)."""
 
     kind: Literal["labelled_text"] = "labelled_text"
     encoding: Encoding = "utf-8"
@@ -249,7 +254,7 @@ class TextCorpus(OwnFiles):
 class RunningTextCorpus(OwnFiles):
     """Running text for a language model, one sentence a line (``data/formats/running_text.py``).
 
-    Words of dev and test that train lacks must have been replaced, by ``<unk>`` for example.
+    Words of dev and test that train lacks must be replaced beforehand, by ``<unk>`` for example.
     """
 
     kind: Literal["running_text"] = "running_text"
@@ -262,17 +267,17 @@ class RunningTextCorpus(OwnFiles):
 
 
 class OwnFormatCorpus(OwnFiles):
-    """Files in a format of one's own: the kind and the fields of its config, as they stand in a study file.
+    """Files in a user's format: its kind and the fields of its config, as in a study file.
 
-    ``own``: the format with these fields, and with the file of code that has it.
+    ``own``: the format with these fields, and its code file.
     """
 
     own: OwnConfig
 
     @classmethod
     def of(cls, own: OwnConfig) -> Self:
-        """The corpus that a config says. Raises ValueError where what is recorded of the format is none, and for a
-        layer that it does not have.
+        """The corpus for a config. Raises ValueError for invalid recorded facts of the format, and for a layer that it
+        does not have.
         """
         said = json.loads(own.text)
         corpus = cls(own=own, **{name: said.get(name) for name in CorpusFiles.model_fields})
@@ -286,12 +291,12 @@ class OwnFormatCorpus(OwnFiles):
 
     @property
     def format(self) -> OwnReader:
-        """That of the kind."""
+        """The format of the kind."""
         return OwnReader(self.own)
 
     @property
     def layer(self) -> str:
-        """As its config says."""
+        """The layer in its config."""
         return self.format.layer
 
 
@@ -314,7 +319,7 @@ Corpus = Annotated[OurCorpus | OwnFormatCorpus, OpenTo("format", OurCorpus, OwnF
 
 
 def called(corpus: Corpus) -> str:
-    """What messages call a corpus: its name, its files of train, or what generates it."""
+    """The name of a corpus in messages: its own name, its train files, or its generator."""
     match corpus:
         case NamedCorpus():
             return corpus.name
@@ -325,33 +330,36 @@ def called(corpus: Corpus) -> str:
 
 
 def title_of(corpus: Corpus) -> str:
-    """What tables call a corpus: its name, or else its kind."""
+    """The name of a corpus in tables: its own name, or else its kind."""
     return corpus.name if isinstance(corpus, NamedCorpus) else corpus.kind
 
 
 class VocabularyConfig(Frozen):
-    """Which forms of the training split become words of their own; the others are unknown."""
+    """Which word forms of the training split are known words; all others are unknown words."""
 
     minimum_count: PositiveInt = 1
-    """Words that train has less often are unknown words."""
+    """Words that occur fewer times than this in train are unknown words."""
     lowercase: bool = True
-    """Whether forms that differ in case alone are one word; characters and capitals are read in their own case."""
+    """Whether forms that differ only in case are one word; characters and capitals keep their case."""
     digits_to_nine: bool = True
     """Whether every digit of a word is read as 9, so that numbers of one length are one word."""
     word_classes: tuple[str, ...] = ()
-    """Slot families, such as ``city_name``, whose words are read as one (``data/store/word_classes.py``)."""
+    """Slot families, such as ``city_name``, each of whose words are read as one word
+    (``data/store/word_classes.py``)."""
 
 
 class DataConfig(Frozen):
-    """The data of a trial: a corpus, and the words and tags that its training split settles."""
+    """The data of a trial: a corpus, and how words and tags are taken from its training split."""
 
     corpus: Corpus = GrammarCorpus()
     vocabulary: VocabularyConfig = VocabularyConfig()
     scheme: Scheme | None = None
-    """The label scheme that is learnt, of a corpus whose tags have one; None: the corpus's own. F1 is the same."""
+    """The label scheme to learn, if the corpus has one; None: the corpus's own. F1 is the same for all."""
     minimum_tag_count: PositiveInt | None = None
-    """Tags that train has less often become RARE (``data/store/rare.py``); None: every tag stays, without RARE."""
+    """Tags that occur fewer times than this in train become RARE (``data/store/rare.py``); None: all tags stay, without
+    RARE."""
     longest: PositiveInt | None = None
-    """Texts that are classified are cut after this many tokens; None: none is cut."""
+    """The maximum length of texts to classify, in tokens; longer ones are cut; None: no limit."""
     vectors: str | None = None
-    """Pretrained word vectors in GloVe's text format (``data/store/vectors.py``); the path as for column files."""
+    """Pretrained word vectors in GloVe's text format (``data/store/vectors.py``); the path is relative like those of
+    files."""

@@ -1,4 +1,4 @@
-"""Where named corpora lie if nobody says otherwise: where they are fetched to, and where every command looks."""
+"""The default data directory, into which named corpora are fetched and in which all commands look for them."""
 
 import os
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import Final
 from platformdirs import user_cache_path
 
 VARIABLE: Final = "SKIPSTACK_DATA_DIR"
-"""The variable of the environment that names the folder for all commands."""
+"""The environment variable that names the folder for all commands."""
 
 
 def data_folder(chosen: Path | None) -> Path:
-    """The folder that was ``chosen``; else the one that ``VARIABLE`` names; else one in the user's cache.
+    """The ``chosen`` folder; else the one that ``VARIABLE`` names; else one in the user's cache.
 
     On Linux that is ``$XDG_CACHE_HOME/skipstack/corpora``, by default under ``~/.cache``.
     """

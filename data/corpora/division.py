@@ -1,4 +1,4 @@
-"""Splits that a corpus does not come with: what is missing is taken from train."""
+"""Takes splits that a corpus lacks from its train split."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -12,13 +12,15 @@ from skipstack.data.formats.sentences import Sentence
 
 
 class HeldOut(Frozen):
-    """There is no dev split: a ``share`` of train, drawn at random, is dev and no longer train."""
+    """Dev is missing: a random ``share`` of train becomes dev."""
 
     share: Annotated[float, Field(gt=0, lt=1)]
 
 
 class Consecutive(Frozen):
-    """There is train alone: its last ``test`` sentences of a hundred are test, and the ``dev`` before them dev."""
+    """Only train exists: the last ``test`` percent of its sentences become test, and the ``dev`` percent before them
+    dev.
+    """
 
     dev: PositiveInt
     test: PositiveInt
@@ -29,7 +31,7 @@ Splits = dict[str, list[Sentence]]
 
 
 def held_out(splits: Mapping[str, list[Sentence]], share: float, seed: int) -> Splits:
-    """Train and test, and as dev the share of train, rounded, that ``seed`` draws; each in the order of the text.
+    """Train, test, and as dev a share of train, rounded, drawn by ``seed``; each in the order of the text.
 
     Raises UserError where dev or train would be empty.
     """
@@ -48,6 +50,6 @@ def held_out(splits: Mapping[str, list[Sentence]], share: float, seed: int) -> S
 
 
 def consecutive(sentences: list[Sentence], dev: int, test: int) -> Splits:
-    """Train, dev and test one after another; percentages of the sentences, rounded down where one split ends."""
+    """Train, dev and test one after another, as percentages of the sentences; boundaries are rounded down."""
     ends = [len(sentences) * percent // 100 for percent in (100 - dev - test, 100 - test)]
     return {"train": sentences[: ends[0]], "dev": sentences[ends[0] : ends[1]], "test": sentences[ends[1] :]}

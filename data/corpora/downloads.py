@@ -1,7 +1,7 @@
-"""One file brought over HTTP: checked before it has its name, and gone on with where a download broke off.
+"""Downloads files over HTTP: a file gets its name once its digest is checked, and broken downloads are resumed.
 
-pooch checks, and gives a file its name once it is whole. Its own downloader begins anew after each fault, so this one
-stands in for it: what has come so far lies beside the file, and the server is asked for the rest.
+pooch checks digests, and renames a file once it is complete. Its own downloader restarts after each fault, so this
+module replaces it: partial files are kept, and the server is asked for the rest.
 """
 
 import logging
@@ -19,21 +19,21 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.redaction import without_secrets
 
 Watch = Callable[[str, int, int | None], None]
-"""Is told again and again the name of a file, its bytes that are here, and how many there will be, if that is known."""
+"""A progress callback: the file's name, its bytes so far, and its total size, if known."""
 
 PATIENCE: Final = 30
 """Seconds without a byte after which a connection counts as broken."""
 
 CHUNK: Final = 1 << 14
-"""Bytes that are written at once; what of them is lost where a connection breaks off is asked for again."""
+"""The size of a write, in bytes; if a connection breaks, at most these are downloaded again."""
 
 BROKEN: Final = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
-"""What a connection that breaks off raises."""
+"""The errors of a broken connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file by its name, where it comes from, and the SHA-256 of its bytes."""
+    """A file to download: its name, its address, and the SHA-256 of its bytes."""
 
     name: str
     url: str
@@ -41,10 +41,10 @@ class Download:
 
 
 def download(wanted: Download, folder: Path, watch: Watch) -> Path:
-    """The file in ``folder``, fetched unless it is there; one that is not as it should be is replaced.
+    """The file in ``folder``, downloaded if it is missing or its digest is wrong.
 
-    Raises UserError where it cannot be had or written, and where what comes is another file, which is not kept.
-    What a broken connection has brought is kept, for the next call.
+    Raises UserError where it cannot be downloaded or written, and where the downloaded file has another digest, which
+    is then deleted. A partial download is kept for the next call.
     """
     pooch.get_logger().setLevel(logging.WARNING)
     address = without_secrets(wanted.url)
@@ -66,7 +66,7 @@ def download(wanted: Download, folder: Path, watch: Watch) -> Path:
         raise UserError(f"{address}: cannot be fetched ({type(error).__name__})") from error
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror})") from error
-    except ValueError as error:  # pooch's, of a digest
+    except ValueError as error:  # pooch raises it for a wrong digest
         raise UserError(
             f"{address}: gives another file than {wanted.name} of sha256 {wanted.sha256[:12]}; it was not kept"
         ) from error
@@ -74,13 +74,13 @@ def download(wanted: Download, folder: Path, watch: Watch) -> Path:
 
 
 class _Resuming:
-    """pooch's protocol of a downloader: called with an address, and the path to write to."""
+    """pooch's downloader protocol: called with an address, and the path to write to."""
 
     def __init__(self, name: str, begun: Path, watch: Watch) -> None:
         self._name, self._begun, self._watch = name, begun, watch
 
     def __call__(self, url: str, output_file: str, _: object) -> None:
-        """As long as there is progress, a connection that breaks off is made anew."""
+        """Reconnects after each break, as long as there is progress."""
         whole = False
         while not whole:
             here = self._here
@@ -97,11 +97,11 @@ class _Resuming:
         return self._begun.stat().st_size if self._begun.exists() else 0
 
     def _go_on(self, url: str, here: int) -> None:
-        """Ask for what follows the first ``here`` bytes. A server that does not know ranges sends all anew."""
+        """Download from byte ``here`` on. A server without range requests sends the whole file."""
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={here}-"} if here else {})
         with requests.get(url, headers=headers, stream=True, timeout=PATIENCE) as answer:
             if here and answer.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-                return  # nothing follows: the digest says whether all is here
+                return  # nothing is left: the digest shows whether the file is complete
             if not answer.ok:
                 status = f"{answer.status_code} {answer.reason}"
                 raise UserError(f"{without_secrets(url)}: got {status} (allowed: an address that has {self._name})")

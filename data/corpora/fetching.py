@@ -1,4 +1,4 @@
-"""Named corpora fetched from where their cards say, or from a mirror, into the data directory."""
+"""Fetches named corpora from the sources on their cards, or from a mirror, into the data directory."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -15,13 +15,13 @@ from skipstack.data.corpora.origins import Archive, Repository
 from skipstack.data.formats.files import SourceFile
 
 MIRROR: Final = "SKIPSTACK_DATA_MIRROR"
-"""The variable of the environment that names a mirror: the address of a data directory, as any web server shows it."""
+"""The environment variable that names a mirror: the address of a data directory on any web server."""
 
 
 def downloads(card: Card, mirror: str | None) -> list[Download]:
-    """What is fetched of a corpus, and from where.
+    """The downloads of a corpus.
 
-    Raises UserError for one that cannot be fetched, with how it is had, and for a mirror that is no web address.
+    Raises UserError for a corpus that cannot be fetched, saying how to get it, and for an invalid mirror address.
     """
     if mirror is not None and not mirror.startswith(("http://", "https://")):
         raise UserError(f"{MIRROR}: got {without_secrets(mirror)!r} (allowed: an address, http://... or https://...)")
@@ -37,10 +37,10 @@ def downloads(card: Card, mirror: str | None) -> list[Download]:
 
 
 def fetch(card: Card, data_dir: Path, *, accepted: bool, mirror: str | None, watch: Watch) -> Iterator[Path]:
-    """Each file of a corpus once it is whole, under ``data_dir``; those that are there are not fetched again.
+    """Each file of a corpus once it is complete, under ``data_dir``; existing files are not fetched again.
 
     ``accepted``: the user has accepted a licence that is not open. Raises UserError as ``downloads`` does, and for a
-    licence that was to be accepted; what is iterated raises it as ``downloads.download`` does.
+    licence that was not accepted; the iteration raises it as ``downloads.download`` does.
     """
     wanted = downloads(card, mirror)
     if not (card.open or accepted):
@@ -62,7 +62,7 @@ def _address(card: Card, origin: Repository, file: FileCard | Archive, mirror: s
 
 
 def _unpack(card: Card, archive: Path) -> None:
-    """Write the files of an archive beside it, each whole, once they are found right."""
+    """Extract the files of an archive beside it, each atomically, after checking their digests."""
     with ZipFile(archive) as opened:
         members = {Path(member).name: member for member in opened.namelist()}
         for files in card.files.values():

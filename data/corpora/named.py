@@ -1,6 +1,6 @@
-"""Named corpora: where they come from, what they hold, and the digests by which their files are known.
+"""Named corpora: their sources, contents and digests.
 
-Each is a file of ``data/corpora/named/``. No corpus is part of this project: its files lie under a data directory,
+Each has a file in ``data/corpora/named/``. No corpus is part of this project: the data is in a data directory, as
 ``<folder>/<file>``.
 """
 
@@ -26,7 +26,7 @@ def named_corpora() -> Mapping[str, Card]:
 
 
 def read_card(path: Path) -> Card:
-    """The card in a YAML file, whose name is the corpus's. Raises UserError for what is not as it should be."""
+    """The card in a YAML file, which is named after the corpus. Raises UserError for invalid cards."""
     try:
         return Card.model_validate({**yaml.safe_load(path.read_text(encoding="utf-8")), "name": path.stem})
     except ValidationError as error:
@@ -34,7 +34,7 @@ def read_card(path: Path) -> Card:
 
 
 def find_card(name: str) -> Card:
-    """The card of a named corpus. Raises UserError where there is none of that name."""
+    """The card of a named corpus. Raises UserError for an unknown name."""
     if name not in named_corpora():
         raise UserError(unknown("corpus", name, named_corpora()))
     return named_corpora()[name]

@@ -1,4 +1,4 @@
-"""Where the files of a named corpus come from: a public repository at a commit, or a catalogue that sells them."""
+"""The sources of named corpora: a public repository at a commit, or a catalogue that sells them."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -11,11 +11,11 @@ Text = Annotated[str, Field(min_length=1)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 RAW = "https://raw.githubusercontent.com"
-"""Where GitHub gives out the files of a commit as they are; ranges of bytes, too."""
+"""GitHub's address of the raw files of a commit; it supports byte ranges."""
 
 
 class Archive(Frozen):
-    """A ZIP file that holds the files, each by its name, in whatever folder."""
+    """A ZIP file that contains the files, each by its name, in any folder."""
 
     name: Text
     sha256: Sha256

@@ -1,4 +1,4 @@
-"""From a corpus config to its sentences: generated, named, or the user's own files."""
+"""Opens corpora by their configs: generated, named, or the user's own files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,13 +36,13 @@ SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A corpus that is known but not yet read.
+    """A corpus that is located but not yet read.
 
-    ``key`` is the identity of the config and of what stands behind it: the digests of the files, and of the code that
-    reads them where their format is one's own, or the edition of the grammar. Files whose digests are not known
-    beforehand are held here as bytes, so that one that changes later cannot come under the key of what it was. ``read``
-    gives every split. ``scheme`` is that of the tags, None where they are of single tokens; ``task`` names what they
-    are for (``data.tasks.tasks.TASKS``).
+    ``key`` is the identity of the config and its sources: the digests of the files, and of the code that reads them if
+    the format is the user's, or the edition of the generator. Files whose digests are not known beforehand are held in
+    memory, so a file that changes later cannot be stored under the key of its earlier content. ``read`` returns every
+    split. ``scheme`` is the label scheme, None for tags of single tokens; ``task`` is the name of the task
+    (``data.tasks.tasks.TASKS``).
     """
 
     key: str
@@ -52,10 +52,10 @@ class Source:
 
 
 def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Source:
-    """The source of a corpus; named corpora lie under ``data_dir``, the user's own files under ``folder``.
+    """The source of a corpus; named corpora are under ``data_dir``, the user's own files under ``folder``.
 
-    Raises UserError for a name or a layer that is not known and for own files that cannot be
-    read; ``read`` raises it for the files of a named corpus and for what the files hold.
+    Raises UserError for an unknown name or layer and for own files that cannot be read; ``read`` raises it for the
+    files of a named corpus and for the content of files.
     """
     scheme: Scheme | None = None
     match corpus:
@@ -93,7 +93,7 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
 
 
 def task_of(corpus: Corpus) -> str:
-    """What its tags are for (``data.tasks.tasks.TASKS``). Raises UserError for a name or a layer that is not known."""
+    """The name of its task (``data.tasks.tasks.TASKS``). Raises UserError for an unknown name or layer."""
     match corpus:
         case GrammarCorpus():
             return "parsing" if corpus.tags == TREES else "tagging"
@@ -111,7 +111,7 @@ def task_of(corpus: Corpus) -> str:
 
 
 def token_unit(corpus: Corpus) -> Unit:
-    """What a token of the corpus is. Raises UserError for a name that is not known."""
+    """The unit of a token of the corpus. Raises UserError for an unknown name."""
     if isinstance(corpus, NamedCorpus):
         return find_card(corpus.name).format.unit
     return corpus.format.unit if isinstance(corpus, OwnFiles) else "word"
@@ -121,13 +121,13 @@ def _generated(
     corpus: GrammarCorpus | AgreementCorpus | EchoCorpus | NumbersCorpus,
     draw: Callable[[int, str, int], list[Sentence]],
 ) -> Splits:
-    """Every split, by its size, of what ``draw`` gives for a seed, a split and a size."""
+    """Every split, drawn by ``draw`` from a seed, a split's name and its size."""
     sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     return {split: draw(corpus.seed, split, sizes[split]) for split in SPLITS}
 
 
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
-    """The digests behind a named corpus, from its card where they are known, its division, and how to read it."""
+    """The digests of a named corpus, from its card where known, its division, and a function that reads it."""
     card = find_card(corpus.name)
     layer, division = card.layer(corpus.tags), card.divided(corpus.held_out)
     behind: dict[str, Json] = {}
@@ -171,6 +171,6 @@ def _read(form: Format | OwnReader, layer: str, files: SplitFiles) -> Splits:
 
 
 def _digests(files: Sequence[SourceFile]) -> str | list[str]:
-    """What is told apart is the content: names do not matter."""
+    """Only content is hashed: names do not matter."""
     digests = [file.sha256 for file in files]
     return digests[0] if len(digests) == 1 else digests

@@ -1,4 +1,6 @@
-"""Words as tagged characters, and back: BMES says where they begin and end, for joint tagging with the word's tag."""
+"""Converts words to tagged characters, and back: BMES marks where words begin and end, for joint segmentation and
+tagging.
+"""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +11,9 @@ from skipstack.data.labels.schemes import OUTSIDE, RARE, Scheme, Span, spans_of,
 
 
 def split_words(line: str) -> list[str]:
-    """What stands between blanks, tabs, ideographic spaces (U+3000) and carriage returns, which are in no word."""
+    """The words between blanks, tabs, ideographic spaces (U+3000) and carriage returns, which are never part of a
+    word.
+    """
     return [part for part in re.split("[ \t\r\u3000]", line) if part]
 
 
@@ -24,9 +28,9 @@ def in_characters(words: Sequence[str], tags: Sequence[str]) -> Sentence:
 
 
 def in_words(characters: Sequence[str], tags: Sequence[str], scheme: Scheme) -> list[tuple[str, str]]:
-    """The words that tagged characters make, each with its tag: on legal tags the inverse of ``in_characters``.
+    """The words in tagged characters, each with its tag: for legal tags the inverse of ``in_characters``.
 
-    Of illegal ones the words are the spans that conlleval reads (``data.labels.schemes.spans_of``). A character in no
+    For illegal tags, the words are the spans that conlleval reads (``data.labels.schemes.spans_of``). A character in no
     span is a word of its own, with its tag.
     """
     words: list[tuple[str, str]] = []

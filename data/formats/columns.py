@@ -11,15 +11,15 @@ from skipstack.data.labels.schemes import OUTSIDE, Scheme, parted, repaired
 Separator = Literal["tab", "whitespace"]
 
 _BLANKS: dict[Separator, str] = {"tab": " ", "whitespace": " \t"}
-"""What an empty line may hold. Not all that Unicode calls a space: a word may hold U+00A0."""
+"""Characters that an empty line may contain. Not all Unicode spaces: a word may contain U+00A0."""
 
 
 class ColumnFormat(Format):
-    """Columns, which count from 0: that of the word, and that of each layer of tags, the default first.
+    """The columns, counted from 0, of the word and of each layer of tags, the default first.
 
-    ``separator`` is one tab, or any run of tabs and spaces; a line that starts with one of ``comments`` is passed over;
-    ``columns`` is how many columns every line has, as many as the first token where None; ``label_scheme`` is that of
-    the tags, None where they are of single tokens.
+    ``separator`` is one tab, or any run of tabs and spaces; lines that start with one of ``comments`` are skipped;
+    ``columns`` is the number of columns of every line, None: as many as in the first; ``label_scheme`` is the label
+    scheme of the tags, None for tags of single tokens.
     """
 
     kind: Literal["columns"] = "columns"
@@ -33,7 +33,7 @@ class ColumnFormat(Format):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """Those of ``tags``."""
+        """The layers in ``tags``."""
         return tuple(self.tags)
 
     @property
@@ -45,8 +45,8 @@ class ColumnFormat(Format):
         """The sentences of a file.
 
         Illegal sequences of tags are repaired (``data.labels.schemes.repaired``). Raises UserError with file and line
-        for a column count that differs, too few columns for word and tag, an empty word or tag, a tag outside the
-        scheme (``TagCheck``), and bytes that are not text in the encoding.
+        for a differing column count, too few columns for word and tag, an empty word or tag, a tag outside the scheme
+        (``TagCheck``), and bytes that are not text in the encoding.
         """
         word, tag, separator, columns, scheme = self.word, self.tags[layer], self.separator, self.columns, self.scheme
         sentences = []
@@ -76,12 +76,12 @@ class ColumnFormat(Format):
 
 
 class TagCheck:
-    """Whether the tags of a file are those of ``scheme``, its spans all of them with a type or all without."""
+    """Checks that the tags of a file are in ``scheme``, and that either all spans have a type or none has."""
 
     def __init__(self, file: SourceFile, scheme: Scheme) -> None:
         self.file, self.scheme = file, scheme
         self.first: tuple[int, bool] | None = None
-        """The line of the first tag in a span, and whether that has a type."""
+        """The line of the first tag in a span, and whether it has a type."""
 
     def __call__(self, number: int, tag: str) -> None:
         """Raise UserError with file and line for a tag that is not."""

@@ -21,18 +21,18 @@ _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
 
 
 class ConlluFormat(Format):
-    """CoNLL-U; ``tags`` are its columns of tags that may be learnt, the default first; ``heads`` for its trees."""
+    """CoNLL-U; ``tags`` are the columns of tags that can be learned, the default first; ``heads`` for its trees."""
 
     kind: Literal["conllu"] = "conllu"
     tags: tuple[Layer, ...]
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """Those of ``tags``."""
+        """The layers in ``tags``."""
         return self.tags
 
     def task(self, layer: str) -> str:
-        """Trees are parsed, words are tagged."""
+        """Parsing for trees, tagging for all other layers."""
         return "parsing" if layer == TREES else "tagging"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
@@ -73,7 +73,7 @@ class ConlluFormat(Format):
 
 
 def _tree(file: SourceFile, lines: Sequence[int], written: Sequence[str]) -> tuple[int, ...]:
-    """The heads of a sentence whose words stand in ``lines``. Raises UserError where they are no tree."""
+    """The heads of a sentence whose words are in ``lines``. Raises UserError if they are no tree."""
     known = {str(place): place for place in range(len(written) + 1)}
     for line, head in zip(lines, written, strict=True):
         if head not in known:

@@ -28,9 +28,9 @@ class DerivationFormat(Format):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The leaves of every derivation, left to right: words, and lexical categories or parts of speech.
 
-        Of a leaf's two parts of speech ``pos`` is the second, the Penn Treebank's own; the first is as the
-        translation to CCG changed it. Raises UserError with file and line for a derivation that is missing
-        or has no ID, a node of another shape, brackets that do not match, and bytes that are not UTF-8.
+        Of a leaf's two parts of speech ``pos`` is the second, the Penn Treebank's own; the first was changed by the
+        translation to CCG. Raises UserError with file and line for a derivation that is missing or has no ID, a node of
+        another shape, unbalanced brackets, and bytes that are not UTF-8.
         """
         sentences = []
         identified: int | None = None
@@ -52,7 +52,7 @@ class DerivationFormat(Format):
 
 def _leaves(file: SourceFile, number: int, line: str, layer: str) -> Sentence:
     words, tags = [], []
-    missing = [1]  # children that the open nodes still wait for; the first is the line itself
+    missing = [1]  # children that each open node still lacks; the first is the line itself
     place = 0
     text = line.rstrip(" ")
     while place < len(text):

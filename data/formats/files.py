@@ -1,4 +1,4 @@
-"""Files read once: the digest that is checked and the lines that are parsed come from the same bytes."""
+"""Files read once, so that the checked digest and the parsed lines come from the same bytes."""
 
 import glob
 import hashlib
@@ -33,9 +33,8 @@ class SourceFile:
     def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
         r"""Every line with its number, from 1, without its end.
 
-        A line ends at ``\n`` or ``\r\n`` and nowhere else: a word may hold U+2028 or U+0085. A
-        byte order mark is passed over. Raises UserError for an unknown encoding, and for bytes
-        that are not text in it.
+        A line ends at ``\n`` or ``\r\n`` and nowhere else: a word may contain U+2028 or U+0085. A byte order mark is
+        skipped. Raises UserError for an unknown encoding, and for bytes that are not text in it.
         """
         try:
             text = self.content.decode(encoding)
@@ -49,10 +48,10 @@ class SourceFile:
             yield number, line.removesuffix("\r")
 
     def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
-        """Every run of numbered lines up to an empty one, which holds nothing but ``blanks``.
+        """Every run of numbered lines up to an empty one, which contains nothing but ``blanks``.
 
-        Lines that start with one of ``comments`` are passed over, even inside a run; the last run
-        may lack its empty line. Raises UserError as ``lines`` does.
+        Lines that start with one of ``comments`` are skipped, even inside a run; the last run may lack its empty line.
+        Raises UserError as ``lines`` does.
         """
         block: list[tuple[int, str]] = []
         for number, line in self.lines(encoding):
@@ -78,7 +77,7 @@ def joint_sha256(files: Sequence[SourceFile]) -> str:
 
 
 def matching(folder: Path, paths: Sequence[str]) -> tuple[Path, ...]:
-    """The files that ``paths`` name, each from ``folder`` on; wildcards give every match, in text order.
+    """The files that ``paths`` name, relative to ``folder``; wildcards expand to all matches, in text order.
 
     ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. Raises UserError for
     a wildcard that matches no file.

@@ -1,4 +1,4 @@
-"""What every format of files is: the tags that its files have, and how they are read."""
+"""The base of formats: the tags that files have, and how they are read."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,17 +10,17 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 
 Unit = Literal["word", "character", "text"]
-"""What is between blanks: a word; a word whose characters are tokens, where words are found as well; or running text,
-whose words and marks are tokens."""
+"""The unit of tokens: a word between blanks; the characters of a word, if words are to be found as well; or the words
+and marks of running text."""
 
 
 class Format(Frozen, ABC):
-    """A format with its options: a value, of which corpora have one each. One file holds one format."""
+    """A format with its options, as a value in the config of a corpus. One module holds one format."""
 
     @property
     @abstractmethod
     def layers(self) -> tuple[str, ...]:
-        """The layers of tags that may be learnt, the default first."""
+        """The layers of tags that can be learned, the default first."""
 
     @abstractmethod
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
@@ -28,17 +28,17 @@ class Format(Frozen, ABC):
 
     @property
     def scheme(self) -> Scheme | None:
-        """The label scheme of the tags; None where they are of single tokens."""
+        """The label scheme of the tags; None for tags of single tokens."""
         return None
 
     @property
     def unit(self) -> Unit:
-        """What is tagged."""
+        """The unit of tagging."""
         return "word"
 
     def task(self, layer: str) -> str:
-        """The name of the task that ``layer`` asks for (``data.tasks.tasks.TASKS``)."""
+        """The name of the task of ``layer`` (``data.tasks.tasks.TASKS``)."""
         return "tagging"
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError for splits, as far as they are files, that do not go together; most formats' do."""
+        """Raise UserError for splits of files that do not fit together; most formats accept all."""

@@ -1,6 +1,7 @@
-"""Word vectors as text: a word and its numbers a line (GloVe), after a line of two counts or without (word2vec).
+"""Word vectors as text: a word and its numbers per line (GloVe), with or without a first line of two counts
+(word2vec).
 
-Array legend: W words that were found, E numbers a word.
+Array legend: W words found, E numbers per word.
 """
 
 import hashlib
@@ -18,7 +19,9 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundVectors:
-    """The wanted words that a file has. ``sha256`` is that of the whole file, ``cut_line`` a last line left out."""
+    """The vectors of the wanted words in a file. ``sha256`` is that of the whole file, ``cut_line`` a truncated last
+    line that was skipped.
+    """
 
     words: tuple[str, ...]
     values_WE: NDArray[np.float32]
@@ -27,15 +30,14 @@ class FoundVectors:
 
 
 def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
-    """The vectors of ``wanted`` words; every line is checked, the file is read once and never held as a whole.
+    """The vectors of ``wanted`` words; every line is checked, and the file is read once as a stream.
 
-    Numbers follow the word after single blanks or tabs; empty lines are passed over. Words with blanks in them, of
-    which some files have a few, are words like others: what stands before the last ``E`` numbers is no number then.
-    A last line that lacks both its end and some of its numbers was cut off on the way and is left out; ``cut_line``
-    tells.
+    Numbers follow the word after single blanks or tabs; empty lines are skipped. Words may contain blanks, as a few do
+    in some files: everything before the last ``E`` numbers is the word. A last line without its end and with too few
+    numbers was truncated and is skipped; ``cut_line`` has its number.
 
-    Raises UserError with file and line for another count of numbers than the first line's, what is no number, a word
-    that is there twice, counts in the first line that are not the file's, and bytes that are not UTF-8.
+    Raises UserError with file and line if the count of numbers differs from the first line's, and for anything else
+    than numbers, a repeated word, wrong counts in the first line, and bytes that are not UTF-8.
     """
     file = _File(path, wanted)
     try:
@@ -48,7 +50,7 @@ def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
 
 
 class _File:
-    """What was read so far."""
+    """The state of reading a file."""
 
     def __init__(self, path: Path, wanted: Container[str]) -> None:
         self.path = path
@@ -113,7 +115,7 @@ class _File:
             values = [float(part) for part in parts]
         except ValueError:
             values = []
-        # All at once, since there may be a billion of them; a sum that is no number has one in it.
+        # All at once, since there may be a billion; the sum is NaN or infinite if one of them is.
         if values and sum(map(abs, values)) <= _LARGEST and "_" not in "".join(parts):
             return values
         wrong = next((part for part in parts if _number(part) is None), None)
@@ -126,7 +128,7 @@ class _File:
 
 
 def _number(text: str) -> float | None:
-    """A finite number; Python also reads ``1_000``, which no other program writes."""
+    """A finite number, or None; ``1_000`` is refused, which only Python reads."""
     try:
         value = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A format of one's own: what a file of code beside the study has, and what is known of it without running it.
+"""The base of users' own formats, in a file of code beside the study, and the facts known of one without running it.
 
 ::
 
@@ -28,14 +28,14 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 
 Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
-"""A file, or several in their order; ``*``, ``?`` and ``**`` name all that match, in text order."""
+"""A file, or several in order; ``*``, ``?`` and ``**`` match names, in text order."""
 
 TaskOfLayer = Literal["tagging", "classification", "parsing", "language_modelling"]
-"""What a layer may be for: the names of all tasks (``data/tasks/tasks.py``)."""
+"""The names of all tasks (``data/tasks/tasks.py``), one of which a layer is for."""
 
 
 class CorpusFiles(Frozen):
-    """The base of configs of files: their format, and those of each split."""
+    """The base of the configs of formats: the kind, and the files of each split."""
 
     kind: str
     train: Paths
@@ -44,9 +44,9 @@ class CorpusFiles(Frozen):
 
 
 class FormatFacts(Frozen):
-    """What is known of a format of one's own wherever its code is not loaded: it is recorded with the kind.
+    """The facts about a user's format that are recorded with its kind, for use without its code.
 
-    ``tasks``: what its layers of tags are for, those aside that words are tagged with.
+    ``tasks``: the tasks of its layers of tags, except for layers of tagging.
     """
 
     unit: Unit
@@ -63,9 +63,9 @@ class FormatFacts(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A small text in a format, and the sentences that it has, which ``skipstack check`` compares.
+    """A small text in a format, and its sentences, which ``skipstack check`` compares.
 
-    ``layer``: the layer of their tags; None: the default. A text is read as UTF-8; bytes are as they stand.
+    ``layer``: the layer of their tags; None: the default. A str is encoded as UTF-8; bytes are used unchanged.
     """
 
     text: str | bytes
@@ -74,13 +74,13 @@ class Example:
 
 
 class OwnFormat(ABC):
-    """A reader of files in a format of one's own, made of its ``Config``, whose base is ``CorpusFiles``.
+    """A reader of files in a user's format, created from its ``Config``, a subclass of ``CorpusFiles``.
 
-    ``layers``: the layers of tags that may be learnt, the default first; another one is chosen by ``tags``, where the
-    Config has such a field. ``tasks``: what a layer is for, where that is not tagging: for ``classification`` a
-    sentence has one tag, for ``parsing`` it has ``heads``, for ``language_modelling`` the tags are the next words, the
-    last one ``<eos>``. ``unit``: what is tagged. These three are values of the class, whatever the Config says.
-    ``example``: a text, or several, by which ``skipstack check`` tries the reader.
+    ``layers``: the layers of tags that can be learned, the default first; the Config's field ``tags``, if it has one,
+    chooses another. ``tasks``: the task of a layer, unless it is tagging: for ``classification`` a sentence has one
+    tag, for ``parsing`` it has ``heads``, for ``language_modelling`` the tags are the next words, the last one
+    ``<eos>``. ``unit``: the unit of tagging. These three are class attributes, independent of the Config. ``example``:
+    one or more texts with which ``skipstack check`` tests the reader.
     """
 
     part: ClassVar[Part] = "format"
@@ -94,22 +94,23 @@ class OwnFormat(ABC):
 
     @property
     def scheme(self) -> Scheme | None:
-        """The label scheme of the tags; None where they are of single tokens."""
+        """The label scheme of the tags; None for tags of single tokens."""
         return None
 
     @abstractmethod
     def read(self, file: SourceFile, layer: str) -> Iterable[Sentence]:
-        """The sentences of a file with the tags of ``layer``, as a list or one after another.
+        """The sentences of a file with the tags of ``layer``, as a list or an iterator.
 
-        ``file.lines`` and ``file.blocks`` give numbered lines; ``file.error`` makes the error to raise about one.
+        ``file.lines`` and ``file.blocks`` yield numbered lines; ``file.error`` creates an error about a line, to be
+        raised.
         """
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:  # noqa: B027 (nothing to refuse by default)
-        """Raise UserError for splits that do not go together; most formats' do."""
+        """Raise UserError for splits that do not fit together; most formats accept all."""
 
     @classmethod
     def recorded(cls) -> dict[str, Any]:
-        """The facts of the class, as a record has them. Raises ValueError for what is no such fact."""
+        """The facts of the class, as recorded. Raises ValueError for invalid ones."""
         said = {"unit": cls.unit, "layers": cls.layers, "tasks": cls.tasks}
         try:
             return FormatFacts.model_validate(said).model_dump(mode="json")

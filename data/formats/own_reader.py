@@ -1,4 +1,4 @@
-"""Files read by a format of one's own: what it gives is checked, and what goes wrong is one line with its place."""
+"""Reads files with a user's format: checks the sentences, and reports errors in one line with their place."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,20 +19,20 @@ from skipstack.data.labels.schemes import PREFIXES, Scheme, repaired
 
 @dataclass(frozen=True, slots=True)
 class WatchedFile(SourceFile):
-    """A file that knows which line its reader is at, while that takes one after another."""
+    """A file that records which line its reader has reached."""
 
     reached: list[int] = field(default_factory=list, compare=False)
-    """The line; nothing before the first one, and once all were given out."""
+    """The number of the current line; empty before the first one, and after the last."""
 
     def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
-        """As of any file."""
+        """Yields lines like any file."""
         for number, line in SourceFile.lines(self, encoding):
             self.reached[:] = [number]
             yield number, line
         self.reached.clear()
 
     def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
-        """As of any file; of a block it is the first line that is reached."""
+        """Yields blocks like any file; the first line of a block counts as reached."""
         for block in SourceFile.blocks(self, encoding, comments=comments, blanks=blanks):
             self.reached[:] = [block[0][0]]
             yield block
@@ -40,66 +40,66 @@ class WatchedFile(SourceFile):
 
     @property
     def place(self) -> str:
-        """The file, with the line that was reached, if it is known."""
+        """The file, with the current line, if known."""
         return ":".join(map(str, (self.path, *self.reached)))
 
 
 @dataclass(frozen=True, slots=True)
 class OwnReader:
-    """A format of one's own as corpora need one. Only what reads, or asks for the scheme, runs its code."""
+    """A user's format, as corpora use it. Only ``read``, ``check`` and ``scheme`` run its code."""
 
     own: OwnConfig
 
     @property
     def facts(self) -> FormatFacts:
-        """What is recorded of the format. Raises ValidationError where that is no such thing."""
+        """The recorded facts of the format. Raises ValidationError if they are invalid."""
         return FormatFacts.model_validate(self.own.recorded)
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The layers of tags that may be learnt, the default first."""
+        """The layers of tags that can be learned, the default first."""
         return self.facts.layers
 
     @property
     def layer(self) -> str:
-        """The layer that is learnt: as the field ``tags`` says, where the config has one, or else the first."""
+        """The layer to learn: the config's field ``tags``, if it has one, or else the first."""
         return json.loads(self.own.text).get("tags") or self.layers[0]
 
     @property
     def unit(self) -> Unit:
-        """What is tagged."""
+        """The unit of tagging."""
         return self.facts.unit
 
     def task(self, layer: str) -> str:
-        """The name of the task that ``layer`` asks for."""
+        """The name of the task of ``layer``."""
         return self.facts.tasks.get(layer, "tagging")
 
     @property
     def scheme(self) -> Scheme | None:
-        """The label scheme of the tags. Raises UserError where the code is not loaded, and for one that is none."""
-        with self._told(self.own.kind):
-            scheme = self._made().scheme
+        """The label scheme of the tags. Raises UserError if the code is not loaded, and for an invalid scheme."""
+        with self._errors_placed(self.own.kind):
+            scheme = self._reader().scheme
         if scheme is not None and scheme not in PREFIXES:
             raise UserError(f"{self._name}: {unknown('scheme', scheme, PREFIXES)}")
         return scheme
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError for splits that do not go together."""
-        with self._told(self.own.kind):
-            self._made().check(splits)
+        """Raise UserError for splits that do not fit together."""
+        with self._errors_placed(self.own.kind):
+            self._reader().check(splits)
         if self.task(self.layer) == "language_modelling":
             check_words(splits)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The sentences of a file with the tags of ``layer``, illegal sequences of which are repaired.
+        """The sentences of a file with the tags of ``layer``; illegal sequences of tags are repaired.
 
-        Raises UserError with the file, and with the line that was reached, if that is known, for what is no sentence
-        and for whatever the format raises.
+        Raises UserError with the file, and with the current line, if known, for invalid sentences and for any error of
+        the format's code.
         """
         scheme, task = self.scheme, self.task(layer)
         watched, sentences = WatchedFile(file.path, file.content), list[Sentence]()
-        with self._told(watched):
-            given = self._made().read(watched, layer)
+        with self._errors_placed(watched):
+            given = self._reader().read(watched, layer)
             if not isinstance(given, Iterable):
                 raise UserError(f"{watched.place}: {self._name} read {given!r} (allowed: sentences)")
             for number, each in enumerate(given, start=1):
@@ -115,18 +115,18 @@ class OwnReader:
     def _name(self) -> str:
         return f"{self.own.kind} of {self.own.code.name}"
 
-    def _made(self) -> OwnFormat:
-        made = self.own.build()
-        assert isinstance(made, OwnFormat), "a format is known by its base"
-        return made
+    def _reader(self) -> OwnFormat:
+        reader = self.own.build()
+        assert isinstance(reader, OwnFormat), "a format is known by its base"
+        return reader
 
     @contextmanager
-    def _told(self, where: str | WatchedFile) -> Iterator[None]:
-        """Within, whatever the format raises is one line of the user's."""
+    def _errors_placed(self, where: str | WatchedFile) -> Iterator[None]:
+        """Turns any error of the format's code into a one-line UserError."""
         try:
             yield
         except UserError as error:
             raise UserError(" ".join(str(error).split("\n"))) from error
-        except Exception as error:  # whatever a format raises is what is wrong with it
+        except Exception as error:  # any error of a user's format is reported
             place = where if isinstance(where, str) else where.place
             raise UserError(f"{place}: {line_before(self.own, error)}{one_line(error)}") from error

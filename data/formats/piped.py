@@ -20,8 +20,8 @@ class PipedFormat(Format):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The sentences of a file with one layer of their tags.
 
-        A word may hold ``|``, a tag may not. Empty lines and lines that start with ``# `` are passed over.
-        Raises UserError with file and line for a token without three parts and for bytes that are not UTF-8.
+        A word may contain ``|``, a tag may not. Empty lines and lines that start with ``# `` are skipped. Raises
+        UserError with file and line for a token without three parts and for bytes that are not UTF-8.
         """
         sentences = []
         for number, line in file.lines("utf-8"):

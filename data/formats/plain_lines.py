@@ -1,4 +1,4 @@
-"""A line of text as a network reads it: its tokens."""
+"""Splits a line of text into tokens."""
 
 from typing import assert_never
 

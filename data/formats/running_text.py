@@ -10,7 +10,7 @@ from skipstack.data.formats.format import Format
 from skipstack.data.formats.sentences import Sentence
 
 END = "<eos>"
-"""The word that ends every sentence, and that stands before the first one."""
+"""The word that ends every sentence, and precedes the first one."""
 
 
 def check_words(splits: Mapping[str, Sequence[Sentence]]) -> None:
@@ -31,11 +31,11 @@ class RunningTextFormat(Format):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The word after each."""
+        """One layer: the next word."""
         return ("word",)
 
     def task(self, layer: str) -> str:
-        """That of every layer."""
+        """The task of the only layer."""
         return "language_modelling"
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
@@ -43,10 +43,11 @@ class RunningTextFormat(Format):
         check_words(splits)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The whole file as one sentence: each word's tag is the word after it, ``END`` after the last of each line.
+        """The whole file as one sentence: each word's tag is the next word, ``END`` after the last word of each
+        line.
 
-        So every word of the text, ``END`` included, is predicted once. Empty lines are passed over. Raises UserError
-        for a file without a word, and with file and line for a word ``END`` in the text.
+        So every word of the text, ``END`` included, is predicted once. Empty lines are skipped. Raises UserError for a
+        file without words, and with file and line for a word ``END`` in the text.
         """
         predicted: list[str] = []
         for number, line in file.lines(self.encoding):

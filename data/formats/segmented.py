@@ -17,12 +17,12 @@ class SegmentedFormat(Format):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """Where words begin and end."""
+        """One layer: where words begin and end."""
         return ("segmentation",)
 
     @property
     def scheme(self) -> Scheme:
-        """Words are spans of characters."""
+        """BMES: words are spans of characters."""
         return "bmes"
 
     @property
@@ -31,7 +31,7 @@ class SegmentedFormat(Format):
         return "character"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The characters of each line's words, which stand between blanks; empty lines are passed over.
+        """The characters of each line's words, which are separated by blanks; empty lines are skipped.
 
         Raises UserError with file and line for bytes that are not text in the encoding.
         """

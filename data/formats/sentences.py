@@ -7,10 +7,10 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words as they stand in the text, and one tag a word, or a single one where texts are classified.
+    """The words of the text, and one tag per word, or a single one for classification.
 
-    In a corpus for parsing the tags are relations, and ``heads`` are what they relate words to: 0 is the root, w the
-    w-th word (``data/labels/trees.py``).
+    For parsing, the tags are relations, and ``heads`` are the words that they relate to: 0 is the root, w the w-th word
+    (``data/labels/trees.py``).
     """
 
     words: tuple[str, ...]

@@ -27,10 +27,11 @@ class SlotFormat(Format):
         return "bio"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The words between BOS and EOS with their slots, in BIO; the intent is passed over, and so are empty lines.
+        """The words between BOS and EOS with their slots, in BIO; the intent and empty lines are skipped.
 
         Illegal sequences are repaired (``data.labels.schemes.repaired``). Raises UserError with file and line for a
-        line of another form, another count of tags than words, a tag that is not BIO's, and bytes that are not UTF-8.
+        line of another form, a number of tags that differs from that of words, a tag that is not BIO, and bytes that
+        are not UTF-8.
         """
         sentences = []
         check_tag = TagCheck(file, "bio")

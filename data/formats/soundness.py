@@ -1,4 +1,4 @@
-"""Whether what a format of one's own reads is a sentence, in words where it is none: its code may give anything."""
+"""Checks the sentences that a user's format reads, which may be any objects."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from skipstack.data.labels.trees import ROOT, find_cycle
 
 
 class UnsoundError(ValueError):
-    """What is wrong with a sentence, in words."""
+    """An invalid sentence; the message says why."""
 
 
 def sound(found: object, task: str, scheme: Scheme | None) -> Sentence:
-    """What was read as a sentence for ``task``, whose tags are those of ``scheme``. Raises UnsoundError."""
+    """The object as a valid sentence for ``task``, with tags of ``scheme``. Raises UnsoundError."""
     if not isinstance(found, Sentence):
         raise UnsoundError(f"got {_article(found)} (allowed: Sentence(words, tags))")
     words, tags = _texts(found.words, "word"), _texts(found.tags, "tag")
@@ -56,7 +56,7 @@ def _texts(found: object, name: str) -> tuple[str, ...]:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether the text can be written: no character of it is half of a surrogate pair."""
+    """Whether the text can be encoded: no character is half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -65,7 +65,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _tree(heads: object, words: int, task: str) -> tuple[int, ...] | None:
-    """The heads of a sentence that is parsed; None of another."""
+    """The heads of a sentence for parsing; None for other tasks."""
     if task != "parsing":
         if heads is not None:
             raise UnsoundError(f"got heads for {task} (allowed: None, or a layer whose task is parsing)")
@@ -91,7 +91,7 @@ def _way(cycle: Sequence[int]) -> str:
 
 
 def _article(found: object) -> str:
-    """A value by its type, and by itself where it is short: ``3, which is int``."""
+    """A value in words: its type, and the value if it is short: ``3, which is int``."""
     shown = repr(found)
     name = type(found).__name__
     return name if found is None or len(shown) > 40 or " at 0x" in shown else f"{shown}, which is {name}"

@@ -1,4 +1,4 @@
-"""Texts with a label each: one a line, in columns apart by tabs, as reviews with their sentiment."""
+"""Labelled texts, one a line, in columns separated by tabs, such as reviews with their sentiment."""
 
 import re
 from typing import Literal
@@ -15,12 +15,12 @@ _CHARACTER = {r"\t": " ", r"\r": " ", r"\n": " ", r"\\": "\\"}
 
 
 def tokens_of(text: str) -> list[str]:
-    """The words and marks of a text as they stand in it; breaks of HTML are blanks."""
+    """The words and marks of a text, in order; HTML line breaks count as blanks."""
     return [token for token in _TOKEN.findall(text) if not token.startswith("<br")]
 
 
 class TextFormat(Format):
-    """Texts with a label each: the columns of both, which count from 0, and how many there are."""
+    """Labelled texts: the columns of text and label, counted from 0, and the number of columns."""
 
     kind: Literal["labelled_text"] = "labelled_text"
     label: int
@@ -39,14 +39,14 @@ class TextFormat(Format):
         return "text"
 
     def task(self, layer: str) -> str:
-        """That of every layer."""
+        """The task of the only layer."""
         return "classification"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         r"""The tokens of each text and, as their single tag, its label. Lines end at ``\n`` only.
 
-        ``\t``, ``\r``, ``\n`` and ``\\`` in a text stand for a tab, for ends of lines and for a backslash. Raises
-        UserError with file and line for another count of columns, an empty label, and a text without any token.
+        ``\t``, ``\r``, ``\n`` and ``\\`` in a text stand for a tab, line ends and a backslash. Raises UserError with
+        file and line for a wrong number of columns, an empty label, and a text without tokens.
         """
         sentences = []
         for number, line in file.lines(self.encoding):

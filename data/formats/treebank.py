@@ -1,7 +1,7 @@
 """The Penn Treebank's tagged files, ``.pos``: ``word/TAG`` tokens among the brackets of chunks.
 
-An empty line stands after a full stop, but also between chunks, and before quotation marks that close;
-a line of ``=`` stands between paragraphs. So the ends of sentences are put together from all of these.
+Empty lines follow full stops, but also separate chunks, and precede closing quotation marks; lines of ``=`` separate
+paragraphs. So the ends of sentences are derived from all of these.
 """
 
 import re
@@ -13,11 +13,11 @@ from skipstack.data.formats.format import Format
 from skipstack.data.formats.sentences import Sentence
 
 _SLASH = re.compile(r"(?<!\\)/")
-"""Between word and tag; a slash of the text itself is written with a backslash before it, and stays so."""
+"""The separator of word and tag; a slash within the text is escaped by a backslash, and stays so."""
 _PARAGRAPH = re.compile(r"=+ *")
 _STOP = "."
 _CLOSING = ("''", ")")
-"""Tags of what may follow a full stop within the sentence."""
+"""The tags of tokens that may follow a full stop within its sentence."""
 
 Token = tuple[str, str]
 
@@ -35,11 +35,11 @@ class TreebankFormat(Format):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The sentences of a file with their parts of speech.
 
-        A sentence ends at a line of ``=``, and at an empty line if its last tag, closing quotation marks and
-        brackets aside, is a full stop (``.``: also ? and !), unless the next line starts with such a mark. A
-        heading without a full stop thus joins what follows within its paragraph. Of alternative tags,
-        ``NN|JJ``, the first is taken. Lines of the copyright notice (``*x*``) are passed over. Raises UserError
-        with file and line for a token that is not ``word/TAG`` and for bytes that are not UTF-8.
+        A sentence ends at a line of ``=``, and at an empty line if its last tag, except for closing quotation marks and
+        brackets, is a full stop (``.``: also ? and !), unless the next line starts with such a mark. So a heading
+        without a full stop is joined to the following text of its paragraph. Of alternative tags, ``NN|JJ``, the first
+        is taken. Lines of the copyright notice (``*x*``) are skipped. Raises UserError with file and line for a token
+        that is not ``word/TAG`` and for bytes that are not UTF-8.
         """
         sentences: list[Sentence] = []
         sentence: list[Token] = []

@@ -1,7 +1,7 @@
-"""Tagged words, one sentence a line: ``word_TAG`` or ``word/TAG``, as treebanks of French and Chinese have them.
+"""Tagged words, one sentence a line: ``word_TAG`` or ``word/TAG``, as in treebanks of French and Chinese.
 
-The People's Daily adds an id, the first token of each line, and brackets around names of several words,
-``[中央/n 台/n]nt``; both are passed over.
+The People's Daily adds an id, the first token of each line, and brackets around names of several words, ``[中央/n
+台/n]nt``; both are skipped.
 """
 
 import re
@@ -16,14 +16,14 @@ from skipstack.data.labels.schemes import Scheme
 Mark = Literal["_", "/"]
 
 _CLOSED = re.compile(r"(?<=.)](?:[^/\]]*)$")
-"""A bracket that closes after a tag, and what kind of name it closed."""
+"""A closing bracket after a tag, and the kind of name that it closes."""
 
 
 class WordTagFormat(Format):
-    """``word_TAG`` tokens, one sentence a line, parted at their last ``separator``.
+    """``word_TAG`` tokens, one sentence a line, split at their last ``separator``.
 
-    ``tagged``: what is tagged, words, or, to find words as well, their characters. ``identified``: whether a line
-    begins with its id; ``brackets``: whether ``[`` before a word and ``]`` after a tag mean names.
+    ``tagged``: the unit of tagging: words, or their characters, if words are to be found as well. ``identified``:
+    whether a line begins with its id; ``brackets``: whether ``[`` before a word and ``]`` after a tag mark names.
     """
 
     kind: Literal["word_tag"] = "word_tag"
@@ -40,19 +40,19 @@ class WordTagFormat(Format):
 
     @property
     def scheme(self) -> Scheme | None:
-        """That of the characters; words are tagged one by one."""
+        """BMES for characters; None for words, which are tagged one by one."""
         return "bmes" if self.tagged == "character" else None
 
     @property
     def unit(self) -> Unit:
-        """As ``tagged`` says."""
+        """The unit in ``tagged``."""
         return self.tagged
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The words of each line, or their characters, with their tags.
 
-        A word that is a bracket is one in any case. Empty lines are passed over. Raises UserError with file and line
-        for a token that is not a word and a tag, an id alone, brackets that are not balanced on their line or stand
+        A bracket that is itself a word stays a word. Empty lines are skipped. Raises UserError with file and line for a
+        token that is not a word and a tag, a line with an id only, brackets that are not balanced on their line or are
         within a word, and bytes that are not text in the encoding.
         """
         sentences = []

@@ -1,4 +1,4 @@
-"""Characters that no reader sees, or that stand for bytes which nobody could read; words that are written in two ways.
+"""Finds invisible characters, replacement characters, and words that are written in two normal forms.
 
 Array legend: F forms.
 """
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 REPLACEMENT: Final = "\ufffd"
-"""What a decoder writes for bytes that are no text: the file was read in another encoding than it has."""
+"""The replacement character, which a decoder writes for invalid bytes: the file has another encoding."""
 
 INVISIBLE: Final = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Soft hyphens, spaces of no width, byte order marks, directions: two words that differ in them look the same. Joiners
-(U+200C, U+200D) are not among them, which scripts and emoji need."""
+"""Soft hyphens, zero-width spaces, byte order marks, directional marks: words that differ only in them look the same.
+Joiners (U+200C, U+200D) are not included, since scripts and emoji need them."""
 
 Flags = NDArray[np.bool_]
 
@@ -28,7 +28,7 @@ def suspicious(character: str) -> bool:
 
 
 def suspicious_in(forms: Sequence[str]) -> dict[str, NDArray[np.intp]]:
-    """The suspicious characters of some forms, and the rows of those that have them."""
+    """The suspicious characters in the forms, and the rows of the forms that contain them."""
     wanted = frozenset(filter(suspicious, set().union(*forms)))
     rows = defaultdict(list)
     for row, form in enumerate(forms):
@@ -38,7 +38,7 @@ def suspicious_in(forms: Sequence[str]) -> dict[str, NDArray[np.intp]]:
 
 
 def in_two_forms(forms: Sequence[str]) -> Flags:
-    """Which forms another one equals but for Unicode's normal form, as ``é`` of one and of two characters: has_F.
+    """Which forms equal another one up to Unicode normalisation, as ``é`` of one and of two characters: has_F.
 
     To a network they are two words.
     """

@@ -1,4 +1,4 @@
-"""The health of a stored corpus, counted.
+"""Counts the health of a stored corpus.
 
 Array legend: F forms of the corpus, N tokens of a split, S sentences of a split, K tags of train.
 """
@@ -17,7 +17,7 @@ from skipstack.data.health.health import Health, SplitHealth
 from skipstack.data.store.stored import Split, StoredCorpus
 
 NAMED: Final = 10
-"""Tags, and suspicious characters, that are named, at most."""
+"""The maximum number of tags, and of suspicious characters, that are named."""
 
 
 def health_of(stored: StoredCorpus) -> Health:
@@ -75,7 +75,7 @@ def _split(
 
 
 def _sentences(split: Split) -> list[bytes]:
-    """Each sentence as what tells it from those with other words."""
+    """A key for each sentence, equal for equal words."""
     return [split.forms_N[start:stop].tobytes() for start, stop in pairwise(split.offsets_S1.tolist())]
 
 

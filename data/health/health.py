@@ -1,4 +1,4 @@
-"""What a corpus is made of, in numbers that say how fit it is for a comparison."""
+"""The health of a corpus: numbers that show how suitable it is for comparisons."""
 
 from pydantic import Field, NonNegativeInt
 
@@ -6,13 +6,14 @@ from skipstack.data.basis.frozen import Frozen
 
 
 class SplitHealth(Frozen):
-    """One split. Sentences are texts where texts are classified, which have a single tag; otherwise each token has one.
+    """The health of one split. For classification, sentences are texts with a single tag; otherwise each token has
+    one.
 
-    ``tags``: how many there are, ``different_tags`` of them different; ``spans``: that they mark, where they do.
-    ``words``: different ones. ``unknown_tokens`` are of words that train lacks, ``unknown_tags`` are tags that train
-    lacks. ``median`` and ``longest``: tokens of a sentence. ``repeated``: by earlier split, the sentences whose words
-    are those of one there; ``repeated_tokens``, their tokens. ``controls``, ``replacements``, ``two_forms``: tokens of
-    words that have a character of these kinds (``data/health/characters.py``).
+    ``tags``: their number, ``different_tags`` the number of distinct ones; ``spans``: their number, if tags have a
+    scheme. ``words``: distinct ones. ``unknown_tokens``: tokens whose word train lacks, ``unknown_tags``: tags that
+    train lacks. ``median`` and ``longest``: tokens per sentence. ``repeated``: by earlier split, the sentences that
+    also occur there; ``repeated_tokens``, their tokens. ``controls``, ``replacements``, ``two_forms``: tokens whose
+    words have such characters (``data/health/characters.py``).
     """
 
     sentences: NonNegativeInt
@@ -26,9 +27,9 @@ class SplitHealth(Frozen):
     unknown_names: tuple[str, ...] = ()
     """Tags that train lacks, the most frequent ones first."""
     commonest: str | None
-    """The tag that is there most often, of those that train has."""
+    """The most frequent tag of the split among those of train."""
     commonest_tags: NonNegativeInt
-    """How often it is there."""
+    """Its frequency."""
     median: NonNegativeInt
     longest: NonNegativeInt
     repeated: dict[str, NonNegativeInt] = Field(default_factory=dict)
@@ -39,9 +40,10 @@ class SplitHealth(Frozen):
 
 
 class Health(Frozen):
-    """A corpus: its splits by name, and how often each has the commonest ``tags`` of train.
+    """The health of a corpus: its splits by name, and in each the counts of the most frequent ``tags`` of train.
 
-    ``characters``: suspicious ones, such as ``U+FFFD``, and in how many tokens they are, the most frequent ones first.
+    ``characters``: suspicious ones, such as ``U+FFFD``, and the number of tokens with each, the most frequent
+    first.
     """
 
     splits: dict[str, SplitHealth]

@@ -1,4 +1,4 @@
-"""How alike two corpora are, by what is known of them before anything is trained."""
+"""The similarity of two corpora, from facts known before training."""
 
 import math
 from collections.abc import Iterator
@@ -7,15 +7,16 @@ from typing import Final
 from skipstack.data.health.health import Health
 
 OTHER_DECISIONS: Final = 0.5
-"""What similarity is multiplied by where only one of two corpora marks spans: other heads and another score count."""
+"""The factor of similarity if only one of two corpora has spans: other heads and another score are used."""
 
 
 def similarity(one: Health, other: Health) -> float:
-    """exp(-mean_i |ln(a_i / b_i)|), a number above 0: 1 where nothing differs, a half where all differ twofold.
+    """exp(-mean_i |ln(a_i / b_i)|), a number above 0: 1 if nothing differs, a half if all numbers differ by a factor of
+    two.
 
-    a_i and b_i are the same six numbers of both: train's sentences, tokens of a sentence, different words and different
-    tags; of dev's tokens, the share that train lacks; of dev's tags, the share that are not the commonest one. Each
-    count has one added, so that none is 0. Where only one corpus marks spans, half of that.
+    a_i and b_i are the same six numbers of both: train's sentences, tokens per sentence, distinct words and distinct
+    tags; of dev's tokens, the share that train lacks; of dev's tags, the share that are not the most frequent one. Each
+    count is increased by one, so that none is 0. If only one corpus has spans, half of that.
     """
     logarithms = [abs(math.log(a / b)) for a, b in zip(_numbers(one), _numbers(other), strict=True)]
     alike = math.exp(-math.fsum(logarithms) / len(logarithms))

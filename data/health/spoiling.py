@@ -1,6 +1,6 @@
-"""What in a corpus spoils the comparison of networks on it, each in one line; and from where on it does.
+"""Warns of properties of a corpus that invalidate comparisons of networks on it, with a line for each.
 
-The bounds lie well beyond what the corpora of the papers have that were divided by those who made them.
+The thresholds lie well above the values of the papers' corpora that come with their own splits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,32 +9,32 @@ from typing import Final
 from skipstack.data.health.health import Health, SplitHealth
 
 UNKNOWN_TAGS: Final = 0.01
-"""Of a split's tags, those that train lacks: none of them is ever right, so a hundredth is as much as networks differ
-by. CCG has hundreds of categories, and leaves 0.002 open."""
+"""The share of a split's tags that train lacks: none of them can be right, and differences between networks are about a
+hundredth. CCG has hundreds of categories, and has 0.002."""
 
 UNKNOWN_WORDS: Final = 0.4
-"""Of a split's tokens, those of words that train lacks. WNUT 2017, which was made to have new words, has 0.22."""
+"""The share of a split's tokens whose words train lacks. WNUT 2017, which was built to have new words, has 0.22."""
 
 REPEATED: Final = 0.05
-"""Of a split's tokens, those in sentences that an earlier split has: remembering is enough there. Corpora with splits
-of their own have up to 0.017."""
+"""The share of a split's tokens in sentences that also occur in an earlier split: memorising is enough there. Corpora
+with splits of their own have up to 0.017."""
 
 FEWEST: Final = 500
-"""Decisions of dev or test: with fewer, one standard error of a score of 90 % is more than 1.3 points, which is more
-than most changes of a network bring."""
+"""The minimum number of decisions of dev or test: with fewer, one standard error of a score of 90 % is more than 1.3
+points, which is more than most changes of a network gain."""
 
 NEARLY_ALL: Final = 0.95
-"""Of a split's tags, the commonest one, where tags are scored one by one: whatever is learnt, 5 points are left."""
+"""The share of a split's most frequent tag, if tags are scored one by one: only 5 points are left to gain."""
 
 STRAY: Final = 0.001
-"""Of a split's tokens, those with characters that should not be there: more than strays, a habit of the file."""
+"""The share of a split's tokens with suspicious characters: too many to be accidental."""
 
 NAMED: Final = 3
-"""Tags and characters that a line names, at most."""
+"""The maximum number of tags and characters named in a line."""
 
 
 def warnings(health: Health) -> tuple[str, ...]:
-    """A line for each thing that spoils a comparison; none of a sound corpus."""
+    """A line for each such property; none for a sound corpus."""
     characters = list(health.characters)
     return tuple(line for name, split in health.splits.items() for line in _of_split(name, split, characters))
 
@@ -45,23 +45,23 @@ def _of_split(name: str, split: SplitHealth, characters: Sequence[str]) -> Itera
         return
     if split.spans is None and split.commonest_tags >= NEARLY_ALL * split.tags:
         share = percent(split.commonest_tags, split.tags)
-        yield f"{share} of {name}'s tags are {split.commonest}: always answering it is right as often"
+        yield f"{share} of {name}'s tags are {split.commonest}: always predicting it is right as often"
     if name != "train":
         yield from _beside_earlier(name, split)
     stray = STRAY * split.tokens
     if split.controls >= stray:
         seen = listed([each for each in characters if each != "U+FFFD"])
-        yield f"{percent(split.controls, split.tokens)} of {name}'s tokens have characters that nobody sees, as {seen}"
+        yield f"{percent(split.controls, split.tokens)} of {name}'s tokens have invisible characters, such as {seen}"
     if split.replacements >= stray:
         share = percent(split.replacements, split.tokens)
-        yield f"{share} of {name}'s tokens have U+FFFD, for bytes that could not be read: is its encoding another one?"
+        yield f"{share} of {name}'s tokens have U+FFFD, for bytes that could not be decoded: is the encoding right?"
     if split.two_forms >= stray:
         share = percent(split.two_forms, split.tokens)
         yield f"{share} of {name}'s tokens are words that it has in two normal forms of Unicode: each counts as two"
 
 
 def _beside_earlier(name: str, split: SplitHealth) -> Iterator[str]:
-    """What makes the scores of dev or test tell little of what was learnt from train."""
+    """Warnings that scores on dev or test show little of what was learned from train."""
     decisions, what = (split.tags, "tags") if split.spans is None else (split.spans, "spans")
     if decisions < FEWEST:
         error = 100 * (0.9 * 0.1 / max(decisions, 1)) ** 0.5
@@ -85,5 +85,5 @@ def percent(part: int, whole: int) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first few, with a comma between them."""
+    """The first few names, separated by commas."""
     return ", ".join(names[:NAMED])

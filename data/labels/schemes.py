@@ -1,6 +1,6 @@
 """Label schemes: spans of a text as one tag a token, and back.
 
-A tag is ``O``, outside of every span, or a prefix and the type of its span, ``B-city``; where spans have no types, the
+A tag is ``O``, outside of every span, or a prefix and the type of its span, ``B-city``; if spans have no types, the
 prefix alone. Array legend: K tags.
 """
 
@@ -14,19 +14,19 @@ import numpy as np
 from skipstack.data.labels.transitions import Transitions
 
 Scheme = Literal["bio", "iob1", "bioes", "bmes"]
-"""``bio`` (IOB2): every span begins with B. ``iob1`` (CoNLL-2003): B only where a span follows one of its own type at
-once, otherwise I. ``bioes``: B, I, E, and S for a span of one token. ``bmes`` (Chinese segmentation): the same with M
-for I and without O, since every character is in a word."""
+"""``bio`` (IOB2): every span begins with B. ``iob1`` (CoNLL-2003): I, and B only for a span directly after one of its
+own type. ``bioes``: B, I, E, and S for a span of one token. ``bmes`` (Chinese segmentation): the same with M for I and
+without O, since every character is in a word."""
 
 OUTSIDE = "O"
 
 RARE = "RARE"
-"""The one tag beside those of a scheme: what stands for rare ones (``data/store/rare.py``). It is in no span."""
+"""The only tag outside of a scheme: it replaces rare tags (``data/store/rare.py``), and is in no span."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Tokens ``start`` to ``stop`` - 1 of a sentence; ``type`` is empty where spans have none."""
+    """Tokens ``start`` to ``stop`` - 1 of a sentence; ``type`` is empty for spans without types."""
 
     start: int
     stop: int
@@ -35,9 +35,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """What a scheme writes at the ``first`` token of a span, ``inside``, at the ``last``, and for a ``single`` one.
+    """The prefixes of a scheme for the ``first`` token of a span, those ``inside``, the ``last``, and a ``single``
+    one.
 
-    ``chained``: at the first token of a span right after one of its type. ``outside``: whether there is an O.
+    ``chained``: for the first token of a span directly after one of its type. ``outside``: whether there is an O.
     """
 
     first: str
@@ -55,12 +56,12 @@ class Prefixes:
 
     @property
     def joining(self) -> tuple[str, ...]:
-        """Those that need a span of their type right before."""
+        """Prefixes that continue a span of their type."""
         return (self.chained,) if self.chained else (self.inside, self.last)
 
     @property
     def unfinished(self) -> tuple[str, ...]:
-        """Those that cannot end their span."""
+        """Prefixes that cannot end their span."""
         return () if self.last == self.inside else (self.first, self.inside)
 
 
@@ -72,9 +73,9 @@ PREFIXES: Mapping[Scheme, Prefixes] = {
 }
 
 OPENING = ("B", "S")
-"""Prefixes that begin a span wherever they stand, in every scheme."""
+"""Prefixes that begin a span in any context, in every scheme."""
 CLOSING = ("E", "S")
-"""Prefixes that end a span wherever they stand, in every scheme."""
+"""Prefixes that end a span in any context, in every scheme."""
 
 
 def parted(tag: str, scheme: Scheme) -> tuple[str, str]:
@@ -95,10 +96,10 @@ def joined(prefix: str, span_type: str) -> str:
 
 
 def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
-    """The spans of a sentence, as conlleval reads them (Tjong Kim Sang and Buchholz, 2000), whatever the tags.
+    """The spans of a sentence, read from any tags as conlleval does (Tjong Kim Sang and Buchholz, 2000).
 
     A span begins at B or S; at I, M or E after O, after another type, and after a span that E or S ended. It ends
-    before the next one and before O. So no sequence is illegal, and on legal ones this is the inverse of ``tags_of``.
+    before the next span and before O. So no sequence is illegal, and for legal ones this is the inverse of ``tags_of``.
     conlleval itself knows B, I, E and O; M is read as I, S as a B that is an E as well. Raises ValueError for a tag
     outside the scheme.
     """
@@ -115,9 +116,9 @@ def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
 
 
 def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ...]:
-    """The tags of a sentence of ``length`` tokens with these spans, which ascend and share no token.
+    """The tags of a sentence of ``length`` tokens with these spans, which are sorted and disjoint.
 
-    Raises ValueError for spans that do not, and for a token in no span where the scheme has no O.
+    Raises ValueError for other spans, and for a token in no span if the scheme has no O.
     """
     tags = [OUTSIDE] * length
     for before, after in pairwise([Span(0, 0, ""), *spans, Span(length, length, "")]):
@@ -143,7 +144,9 @@ def _written(length: int, chained: bool, prefixes: Prefixes) -> Iterator[str]:
 
 
 def repaired(tags: Sequence[str], scheme: Scheme) -> tuple[str, ...]:
-    """The legal tags of what conlleval reads in ``tags``; legal ones stay. Raises ValueError as ``spans_of`` does."""
+    """The legal tags of the spans that conlleval reads in ``tags``; legal tags stay. Raises ValueError as ``spans_of``
+    does.
+    """
     return converted(tags, scheme, scheme)
 
 
@@ -153,11 +156,11 @@ def converted(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str,
 
 
 def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
-    """The tags, and the inside of every span whose ends are among them.
+    """The tags, plus the inside tag of every span whose first and last tags are among them.
 
-    Between B-x and E-x one token can be nothing but I-x. With it, some legal sequence of these tags agrees with any
-    legal sentence wherever that has one of them, if one of them can stand alone: a chain that is constrained to legal
-    sequences can read every text.
+    A token between B-x and E-x can only be I-x. With this tag, and if one of the tags can stand alone, every sentence
+    has a legal sequence of these tags that agrees with its gold tags wherever these are known: so a constrained chain
+    can score every text.
     """
     prefixes, known = PREFIXES[scheme], set(tags)
     ends = {span_type for prefix, span_type in (parted(tag, scheme) for tag in known) if prefix == prefixes.last}
@@ -167,10 +170,11 @@ def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
 
 
 def transitions(tags: Sequence[str], scheme: Scheme) -> Transitions:
-    """Which moves ``scheme`` allows between ``tags``, in their order: those that occur in repaired sequences.
+    """The transitions between ``tags`` that ``scheme`` allows: those that occur in repaired sequences; in the order of
+    tags.
 
-    RARE may stand for any tag, so every move to and from it is allowed. Raises ValueError for another tag outside the
-    scheme.
+    RARE may replace any tag, so every transition to and from it is allowed. Raises ValueError for any other tag outside
+    the scheme.
     """
     prefixes = PREFIXES[scheme]
     parts = [("", "") if tag == RARE else parted(tag, scheme) for tag in tags]

@@ -1,4 +1,4 @@
-"""Spans as arrays: found in tag ids as conlleval finds them.
+"""Spans as arrays, found in tag ids as conlleval does.
 
 Array legend: R lanes, N tokens of a split one sentence after another, S1 sentences + 1, K tags, M spans.
 """
@@ -14,7 +14,7 @@ from skipstack.data.labels.schemes import CLOSING, OPENING, OUTSIDE, RARE, Schem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """The spans of a split, ascending: tokens ``start_M`` to ``stop_M`` - 1, of ``type_M``, a row of all types."""
+    """The spans of a split, sorted: tokens ``start_M`` to ``stop_M`` - 1, of ``type_M``, an index into all types."""
 
     start_M: Ids
     stop_M: Ids
@@ -23,7 +23,7 @@ class Spans:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TagReading:
-    """What each tag says: whether it begins a span wherever it stands, whether it ends one, and its type.
+    """The meaning of each tag: whether it begins a span in any context, whether it ends one, and its type.
 
     ``type_K`` is -1 for tags in no span: O and RARE.
     """
@@ -40,7 +40,7 @@ def types_of(tags: Iterable[str], scheme: Scheme) -> tuple[str, ...]:
 
 
 def reading(tags: Sequence[str], scheme: Scheme, types: Sequence[str]) -> TagReading:
-    """How ``tags`` are read where ``types`` has the types of their spans."""
+    """The ``TagReading`` of ``tags``, with ``types`` as the list of types."""
     row_of = {span_type: row for row, span_type in enumerate(types)}
     parts = [(OUTSIDE, "") if tag == RARE else parted(tag, scheme) for tag in tags]
     return TagReading(
@@ -51,12 +51,12 @@ def reading(tags: Sequence[str], scheme: Scheme, types: Sequence[str]) -> TagRea
 
 
 def find_spans(tags_RN: Ids, offsets_S1: Ids, how: TagReading) -> tuple[Ids, Spans]:
-    """The lane of each span, and the spans of all lanes, lane by lane, as ``data.labels.schemes.spans_of`` has them."""
+    """The lane of each span, and the spans of all lanes, lane by lane, as by ``data.labels.schemes.spans_of``."""
     first_N = np.zeros(tags_RN.shape[1], dtype=bool)
     first_N[offsets_S1[:-1]] = True
     type_RN = how.type_K[tags_RN]
     closed_RN = how.closes_K[tags_RN] | (type_RN < 0)
-    # What stands before the first token of a sentence, and so also of the split, does not matter.
+    # The tag before the first token of a sentence, and so of the split, does not matter.
     alone_RN = np.roll(closed_RN, 1, axis=1) | (np.roll(type_RN, 1, axis=1) != type_RN)
     starts_RN = (type_RN >= 0) & (first_N | how.opens_K[tags_RN] | alone_RN)
     next_RN = np.roll(first_N | (type_RN < 0) | starts_RN, -1, axis=1)  # after the last token comes the first

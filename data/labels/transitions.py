@@ -9,7 +9,7 @@ from skipstack.data.basis.arrays import Flags
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transitions:
-    """What a label scheme allows, True where a move is allowed; tags in the order of their ids."""
+    """The transitions that a label scheme allows, True if allowed; tags in the order of their ids."""
 
     start_K: Flags
     between_KK: Flags

@@ -16,30 +16,30 @@ from skipstack.data.basis.seeding import generator
 from skipstack.data.store.stored import Split
 
 STEP_COST = 16
-"""What a time step of a batch costs however few its sentences, in positions: a position is a sentence's step."""
+"""The fixed cost of a time step of a batch, in positions (a position is one step of one sentence)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Sentences side by side; the lanes' sentences differ, their shapes do not."""
+    """A batch of sentences; lanes have different sentences, in the same shapes."""
 
     forms_RTB: Ids
-    """Rows of the lexicon; 0, the boundary, where padded."""
+    """Rows of the lexicon; 0, the boundary, at padding."""
     tags_RUB: Ids
-    """-1 where padded, and where train does not have the tag."""
+    """-1 at padding, and where train lacks the tag."""
     lengths_RB: Ids
     tag_counts_RB: Ids
     sentences_RB: Ids
-    """Places in the split."""
+    """The indices of the sentences in the split."""
     tag_places_RB: Ids
-    """Where the tags of each begin in the split."""
+    """The index of each sentence's first tag in the split."""
     heads_RTB: Ids | None = None
-    """-1 where padded; None where nothing is parsed."""
+    """-1 at padding; None without parsing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A run of the sentences sorted by length, ``start`` to ``stop``, the longest of ``width`` tokens."""
+    """A run of the sentences sorted by length, ``start`` to ``stop``, with at most ``width`` tokens."""
 
     start: int
     stop: int
@@ -51,9 +51,9 @@ def training_batches(
 ) -> Iterator[Batch]:
     """One epoch: every lane sees every sentence once, in batches of at most ``batch_size`` from one bucket.
 
-    The sequence of buckets comes from ``order_seed`` and the epoch and is shared by the lanes; which sentences of a
-    bucket fill its batches comes from the lane's own seed and the epoch. T is the bucket's width, also where all
-    sentences drawn are shorter. So a lane's batches, shapes included, do not depend on the lanes beside it.
+    The order of buckets depends on ``order_seed`` and the epoch and is the same for all lanes; the sentences of a
+    bucket are assigned to its batches by the lane's own seed and the epoch. T is the bucket's width, even if all
+    sentences drawn are shorter. So a lane's batches, shapes included, do not depend on other lanes.
     """
     assert lane_seeds, "one lane at least"
     sorted_S = np.argsort(split.lengths_S, kind="stable")
@@ -70,9 +70,9 @@ def training_batches(
 
 
 def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> Iterator[Batch]:
-    """All sentences once, sorted by length, for one lane: what is read does not depend on a seed.
+    """All sentences once, sorted by length, for one lane: independent of any seed.
 
-    Batches are of ``batch_size`` sentences, and of more where so many more fit into that many ``positions``.
+    Batches have ``batch_size`` sentences, or more if these fit into ``positions``.
     """
     sorted_S = np.argsort(split.lengths_S, kind="stable")
     start = 0
@@ -85,7 +85,7 @@ def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> 
 
 
 def put_back(values_RUB: Numbers, batch: Batch, into_RL: Numbers) -> None:
-    """Write what there is for each tag of a batch that all lanes share to the tag's place in the split."""
+    """Write a value for each tag of a batch that all lanes share to the tag's index in the split."""
     [counts_B], [places_B] = batch.tag_counts_RB, batch.tag_places_RB
     place_U1 = np.arange(values_RUB.shape[1])[:, None]
     inside_UB = place_U1 < counts_B
@@ -93,12 +93,12 @@ def put_back(values_RUB: Numbers, batch: Batch, into_RL: Numbers) -> None:
 
 
 def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
-    """Runs of the distinct lengths that make an epoch cheapest, shortest first.
+    """The partition of the distinct lengths into runs that makes an epoch cheapest, shortest first.
 
     A run of n sentences, the longest of w tokens, costs w * (STEP_COST * ceil(n / batch_size) + n): its time steps,
-    and its positions, the padded ones included. Scarce lengths join longer ones to fill a batch, common ones stay by
-    themselves; batches of 1 have nothing to fill, so they get no padding at all. The minimum over all partitions into
-    runs is found exactly: best[j] = min over i < j of best[i] + cost(i, j), with the first j lengths settled.
+    plus its positions, the padded ones included. Rare lengths join longer ones to fill a batch, frequent ones stay
+    alone; batches of 1 need no filling, so they get no padding. The minimum over all partitions into runs is exact:
+    best[j] = min over i < j of best[i] + cost(i, j), for the first j lengths.
     """
     widths_W, counts_W = np.unique(lengths_S, return_counts=True)
     bounds = np.concatenate([[0], np.cumsum(counts_W)])
@@ -150,23 +150,23 @@ def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
 
 
 def padded(values: NDArray[np.int32], first_RB: Ids, counts_RB: Ids, width: int, padding: int) -> Ids:
-    """The ``counts_RB`` values from the ``first_RB`` on, one below the other, ``padding`` up to ``width``."""
+    """The ``counts_RB`` values from ``first_RB`` on, along time, with ``padding`` up to ``width``."""
     return _Padded.of(first_RB, counts_RB, width).read(values, padding)
 
 
 class _Padded(NamedTuple):
-    """Where the values of a batch stand in a split, 0 where there are none any more."""
+    """The indices of a batch's values in a split, 0 at padding."""
 
     inside_RUB: NDArray[np.bool_]
     places_RUB: Ids
 
     @classmethod
     def of(cls, first_RB: Ids, counts_RB: Ids, width: int) -> Self:
-        """As ``padded`` has them."""
+        """The indices for ``padded``."""
         place_U1 = np.arange(width)[:, None]
         inside_RUB = place_U1 < counts_RB[:, None, :]
         return cls(inside_RUB, np.where(inside_RUB, first_RB[:, None, :] + place_U1, 0))
 
     def read(self, values: NDArray[np.int32], padding: int) -> Ids:
-        """The values there."""
+        """The values at the indices."""
         return np.where(self.inside_RUB, values[self.places_RUB], np.int64(padding))

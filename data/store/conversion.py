@@ -1,4 +1,4 @@
-"""The tags of a corpus in another label scheme, written from its gold spans.
+"""Converts the tags of a corpus to another label scheme, from its gold spans.
 
 Array legend: N tokens of a split, M spans, P places of the spans' tokens.
 """
@@ -15,11 +15,11 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
-    """The corpus whose tags are those of ``scheme``; its spans stay what they are, and so does F1.
+    """The corpus with tags in ``scheme``; its spans, and so F1, do not change.
 
-    As ever ``tags`` are those of train, sorted and closed, and -1 in dev and test is a tag that train lacks:
+    As always, ``tags`` are those of train, sorted and closed, and -1 in dev and test is a tag that train lacks:
     ``S-city`` may be one although ``B-city`` was not. Raises UserError for a corpus whose tags have no scheme, and for
-    tokens in no span where the scheme has no O.
+    tokens in no span if the scheme has no O.
     """
     if stored.scheme is None:
         raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")
@@ -46,7 +46,7 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
 
 
 def _written(split: Split, scheme: Scheme, types: int) -> Ids:
-    """A number for the tag of each token: the place of its prefix times ``types``, and its type; -1 outside."""
+    """A number for the tag of each token: the index of its prefix times ``types``, plus its type; -1 outside."""
     prefixes, spans = PREFIXES[scheme], split.spans
     assert spans is not None, "a corpus with a scheme has spans"
     place = {prefix: place for place, prefix in enumerate(prefixes.all)}

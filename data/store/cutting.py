@@ -1,4 +1,4 @@
-"""Texts that are cut to a length. Array legend: N tokens, S texts, S1 = S + 1."""
+"""Cuts texts to a maximum length. Array legend: N tokens, S texts, S1 = S + 1."""
 
 from dataclasses import replace
 
@@ -9,9 +9,9 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_longest(stored: StoredCorpus, longest: int) -> StoredCorpus:
-    """The corpus whose texts are the first ``longest`` tokens of what they were; the vocabulary stays the whole one's.
+    """The corpus with texts cut to their first ``longest`` tokens; the vocabulary does not change.
 
-    Raises UserError where tokens have tags, which would be lost.
+    Raises UserError if tokens have tags, which would be lost.
     """
     if all(split.tags_token_by_token for split in stored.splits.values()):
         raise UserError(f"data.longest: got {longest} for a corpus whose tokens have tags (allowed: null)")

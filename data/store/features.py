@@ -1,4 +1,5 @@
-"""What the embedder reads of each form: word, capitals, outermost characters (wu2017, section 4.1), spelling.
+"""The features of each form that the embedder reads: word, capitals, outermost characters (wu2017, section 4.1),
+spelling.
 
 Array legend: F forms (row 0 is the boundary, ``""``), A characters kept at each side of a form, C characters of the
 longest form.
@@ -18,12 +19,12 @@ CAPITAL_CLASSES = 5
 more, 4 mixed."""
 
 LONGEST_SPELLING = 64
-"""Characters of a form that are read where all are: those of a longer one from here on are not."""
+"""The maximum number of characters of a form; further ones are ignored."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
-    """The features of every form; token features are rows gathered by form id. Row 0 is zeros: the boundary.
+    """The features of every form; a token's features are the row of its form id. Row 0 is zeros: the boundary.
 
     ``word_F``: ids of ``Vocabulary``. ``capital_F``: ``capital_class``. ``prefix_FA``: ids of the first A characters.
     ``suffix_FA``: ids of the last A characters, outermost first: column j is the j-th character from the end (the paper
@@ -39,7 +40,7 @@ class Lexicon:
 
 
 def lexicon(vocabulary: Vocabulary, forms: Sequence[str], affix: int) -> Lexicon:
-    """The features of ``forms``, which begin with the boundary ``""``, with ``affix`` characters a side."""
+    """The features of ``forms``, which begin with the boundary ``""``, with ``affix`` characters per side."""
     assert list(forms[:1]) == [""], "row 0 is the boundary"
     spellings = [spelling(form, vocabulary.config) for form in forms]
     whole = [text[:LONGEST_SPELLING] for text in spellings]
@@ -84,5 +85,5 @@ def _character_ids(vocabulary: Vocabulary, texts: Sequence[str], affix: int) -> 
 
 
 def _code_points(text: str) -> NDArray[np.uint32]:
-    # Text from outside may hold half a surrogate pair; it is then an unknown character like any other.
+    # Text may contain half a surrogate pair, which is treated as an unknown character.
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")

@@ -1,4 +1,4 @@
-"""A corpus whose dev split is learnt from, too.
+"""Adds the dev split of a corpus to its train split.
 
 Array legend: N tokens, L tags, S sentences, S1 = S + 1, M spans.
 """
@@ -15,10 +15,10 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
-    """The corpus whose train is train and then dev; its words are counted in both.
+    """The corpus whose train split is train followed by dev; words are counted in both.
 
     The tags stay those of train: a sentence of dev with a tag that train lacks is left out. (Running text has none.)
-    ``dev`` itself stays as it was. Raises UserError where no sentence of dev is left.
+    ``dev`` itself does not change. Raises UserError if no sentence of dev is left.
     """
     dev = stored.splits["dev"]
     dev = _chosen(dev, np.minimum.reduceat(dev.tags_L, dev.tag_offsets_S1[:-1]) >= 0)
@@ -29,7 +29,7 @@ def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
 
 
 def _chosen(split: Split, keep_S: NDArray[np.bool_]) -> Split:
-    """The sentences of a split that are kept, in their order."""
+    """The sentences of a split with ``keep_S``, in order."""
     keep_N = np.repeat(keep_S, split.lengths_S)
     counts_S: Ids = np.diff(split.tag_offsets_S1)
     keep_L = np.repeat(keep_S, counts_S)
@@ -40,7 +40,7 @@ def _chosen(split: Split, keep_S: NDArray[np.bool_]) -> Split:
         lengths_S=split.lengths_S[keep_S],
         offsets_S1=_offsets(split.lengths_S[keep_S]),
         tag_offsets_S1=_offsets(counts_S[keep_S]),
-        spans=None if split.spans is None else _kept(split.spans, keep_L),
+        spans=None if split.spans is None else _of_tokens(split.spans, keep_L),
         heads_N=None if split.heads_N is None else split.heads_N[keep_N],
     )
 
@@ -67,15 +67,15 @@ def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
 
 
-def _kept(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
-    """The spans of the tokens that are kept, where these stand now."""
+def _of_tokens(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
+    """The spans of the kept tokens, at their new indices."""
     inside_M, place_L = keep_L[spans.start_M], _offsets(keep_L)
     start_M, stop_M = spans.start_M[inside_M], spans.stop_M[inside_M]
     return Spans(place_L[start_M], place_L[stop_M], spans.type_M[inside_M])
 
 
 def _after(first: Spans, second: Spans, tokens: int) -> Spans:
-    """Both, the second behind so many tokens of the first."""
+    """Both, with the second shifted by ``tokens``."""
     return Spans(
         start_M=np.concatenate([first.start_M, second.start_M + tokens]),
         stop_M=np.concatenate([first.stop_M, second.stop_M + tokens]),

@@ -1,4 +1,4 @@
-"""A corpus as a trial sees it: the stored tokens, and what their training split settles of words and tags."""
+"""A corpus as a trial reads it: the stored tokens, plus the vocabulary and tags from the training split."""
 
 from dataclasses import dataclass
 
@@ -18,8 +18,8 @@ from skipstack.data.store.word_classes import word_classes
 class PreparedCorpus:
     """``lexicon`` holds the features of every form of ``stored`` under ``vocabulary``.
 
-    ``stored`` has the tags that are learnt, in the scheme that is set: RARE among them if a cut-off is
-    set. ``vectors`` are the pretrained ones of the vocabulary's words, None where none are given.
+    ``stored`` has the tags to learn, in the configured scheme, with RARE if a cut-off is configured. ``vectors`` are
+    the pretrained vectors of the vocabulary's words, None if not configured.
     """
 
     stored: StoredCorpus
@@ -31,7 +31,7 @@ class PreparedCorpus:
 def prepare(
     stored: StoredCorpus, config: DataConfig, affix: int, vectors: StoredVectors | None = None
 ) -> PreparedCorpus:
-    """Read a stored corpus as ``config`` says, keeping ``affix`` characters a side of a word.
+    """Prepare a stored corpus for ``config``, keeping ``affix`` characters per side of a word.
 
     Raises UserError as ``with_learnt_tags`` and ``with_longest`` do.
     """
@@ -51,7 +51,7 @@ def vocabulary_of(stored: StoredCorpus, config: VocabularyConfig) -> Vocabulary:
 
 
 def with_learnt_tags(stored: StoredCorpus, scheme: Scheme | None, minimum_tag_count: int | None) -> StoredCorpus:
-    """The corpus in ``scheme``, then with its rare tags as RARE; None leaves either as it is stored.
+    """The corpus in ``scheme``, then with its rare tags as RARE; None skips either step.
 
     Raises UserError as ``with_scheme`` and ``with_rare_tags`` do.
     """

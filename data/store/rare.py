@@ -1,4 +1,4 @@
-"""The label RARE: what stands for tags that train has too seldom to learn.
+"""The label RARE, which replaces tags that are too rare in train to be learned.
 
 Array legend: N tokens, K tags.
 """
@@ -15,15 +15,15 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
-    """The corpus in which tags that train has fewer than ``minimum_count`` times are RARE, the last of its tags.
+    """The corpus in which tags with fewer than ``minimum_count`` occurrences in train are RARE, the last of its
+    tags.
 
-    RARE is learnt from train, but never right: in dev and test a tag that did not stay, or that train does not
-    have, is -1 as ever, so accuracy is that on the original tags. Gold spans stay those of the original tags, and
-    RARE is in none. With 1 every tag stays and RARE is an output without examples: wu2017 has 1286 outputs, the 1285
-    categories of CCGbank's sections 02-21 and RARE. With 10 the categories of those sections are the 425 of Clark
-    and Curran (2007).
+    RARE is learned from train, but is never right: in dev and test a replaced tag, or one that train lacks, is -1 as
+    always, so accuracy is that on the original tags. Gold spans stay those of the original tags, and RARE is in none.
+    With 1 no tag is replaced and RARE is an output without examples: wu2017 has 1286 outputs, the 1285 categories of
+    CCGbank's sections 02-21 and RARE. With 10 the categories of those sections are the 425 of Clark and Curran (2007).
 
-    Raises UserError where train has a tag of that name, and where no tag would stay.
+    Raises UserError if train has a tag of that name, or if no tag would stay.
     """
     if RARE in stored.tags:
         raise UserError(
@@ -37,12 +37,12 @@ def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
         )
     tags = tuple(tag for tag, stays in zip(stored.tags, stays_K.tolist(), strict=True) if stays)
     settled_K = np.where(stays_K, np.cumsum(stays_K) - 1, -1).astype(np.int32)
-    splits: Mapping[str, Split] = {name: _settled(split, settled_K) for name, split in stored.splits.items()}
+    splits: Mapping[str, Split] = {name: _replaced(split, settled_K) for name, split in stored.splits.items()}
     train = splits["train"]
     learnt = replace(train, tags_L=np.where(train.tags_L < 0, len(tags), train.tags_L).astype(np.int32))
     return replace(stored, tags=(*tags, RARE), splits={**splits, "train": learnt})
 
 
-def _settled(split: Split, settled_K: NDArray[np.int32]) -> Split:
+def _replaced(split: Split, settled_K: NDArray[np.int32]) -> Split:
     """The split with each tag's new id; -1 stays -1."""
     return replace(split, tags_L=np.where(split.tags_L >= 0, settled_K[split.tags_L], -1).astype(np.int32))

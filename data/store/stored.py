@@ -1,4 +1,4 @@
-"""Prepared corpora: written once as Arrow, memory-mapped by every trial.
+"""Stored corpora: written once as Arrow, memory-mapped by every trial.
 
 A store is a folder of ``forms.arrow`` (form, count), one ``<split>.arrow`` a split (forms, tags and
 length of each sentence, and its heads where there are trees), one ``<split>.spans.arrow`` where tags
@@ -23,7 +23,7 @@ from skipstack.data.labels.spans import Spans
 from skipstack.data.store.tables import read_tables
 
 BOUNDARY_FORM = ""
-"""Row 0 of the forms: what lies before and after a sentence."""
+"""Row 0 of the forms: the context before and after a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Split:
 
     @property
     def tags_token_by_token(self) -> bool:
-        """Whether tags are of tokens; a text that is classified has a single one."""
+        """Whether each token has a tag; a text to classify has a single one."""
         return self.tags_L.size == self.forms_N.size
 
 
@@ -55,13 +55,13 @@ class Split:
 class StoredCorpus:
     """A corpus opened from its store.
 
-    ``fingerprint`` is the first 16 hexadecimal digits of a SHA-256 over words, tags and splits,
-    whatever the paths and the time. ``forms`` has every distinct word of all splits, sorted, after
-    the boundary in row 0; ``counts_F`` their occurrences in train; ``tags`` the sorted tags of train,
-    with those that a scheme needs between them (``data.labels.schemes.closed``). Where ``scheme`` is None
-    tags are scored one by one; otherwise as spans, whose types in any split are ``span_types``, sorted.
-    ``task`` names what they are for (``data.tasks.tasks.TASKS``). ``unlearnt`` has the tags that train lacks, by split:
-    how often each is there, the most frequent first; versions before 0.2.0 did not store them.
+    ``fingerprint`` is the first 16 hexadecimal digits of a SHA-256 over words, tags and splits, independent of paths
+    and time. ``forms`` has every distinct word of all splits, sorted, after the boundary in row 0; ``counts_F`` their
+    occurrences in train; ``tags`` the sorted tags of train, plus those that a scheme needs between them
+    (``data.labels.schemes.closed``). If ``scheme`` is None, tags are scored one by one; otherwise as spans, whose types
+    in any split are ``span_types``, sorted. ``task`` is the name of the task (``data.tasks.tasks.TASKS``).
+    ``unlearnt``: by split, the tags that train lacks and their counts, the most frequent first; versions before 0.2.0
+    did not store them.
     """
 
     fingerprint: str
@@ -76,7 +76,7 @@ class StoredCorpus:
 
 
 def open_store(folder: Path) -> StoredCorpus:
-    """Map a store into memory. Raises UserError where a file is missing or is not what was written."""
+    """Map a store into memory. Raises UserError for a missing or changed file."""
     try:
         tables, manifest = read_tables(folder)
         forms = tables["forms.arrow"]

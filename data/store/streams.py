@@ -1,4 +1,4 @@
-"""Batches of running text, whose rows go on from one batch to the next.
+"""Batches of running text, whose rows continue from one batch to the next.
 
 Array legend: R lanes (one, which all share), T time, B streams, N tokens of the split.
 """
@@ -12,10 +12,10 @@ from skipstack.data.store.stored import Split
 
 
 def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch]:
-    """A text cut into ``streams`` runs side by side, ``window`` tokens of each at once; each token is in one batch.
+    """A text cut into ``streams`` parallel runs, in windows of ``window`` tokens; each token is in one batch.
 
-    The runs are of one length, the last one shorter where they do not come out even. Row b of a batch goes on where
-    row b of the batch before stopped. There are no more streams than tokens.
+    The runs have the same length, the last one shorter if necessary. Row b of a batch continues row b of the batch
+    before. There are no more streams than tokens.
     """
     total = len(split.forms_N)
     streams = min(streams, total)

@@ -1,4 +1,4 @@
-"""Arrow files with a manifest beside them: written whole, and mapped into memory by whoever reads them."""
+"""Arrow files with a manifest: written atomically, and memory-mapped by their readers."""
 
 import hashlib
 import json
@@ -14,17 +14,19 @@ import pyarrow as pa
 from skipstack.data.basis.errors import newer
 
 FORMAT: Final = 4
-"""Of the files of a store, in its manifest and its name: to be raised whenever they change their form."""
+"""The version of a store's file format, in its manifest and its name; increase it with every change."""
 
 FIRST: Final = 4
-"""The format of a store that does not say which it has."""
+"""The version of a store that does not name its format."""
 
 _MANIFEST = "manifest.json"
 
 
 @contextmanager
 def written_beside(target: Path) -> Iterator[Path]:
-    """A new folder that takes the name ``target`` once it is filled; if another process was first, its folder stays."""
+    """A new folder that is renamed to ``target`` once it is complete; if another process was first, its folder
+    stays.
+    """
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     beside.mkdir(parents=True)
     try:
@@ -35,7 +37,7 @@ def written_beside(target: Path) -> Iterator[Path]:
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapping[str, Any]) -> None:
-    """One Arrow file a table, and the manifest: ``notes``, the digests of the files, and one of both."""
+    """Writes one Arrow file per table, and the manifest: ``notes``, the digests of the files, and a digest of both."""
     for name, table in tables.items():
         with pa.OSFile(str(folder / name), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_batch(table)
@@ -46,15 +48,15 @@ def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapp
 
 
 def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]]:
-    """What ``write_tables`` wrote, mapped into memory.
+    """The tables and notes from ``write_tables``, memory-mapped.
 
-    Raises UserError where a newer version wrote it, and ValueError or OSError where it is not whole.
+    Raises UserError if a newer version wrote them, and ValueError or OSError for an incomplete or changed store.
     """
     manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
     if (found := manifest.get("format", FIRST)) > FORMAT:
         raise newer(f"{folder}: a stored corpus", found, FORMAT)
     if manifest.pop("digest") != _digest(manifest):
-        raise ValueError(f"{_MANIFEST} is not what was written")
+        raise ValueError(f"{_MANIFEST} was changed after it was written")
     return {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}, manifest
 
 
@@ -63,11 +65,11 @@ def _digest(manifest: Mapping[str, Any]) -> str:
 
 
 def _map(path: Path, digest: str) -> pa.RecordBatch:
-    """The one record batch of a file. The map stays open as long as an array of it lives."""
+    """The record batch of a file. The map stays open as long as an array of it exists."""
     with pa.memory_map(str(path)) as file:
         content = file.read_buffer()
     if hashlib.sha256(content).hexdigest() != digest:
-        raise ValueError(f"{path.name} is not what was written")
+        raise ValueError(f"{path.name} was changed after it was written")
     return pa.ipc.open_file(content).get_batch(0)
 
 

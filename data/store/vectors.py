@@ -1,4 +1,4 @@
-"""Pretrained word vectors: stored beside a corpus with what it may need of them, and looked up for its words.
+"""Pretrained word vectors: stores those that a corpus may need beside it, and looks up those of its words.
 
 Array legend: W words of a store, P words of the vocabulary that have a vector, E numbers a word, F forms.
 """
@@ -21,7 +21,7 @@ from skipstack.data.store.tables import read_tables, write_tables, written_besid
 from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary, normalise
 
 _LAYOUT = 2
-"""To be raised whenever the files of a store change their form."""
+"""The version of a store's file format; increase it with every change."""
 
 _TABLE = "vectors.arrow"
 
@@ -33,9 +33,9 @@ _CONFIGS = [
 
 @dataclass(frozen=True, eq=False)
 class StoredVectors:
-    """Vectors opened from their store. ``sha256`` is that of the file they come from.
+    """Vectors opened from their store. ``sha256`` is that of the source file.
 
-    ``cut_line``: the number of a last line that was cut off and is left out; None where there was none.
+    ``cut_line``: the number of a truncated last line that was skipped; None if there was none.
     """
 
     sha256: str
@@ -45,13 +45,13 @@ class StoredVectors:
 
     @property
     def size(self) -> int:
-        """Numbers a word."""
+        """The size of a vector."""
         return int(self.values_WE.shape[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pretrained:
-    """The vectors of the words that have one: ``rows_P`` are ids of the vocabulary, ascending."""
+    """The vectors of the words that have one: ``rows_P`` are ids in the vocabulary, ascending."""
 
     rows_P: NDArray[np.int64]
     values_PE: NDArray[np.float32]
@@ -59,7 +59,7 @@ class Pretrained:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How far vectors reach: words of a vocabulary, and tokens of train, that have one, of how many."""
+    """The coverage of vectors: words of a vocabulary, and tokens of train, with a vector, and their totals."""
 
     covered_words: int
     words: int
@@ -68,10 +68,10 @@ class Coverage:
 
 
 def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
-    """The folder under ``root`` with all that any vocabulary of ``corpus`` may look up in the file ``path``.
+    """The folder under ``root`` with all vectors of the file ``path`` that any vocabulary of ``corpus`` may look up.
 
-    Its name covers the digest of the file and the words of train; it is written as a corpus is. A trial reads the
-    store alone: if the file changes, studies that are under way do not. Raises UserError for what cannot be read.
+    Its name depends on the digest of the file and the words of train; it is written as a corpus is. A trial reads only
+    this store: if the file changes, running studies are not affected. Raises UserError for files that cannot be read.
     """
     train = [form for form, count in zip(corpus.forms, corpus.counts_F.tolist(), strict=True) if count > 0]
     wanted = sorted({key for form in train for key in _any_keys(form)})
@@ -88,7 +88,7 @@ def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
 
 
 def open_vectors(folder: Path) -> StoredVectors:
-    """Map stored vectors into memory. Raises UserError where a file is missing or is not what was written."""
+    """Map stored vectors into memory. Raises UserError for a missing or changed file."""
     try:
         tables, manifest = read_tables(folder)
         table = tables[_TABLE]
@@ -100,13 +100,13 @@ def open_vectors(folder: Path) -> StoredVectors:
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
-        raise UserError(f"the stored vectors {folder} are damaged ({error}): start the study anew") from error
+        raise UserError(f"the stored vectors {folder} are damaged ({error}): start the study again") from error
 
 
 def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
-    """The vectors of the vocabulary's words, which are those of train: of other words the vectors are not used.
+    """The vectors of the vocabulary's words, which all occur in train: other vectors are not used.
 
-    A word is looked up as the vocabulary writes it, digits and case included, then in lower case.
+    A word is looked up as normalised by the vocabulary, then in lower case.
     """
     place_of = {word: place for place, word in enumerate(vectors.words)}
     pairs = [
@@ -119,7 +119,7 @@ def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
 
 
 def coverage(vectors: Pretrained, vocabulary: Vocabulary, corpus: StoredCorpus) -> Coverage:
-    """What ``vectors`` reach of the words of ``vocabulary`` and of the tokens of train."""
+    """The coverage of the words of ``vocabulary`` and of the tokens of train."""
     covered = set(vectors.rows_P.tolist())
     tokens = [
         (count, vocabulary.word_id(form) in covered)
@@ -139,6 +139,6 @@ def _keys(word: str) -> Iterator[str]:
 
 
 def _any_keys(form: str) -> Iterator[str]:
-    """All keys under which a form may be looked up, whatever the vocabulary's config."""
+    """All keys under which any vocabulary may look up a form."""
     for config in _CONFIGS:
         yield from _keys(normalise(form, config))

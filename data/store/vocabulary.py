@@ -1,4 +1,4 @@
-"""The words and characters that a trial knows, settled by its training split.
+"""The words and characters that a trial knows, from its training split.
 
 Array legend: F forms (row 0 is the boundary, ``""``).
 """
@@ -20,9 +20,9 @@ from skipstack.data.basis.frozen import Frozen, canonical_json
 from skipstack.data.corpora.config import VocabularyConfig
 
 BOUNDARY = 0
-"""The id of what lies outside a sentence, for words; of padding, for characters."""
+"""The id of the boundary outside of a sentence, for words; of padding, for characters."""
 UNKNOWN = 1
-"""The id of a word or character that the training split does not give an id of its own."""
+"""The id of words or characters without an id of their own from the training split."""
 FIRST_KNOWN = 2
 """The id of the first word in ``Vocabulary.words``, and of the first of ``Vocabulary.characters``."""
 
@@ -30,23 +30,23 @@ _DIGIT = re.compile(r"\d")
 
 
 def spelling(form: str, config: VocabularyConfig) -> str:
-    """The form as its characters are read: case kept, every decimal digit (Unicode Nd) ``9`` if so configured."""
+    """The form whose characters are read: case kept, and every decimal digit (Unicode Nd) as ``9`` if so configured."""
     return _DIGIT.sub("9", form) if config.digits_to_nine else form
 
 
 def normalise(form: str, config: VocabularyConfig) -> str:
-    """The form as words are told apart: ``spelling``, and in lower case if so configured (wu2017, section 5.1.1)."""
+    """The form that identifies a word: ``spelling``, in lower case if so configured (wu2017, section 5.1.1)."""
     plain = spelling(form, config)
     return plain.lower() if config.lowercase else plain
 
 
 class Vocabulary(Frozen):
-    """Known words and characters; a word's id is its place in ``words`` plus 2, a character's likewise.
+    """Known words and characters; a word's id is its index in ``words`` plus 2, and likewise a character's.
 
-    ``words``: the normalised forms whose occurrences in train, summed over the forms that normalise alike, reach
-    ``config.minimum_count``; the most frequent first, equal ones in text order.
-    ``characters``: those of the spellings of all forms in train, by code point; a cut-off does not apply to them.
-    ``classes``: each normalised form that has a class, and the class, a word in its place (see ``word_classes.py``).
+    ``words``: the normalised forms whose occurrences in train, summed over the forms with the same normalisation, reach
+    ``config.minimum_count``; the most frequent first, ties in text order. ``characters``: those of the spellings of all
+    forms in train, by code point, without a cut-off. ``classes``: each normalised form with a class, and the class,
+    which replaces it as a word (see ``word_classes.py``).
     """
 
     config: VocabularyConfig
@@ -110,12 +110,12 @@ class Vocabulary(Frozen):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what ``to_json`` wrote. Raises UserError on anything else: the text may come from anywhere."""
+        """Read the output of ``to_json``. Raises UserError for any other text, since it may come from anywhere."""
         try:
             return cls.model_validate_json(text, strict=True)
         except ValidationError as error:
             line = explain(error, cls, file="vocabulary")
-            raise UserError(" ".join(line.split())) from error  # an unknown key may itself hold a line break
+            raise UserError(" ".join(line.split())) from error  # an unknown key may contain a line break
 
     @cached_property
     def _word_ids(self) -> dict[str, int]:

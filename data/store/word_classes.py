@@ -1,4 +1,4 @@
-"""Word classes: words that stand for one thing, such as a city, read as one word.
+"""Word classes: words for the same kind of thing, such as cities, that are read as one word.
 
 Array legend: N tokens, P distinct (form, tag) pairs of train.
 """
@@ -14,20 +14,20 @@ from skipstack.data.store.stored import StoredCorpus
 from skipstack.data.store.vocabulary import normalise
 
 LEAST_COUNT, LEAST_SHARE = 2, 0.9
-"""Times that train must have a word to put it into a class, and the share of them in slots of its family."""
+"""The minimum occurrences of a word in train to be in a class, and the minimum share of them in slots of its family."""
 
 
 def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, str]:
     """The class of each normalised word of train that is in one of ``config.word_classes``.
 
-    dinarelli2016 reads ATIS with "word-classes available for this task", of cities, airports and times, whose lists
-    are not published. We derive them: the family of a slot is the last part of its type, ``city_name`` of
-    ``fromloc.city_name``; a word that train has twice or more, nine times in ten in slots of one family, is in that
-    class, ``<city_name>``. (Not always: nearly every city is also part of the name of an airport.) So words that train
-    lacks are in no class, unlike those of the lists. A class replaces the word alone: the characters of its forms stay
-    what they are.
+    dinarelli2016 reads ATIS with "word-classes available for this task", of cities, airports and times, whose lists are
+    not published. We derive them: the family of a slot is the last part of its type, ``city_name`` of
+    ``fromloc.city_name``; a word with two or more occurrences in train, at least 90 % of them in slots of one family,
+    is in that class, ``<city_name>``. (Not 100 %: nearly every city is also part of the name of an airport.) So words
+    that train lacks are in no class, unlike those of the lists. A class replaces only the word: the characters of its
+    forms do not change.
 
-    Raises UserError for a family that train does not have, and for a corpus whose tags have no scheme.
+    Raises UserError for a family that train lacks, and for a corpus whose tags have no scheme.
     """
     if not config.word_classes:
         return {}

@@ -1,4 +1,4 @@
-"""A corpus put into a store, whose files ``data/store/stored.py`` describes.
+"""Writes a corpus to a store, whose files ``data/store/stored.py`` describes.
 
 Shapes: N tags of a split, S1 its sentences + 1.
 """
@@ -24,12 +24,12 @@ from skipstack.data.store.tables import FORMAT, write_tables, written_beside
 
 
 def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) -> Path:
-    """The folder of a corpus under ``root``; written, if it is not there yet.
+    """The folder of a corpus under ``root``, which is written if it does not exist.
 
-    Its name covers the config and what stands behind it (``data.corpora.sources.Source.key``): a changed
-    file is another store. It is written beside and renamed, so that it is whole or absent; of
-    processes that prepare the same corpus at once the first to end wins, and the others take its
-    folder. Raises UserError for what cannot be read.
+    Its name depends on the config and its sources (``data.corpora.sources.Source.key``): a changed file gives another
+    store. It is written to a temporary folder and renamed, so it is complete or absent; if several processes prepare
+    the same corpus at once, the first to finish wins, and the others use its folder. Raises UserError for files that
+    cannot be read.
     """
     source = open_source(corpus, data_dir=data_dir, folder=folder)
     target = root / identity({"layout": FORMAT, "source": source.key})
@@ -75,7 +75,7 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
 
 
 def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int]]:
-    """The tags of dev and test that train lacks, and how often each is there, the most frequent first."""
+    """The tags of dev and test that train lacks, and their counts, the most frequent first."""
     return {
         split: dict(Counter(tag for one in splits[split] for tag in one.tags if tag not in learnt).most_common())
         for split in SPLITS[1:]
@@ -85,7 +85,7 @@ def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int
 def _spans(
     sentences: Sequence[Sentence], tags: Sequence[str], scheme: Scheme, span_types: Sequence[str]
 ) -> pa.RecordBatch:
-    """The gold spans of a split, found in its tags before those that train lacks are given up."""
+    """The gold spans of a split, found in its tags before those that train lacks become -1."""
     row_of = {tag: row for row, tag in enumerate(tags)}
     tags_N = np.array([row_of[tag] for sentence in sentences for tag in sentence.tags])
     offsets_S1 = np.cumsum([0, *(len(sentence.tags) for sentence in sentences)])
@@ -100,7 +100,7 @@ def _spans(
 
 
 def _table(sentences: Sequence[Sentence], row_of: Mapping[str, int], tag_of: Mapping[str, int]) -> pa.RecordBatch:
-    """Lists with 64-bit offsets: their parts are the flat arrays of a ``Split`` as they stand."""
+    """Lists with 64-bit offsets, whose buffers are the flat arrays of a ``Split``."""
     tokens = pa.large_list(pa.int32())
     columns = {
         "forms": pa.array([[row_of[word] for word in sentence.words] for sentence in sentences], tokens),

@@ -1,7 +1,7 @@
 """The share of right tags.
 
 Array legend: R lanes, S sentences of a split, L its tags, C counts, x any axes; U tags of a sentence, B sentence in the
-batch. Where the truth has one lane, it holds for all.
+batch. If the gold tags have one lane, it is shared by all.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TagCounts(Counts):
-    """Of ``total`` tags, those that are right."""
+    """The right tags of ``total``."""
 
     correct: int
     total: int
@@ -34,7 +34,7 @@ class TagCounts(Counts):
         return {Accuracy.name: self.value}
 
     def recorded(self) -> dict[str, int | float]:
-        """Nothing: a bundle's metrics hold the two in any case."""
+        """Nothing: a bundle's metrics have both numbers already."""
         return {}
 
 
@@ -49,7 +49,7 @@ class Accuracy(Measure):
     counted = ("correct", "tags")
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Right tags, and all."""
+        """Right tags, and all tags."""
         chosen = corpus.splits[split]
         right_RL = (predicted.tags_RL == chosen.tags_L) & (chosen.tags_L >= 0)
         correct_RS = by_sentence(right_RL.astype(np.int64), chosen.tag_offsets_S1[:-1])
@@ -65,10 +65,9 @@ class Accuracy(Measure):
 
 
 def correct_tags(predicted_RUB: Ids, tags_RUB: Ids, counts_RB: Ids) -> Ids:
-    """How many tags of each lane are right, of the ``counts_RB`` first ones of each sentence.
+    """The number of right tags in each lane, among the first ``counts_RB`` of each sentence.
 
-    Padding counts for nothing, whatever is predicted there. A tag that is -1 (train does not have it) is not got
-    right, even where -1 is predicted.
+    Padding is ignored. A tag of -1 (train lacks it) is never right, even if -1 is predicted.
     """
     inside_RUB = np.arange(tags_RUB.shape[1])[:, None] < counts_RB[:, None, :]
     right_RUB = inside_RUB & (tags_RUB >= 0) & (predicted_RUB == tags_RUB)
@@ -77,7 +76,7 @@ def correct_tags(predicted_RUB: Ids, tags_RUB: Ids, counts_RB: Ids) -> Ids:
 
 
 def accuracy(correct: int, total: int) -> float:
-    """The share of ``total`` that is ``correct``, in [0, 1]. Raises ValueError where there is nothing."""
+    """The share of ``total`` that is ``correct``, in [0, 1]. Raises ValueError for a total of 0."""
     if total <= 0:
         raise ValueError(f"accuracy needs tags: got {total}, allowed 1 or more")
     return correct / total

@@ -1,4 +1,4 @@
-"""A tag for a whole text."""
+"""Text classification."""
 
 from typing import TYPE_CHECKING, final
 
@@ -29,11 +29,11 @@ class Classification(Task):
         return Accuracy()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """That of the tag that train's texts have most often."""
+        """The accuracy of the most frequent tag of train's texts."""
         tags_L = corpus.splits[split].tags_L
         guess_L = np.full(len(tags_L), np.bincount(corpus.splits["train"].tags_L).argmax())
         return accuracy(right_ones(guess_L, tags_L), len(tags_L))
 
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
-        """The label, a tab, the text: in either form."""
+        """The label, a tab, the text, in either form."""
         return f"{sentence.tags[0]}\t{' '.join(sentence.words)}\n"

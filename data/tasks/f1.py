@@ -1,4 +1,4 @@
-"""F1 of spans, counted as conlleval counts them.
+"""F1 of spans, counted as by conlleval.
 
 Array legend: R lanes, N tokens of a split one sentence after another, S its sentences, S1 = S + 1, M spans, C counts, x
 any axes.
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SpanCounts(Counts):
-    """Spans in the ``gold`` tags and ``predicted`` ones; ``correct`` of these in start, stop and type.
+    """The numbers of spans in the ``gold`` tags and of ``predicted`` ones; ``correct``: those right in start, stop and
+    type.
 
-    ``segmented`` are right in start and stop, whatever the type: for joint segmentation and tagging, right words.
+    ``segmented``: those right in start and stop, with any type: for joint segmentation and tagging, the right
+    words.
     """
 
     gold: int
@@ -48,7 +50,7 @@ class SpanCounts(Counts):
 
     @property
     def segmentation_f1(self) -> float:
-        """``f1`` with types left out: that of segmentation alone."""
+        """``f1`` without types: that of segmentation alone."""
         return _f1(self.segmented, self.gold + self.predicted)
 
     @property
@@ -57,7 +59,7 @@ class SpanCounts(Counts):
         return self.f1
 
     def curves(self) -> dict[str, float]:
-        """F1, what it is the mean of, and that of segmentation alone."""
+        """F1, precision and recall, and the F1 of segmentation."""
         return {
             F1.name: self.f1,
             "precision": self.precision,
@@ -82,7 +84,7 @@ class F1(Measure):
     keys = tuple(f"{name}_spans" for name in counted)
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """The spans in the tags of each lane, held against the gold ones."""
+        """The counts of spans in the tags of each lane, compared with the gold ones."""
         chosen = corpus.splits[split]
         assert corpus.scheme is not None, "tags without a scheme have no spans"
         assert chosen.spans is not None, "a corpus with a scheme has spans"
@@ -94,7 +96,7 @@ class F1(Measure):
         return tuple(SpanCounts(*counts) for counts in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """F1; 0 without spans. It is no mean of what sentences reach alone."""
+        """F1; 0 without spans. It is not the mean of the sentences' F1."""
         gold_x, predicted_x, correct_x, _ = np.moveaxis(counts_xC, -1, 0)
         return share(2 * correct_x, gold_x + predicted_x)
 
@@ -106,18 +108,18 @@ class F1(Measure):
 
 
 def span_counts(metrics: Mapping[str, float]) -> SpanCounts:
-    """The spans in a bundle's metrics of a split: the inverse of ``SpanCounts.recorded``."""
+    """The span counts in a bundle's metrics of a split: the inverse of ``SpanCounts.recorded``."""
     return SpanCounts(*(int(metrics[key]) for key in F1.keys))
 
 
 def spans_by_sentence(tags_RN: Ids, offsets_S1: Ids, how: TagReading, gold: Spans) -> Ids:
-    """How the spans in the predicted tags of each lane agree with the gold ones of the same tokens, sentence by
+    """Compares the spans in the predicted tags of each lane with the gold ones of the same tokens, sentence by
     sentence: counts_RSC, in the order of ``SpanCounts``.
     """
     lane_M, found = find_spans(tags_RN, offsets_S1, how)
     gold_N = np.full(tags_RN.shape[1], -1)
     gold_N[gold.start_M] = np.arange(len(gold.start_M))
-    beside_M = gold_N[found.start_M]  # the gold span that starts where the found one does, -1 for none
+    beside_M = gold_N[found.start_M]  # the gold span with the same start, -1 for none
     segmented_M = beside_M >= 0
     segmented_M[segmented_M] = gold.stop_M[beside_M[segmented_M]] == found.stop_M[segmented_M]
     correct_M = segmented_M.copy()
@@ -125,7 +127,7 @@ def spans_by_sentence(tags_RN: Ids, offsets_S1: Ids, how: TagReading, gold: Span
     lanes, sentences = len(tags_RN), len(offsets_S1) - 1
 
     def counted(lane_M: Ids, start_M: Ids) -> Ids:
-        """How many spans start in each sentence of each lane."""
+        """The number of spans that start in each sentence of each lane."""
         sentence_M = np.searchsorted(offsets_S1, start_M, side="right") - 1
         return np.bincount(lane_M * sentences + sentence_M, minlength=lanes * sentences).reshape(lanes, sentences)
 

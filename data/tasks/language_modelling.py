@@ -1,4 +1,6 @@
-"""For each token the one after it, in a text that goes on from sentence to sentence. Array legend: L tags, K kinds."""
+"""Language modelling: predicts the next token, in a text that continues across sentences. Array legend: L tags, K
+kinds.
+"""
 
 from typing import TYPE_CHECKING, final
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 @final
 class LanguageModelling(Task):
-    """Running text: a split is one sentence, whose tags are its next words."""
+    """Running text: a split is one sentence, whose tags are the next words."""
 
     name = "language_modelling"
     corpus = "a language model, whose tags are words"
@@ -29,6 +31,6 @@ class LanguageModelling(Task):
         return Perplexity()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """That of the frequency of each word in train, one more of each than there are."""
+        """The perplexity of the word frequencies in train, with add-one smoothing."""
         counts_K = np.bincount(corpus.splits["train"].tags_L, minlength=len(corpus.tags)) + 1
         return -float(np.exp(-np.log(counts_K / counts_K.sum())[corpus.splits[split].tags_L].mean()))

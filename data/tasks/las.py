@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AttachmentCounts(Counts):
-    """Of ``words``, those with the right head (``attached``), and with the right head and relation (``labelled``).
+    """The numbers of ``words``, of those with the right head (``attached``), and with the right head and relation
+    (``labelled``).
 
-    All words count, punctuation included, and a relation is right as a whole, its subtype included: ``nsubj`` is not
-    ``nsubj:pass``. (The shared tasks of CoNLL 2006 and 2007 count so; that of 2018 passes over subtypes.)
+    All words count, punctuation included, and a relation must be right with its subtype: ``nsubj`` is not
+    ``nsubj:pass``. (The shared tasks of CoNLL 2006 and 2007 count so; that of 2018 ignores subtypes.)
     """
 
     words: int
@@ -49,7 +50,7 @@ class AttachmentCounts(Counts):
         return {"uas": self.uas, Las.name: self.las}
 
     def recorded(self) -> dict[str, int | float]:
-        """The counts, but for all words, which are all tags."""
+        """The counts, without the number of words, which is that of tags."""
         return {"attached_words": self.attached, "labelled_words": self.labelled}
 
 
@@ -66,7 +67,7 @@ class Las(Measure):
     counted = tuple(field.name for field in fields(AttachmentCounts))
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """The trees of each lane, held against the gold ones."""
+        """The trees of each lane, compared with the gold ones."""
         chosen = corpus.splits[split]
         assert chosen.heads_N is not None, "a corpus of trees has heads"
         assert predicted.heads_RN is not None, "what is parsed has heads"
@@ -92,15 +93,15 @@ class Las(Measure):
 
 
 def attachment_counts(metrics: Mapping[str, float]) -> AttachmentCounts:
-    """The arcs in a bundle's metrics of a split: the inverse of ``AttachmentCounts.recorded``."""
+    """The counts of arcs in a bundle's metrics of a split: the inverse of ``AttachmentCounts.recorded``."""
     return AttachmentCounts(*(int(metrics[key]) for key in ("total", *Las.keys)))
 
 
 def attachments(heads_RN: Ids, relations_RN: Ids, gold_heads_N: Ids, gold_relations_N: Ids) -> Ids:
-    """Whether the predicted trees of each lane agree with the gold ones, word by word: counts_RNC of 0 and 1, in the
-    order of ``AttachmentCounts``.
+    """Compares the predicted trees of each lane with the gold ones, word by word: counts_RNC of 0 and 1, in the order
+    of ``AttachmentCounts``.
 
-    A relation of -1 (train does not have it) is wrong, even where -1 is predicted.
+    A relation of -1 (train lacks it) is wrong, even if -1 is predicted.
     """
     attached_RN = heads_RN == gold_heads_N
     labelled_RN = attached_RN & (relations_RN == gold_relations_N) & (gold_relations_N >= 0)

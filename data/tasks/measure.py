@@ -1,4 +1,4 @@
-"""What trials are ranked by: a measure, and what it counts of the predictions of each lane.
+"""Measures, by which trials are ranked, and their counts on the predictions of each lane.
 
 Array legend: R lanes, S sentences of a split, L its tags, N its tokens, C counts, x any axes.
 """
@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from skipstack.data.basis.arrays import Ids, Numbers
 
-if TYPE_CHECKING:  # a ledger names measures, and is read without Arrow
+if TYPE_CHECKING:  # ledgers name measures, and are read without Arrow
     from skipstack.data.store.stored import StoredCorpus
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Predicted:
-    """What the lanes predict on a split: right tags of ``total``, the mean loss a tag, and the predictions themselves.
+    """The predictions of the lanes on a split, with the right tags of ``total`` and the mean loss per tag.
 
-    ``tags_RL``: in the order of the split. ``heads_RN``: where trees are predicted. ``nats_RL``: of running text, the
-    loss of each tag.
+    ``tags_RL``: in the order of the split. ``heads_RN``: for parsing. ``nats_RL``: for running text, the loss of each
+    tag.
     """
 
     correct: tuple[int, ...]
@@ -35,80 +35,80 @@ class Predicted:
 
 
 class Counts(ABC):
-    """What one lane reaches on a split by one measure."""
+    """The result of one lane on a split by one measure."""
 
     @property
     @abstractmethod
     def value(self) -> float:
-        """The measure itself."""
+        """The value of the measure."""
 
     @abstractmethod
     def curves(self) -> dict[str, float]:
-        """All that is recorded of an epoch, by name: ``value`` under the measure's own."""
+        """The metrics recorded for an epoch, by name: ``value`` under the measure's own."""
 
     @abstractmethod
     def recorded(self) -> dict[str, int | float]:
-        """What a bundle's metrics hold of it, beside right tags and all tags."""
+        """The counts in a bundle's metrics, beside right tags and all tags."""
 
 
 class Measure(ABC):
-    """A way to rank trials. One file holds one measure, and ``data.tasks.measures.MEASURES`` has all that corpora are
-    scored by; what a function reports is measured by itself (``data/tasks/reported.py``).
+    """A measure by which trials are ranked. One module holds one measure, and ``data.tasks.measures.MEASURES`` has all
+    for corpora; scores that a function reports have measures of their own (``data/tasks/reported.py``).
     """
 
     name: ClassVar[str]
-    """In ledgers and in the names of curves."""
+    """The name in ledgers and curves."""
     label: ClassVar[str]
-    """How people write it, and with ``article`` before it."""
+    """The name for people, and with ``article`` before it."""
     article: ClassVar[str] = "an"
     factor: ClassVar[float] = 100
-    """What people see is a score times this. Of scores the larger one is better: one whose factor is negative is the
+    """The factor from scores to displayed values. Larger scores are better: if the factor is negative, the score is the
     negative of the measure."""
     unit: ClassVar[str]
-    """What stands in headings after the name of a split."""
+    """The suffix of a split's name in headings."""
     baseline: ClassVar[str] = "most frequent tag of each word"
-    """What the baseline does that it is compared with."""
+    """The baseline for comparison, in words."""
     keys: ClassVar[tuple[str, ...]] = ()
     """Of ``Counts.recorded``."""
     counted: ClassVar[tuple[str, ...]]
-    """What is counted of each sentence, by name. The sums over all sentences are what the measure is made of."""
+    """The names of the counts per sentence. Their sums over all sentences determine the measure."""
 
     @abstractmethod
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """What is ``counted`` of each sentence of a split, in its order: counts_RSC.
+        """The ``counted`` numbers of each sentence of a split, in order: counts_RSC.
 
-        A text that is classified is a sentence; so is a line of running text with its end.
+        A text to classify is a sentence; so is a line of running text with its end.
         """
 
     @abstractmethod
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """Those of each lane, whose sentences have ``counts_RC`` together."""
+        """The counts of each lane, given the sums ``counts_RC`` over its sentences."""
 
     @abstractmethod
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """The measure where so much was ``counted``: values_x, of one sentence or of the sum over many."""
+        """The measure from ``counted`` numbers: values_x, of one sentence or of the sum over many."""
 
     scale: ClassVar[Literal["linear", "log"]] = "linear"
-    """Of a chart's axis."""
+    """The title of a chart's axis."""
 
     def written(self, score: float, sign: str = "") -> str:
-        """A score, or a difference or deviation of scores, as people see it: in two decimals, and never -0.00.
+        """A score, or a difference or deviation of scores, as displayed: with two decimals, and never -0.00.
 
-        ``sign``: ``+`` shows that of what is positive, too.
+        ``sign``: ``+`` shows the sign of positive numbers, too.
         """
         return f"{round(self.factor * score, 2) + 0.0:{sign}.2f}"
 
     def score(self, value: float) -> float:
-        """What trials are ranked by, where the measure is ``value``: of scores the larger one is better."""
+        """The score for a ``value`` of the measure; larger scores are better."""
         return copysign(1, self.factor) * value
 
     def error(self, value: float) -> float:
-        """What a schedule compares from epoch to epoch, the measure being ``value``: of a share what it lacks to 1."""
+        """The error for a ``value`` of the measure, which schedules compare between epochs: for a share, 1 minus it."""
         return 1 - value
 
     @property
     def in_points(self) -> bool:
-        """Whether people see shares in percent, whose differences are points."""
+        """Whether the measure is displayed in percent, with differences in points."""
         return self.factor == 100
 
     def described(self, metrics: Mapping[str, float]) -> str:
@@ -117,18 +117,18 @@ class Measure(ABC):
 
 
 def by_sentence(values_RL: Numbers, starts_S: Ids) -> Numbers:
-    """The sums over each sentence, the first value of which stands at ``starts_S``; none is empty: sums_RS."""
+    """The sums over each sentence, which start at ``starts_S``; no sentence is empty: sums_RS."""
     return np.add.reduceat(values_RL, starts_S, axis=1)
 
 
 def share(part_x: Numbers, whole_x: Numbers) -> NDArray[np.float64]:
-    """``part_x`` / ``whole_x``; 0 where there is nothing."""
+    """``part_x`` / ``whole_x``; 0 if the whole is 0."""
     value_x = np.zeros(np.shape(whole_x))
     np.divide(part_x, whole_x, out=value_x, where=np.asarray(whole_x) != 0)
     return value_x
 
 
 def right(metrics: Mapping[str, float], what: str) -> str:
-    """How many tags are right, which are those of ``what``."""
+    """The number of right tags, called ``what``, in words."""
     correct, total = metrics["correct"], metrics["total"]
     return f"{correct} of {total} {what} right ({correct / total:.2%})"

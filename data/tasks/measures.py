@@ -1,4 +1,4 @@
-"""All measures by name: a line each."""
+"""All measures by name."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -34,6 +34,6 @@ MeasureName = Annotated[str, AfterValidator(_known)]
 
 
 def measure_in(metrics: Mapping[str, float]) -> Measure:
-    """The measure that a bundle's metrics of a split were counted by, found by the names of what they hold."""
+    """The measure of a bundle's metrics of a split, found by the names of its counts."""
     found = metrics.keys() - {"correct", "total"}
     return next((measure for measure in MEASURES.values() if found == {*measure.keys}), MEASURES[Accuracy.name])

@@ -1,4 +1,4 @@
-"""The baselines' guesses: what each form of train has most often.
+"""The baselines' guesses: the most frequent decision for each form in train.
 
 Array legend: N tokens, F forms, P distinct (form, decision) pairs of train.
 """
@@ -9,11 +9,12 @@ from skipstack.data.basis.arrays import Ids
 
 
 def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
-    """What each of ``forms`` has most often in train, whose tokens are ``forms_N`` with ``decided_N``: guess_F.
+    """The most frequent decision of each of ``forms`` in train, whose tokens are ``forms_N`` with ``decided_N``:
+    guess_F.
 
-    Forms are compared as they are written, case and digits kept. A form that train does not have gets the most
-    frequent decision of all; of equally frequent ones the smallest: of tags the first in text order; of arcs the one
-    from the root, then from the nearest head, then from the left, then by its tag.
+    Forms are compared unchanged, with case and digits. A form that train lacks gets the most frequent decision of all;
+    ties go to the smallest id: for tags the first in text order; for arcs the one from the root, then from the nearest
+    head, then from the left, then by its tag.
     """
     decided_N = decided_N.astype(np.int64)
     overall = int(np.bincount(decided_N).argmax())
@@ -28,5 +29,5 @@ def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
 
 
 def right_ones(guessed_N: Ids, decided_N: Ids) -> int:
-    """How many guesses are right. What train does not have is -1, and cannot be got right."""
+    """The number of right guesses. -1 (not in train) is never right."""
     return int(np.count_nonzero(guessed_N == decided_N))

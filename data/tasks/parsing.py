@@ -1,4 +1,6 @@
-"""For each token its head, and for a tag the relation to it. Array legend: N words of a split, S its sentences."""
+"""Dependency parsing: predicts for each token its head, and as its tag the relation. Array legend: N words of a split,
+S its sentences.
+"""
 
 from typing import TYPE_CHECKING, final
 
@@ -33,9 +35,9 @@ class Parsing(Task):
         return Las()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """LAS of giving each form the arc that it has most often in train.
+        """The LAS of giving each form its most frequent arc in train.
 
-        An arc is the relation, and how far away the head is, to which side, or that it is the root.
+        An arc is the relation, plus the distance and side of the head, or that it is the root.
         """
         train, chosen = corpus.splits["train"], corpus.splits[split]
         arcs_N = most_frequent(train.forms_N, _arcs(train, len(corpus.tags)), len(corpus.forms))[chosen.forms_N]
@@ -48,7 +50,7 @@ class Parsing(Task):
 
 
 def _arcs(split: "Split", tags: int) -> Ids:
-    """A number for the arc to each word, the same in every split; -1 where train does not have its relation."""
+    """A number for the arc to each word, the same in every split; -1 if train lacks its relation."""
     assert split.heads_N is not None, "a corpus of trees has heads"
     tags_N = split.tags_L.astype(np.int64)
     place_N = 1 + np.arange(len(tags_N)) - np.repeat(split.offsets_S1[:-1], split.lengths_S)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
 
 LARGEST_LOSS = 700.0
-"""Beyond it there is no floating point number for the perplexity."""
+"""Above this loss the perplexity exceeds floating point numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class MeanLoss(Counts):
 
     @property
     def value(self) -> float:
-        """The perplexity; infinite where no number holds it."""
+        """The perplexity; infinite if too large for a float."""
         return math.exp(self.loss) if self.loss < LARGEST_LOSS else math.inf
 
     def curves(self) -> dict[str, float]:
@@ -38,14 +38,14 @@ class MeanLoss(Counts):
         return {Perplexity.name: self.value}
 
     def recorded(self) -> dict[str, int | float]:
-        """The perplexity, if it is finite: JSON has no other numbers."""
+        """The perplexity, if finite: JSON has no infinite numbers."""
         return {Perplexity.name: self.value} if math.isfinite(self.value) else {}
 
 
 @final
 @dataclass(frozen=True)
 class Perplexity(Measure):
-    """How many words a model of the language chooses from, as it were."""
+    """The effective number of words among which a language model chooses."""
 
     name = "perplexity"
     label = "perplexity"
@@ -58,9 +58,10 @@ class Perplexity(Measure):
     counted = ("nats", "words")
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """The summed loss of each line's words, its end among them, to the 24 bits of a float32; and how many they are.
+        """The summed loss of each line's words, its end included, rounded to the 24 bits of a float32; and their
+        number.
 
-        Sums of so many bits take half the room in a ledger.
+        Rounded sums take half the space in a ledger.
         """
         assert predicted.nats_RL is not None, "a perplexity is that of running text"
         ends_S = np.flatnonzero(corpus.splits[split].tags_L == corpus.tags.index(END))
@@ -71,18 +72,18 @@ class Perplexity(Measure):
         return np.stack(np.broadcast_arrays(nats_RS, words_S), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The losses, as training sums them."""
+        """The mean losses, as summed in training."""
         return tuple(map(MeanLoss, predicted.loss))
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """exp(nats / words); infinite where no number holds it."""
+        """exp(nats / words); infinite if too large for a float."""
         loss_x = counts_xC[..., 0] / counts_xC[..., 1]
         value_x = np.full(np.shape(loss_x), math.inf)
         np.exp(loss_x, out=value_x, where=loss_x < LARGEST_LOSS)
         return value_x
 
     def error(self, value: float) -> float:
-        """The perplexity: it is no share."""
+        """The perplexity itself, since it is no share."""
         return value
 
     def described(self, metrics: Mapping[str, float]) -> str:

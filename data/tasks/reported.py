@@ -1,4 +1,4 @@
-"""What a function of one's own reports: a number, of which nothing is known but which way is better.
+"""Scores reported by a user's function: numbers of which only the better direction is known.
 
 Array legend: R lanes, S sentences of a split, C counts, none here; x any axes.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportedScore(Measure):
-    """A score as it was reported. It is made of no sentences, so seeds are the only chance that is known."""
+    """A score as reported. It has no counts per sentence, so only seeds show its variance."""
 
     name = "score"
     label = "score"
@@ -28,7 +28,7 @@ class ReportedScore(Measure):
     counted = ()
 
     def written(self, score: float, sign: str = "") -> str:
-        """In four digits, since its size is not known."""
+        """With four digits, since its magnitude is unknown."""
         return f"{self.factor * score + 0.0:{sign}.4g}"
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
@@ -40,24 +40,24 @@ class ReportedScore(Measure):
         return ()
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """NaN: no counts tell it."""
+        """NaN: it has no counts."""
         return np.full(np.shape(counts_xC)[:-1], np.nan)
 
     def error(self, value: float) -> float:
-        """What is the less the better."""
+        """The score such that less is better."""
         return -self.score(value)
 
 
 @final
 @dataclass(frozen=True)
 class _LowerScore(ReportedScore):
-    """A score of which a lower one is better."""
+    """A score for which lower is better."""
 
     factor = -1
 
 
 HIGHER: Final = ReportedScore()
-"""Of scores that are maximised."""
+"""The measure of scores to maximise."""
 
 LOWER: Final = _LowerScore()
-"""Of those that are minimised."""
+"""The measure of scores to minimise."""

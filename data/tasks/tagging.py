@@ -1,4 +1,4 @@
-"""A tag for each token."""
+"""Tagging: predicts a tag for each token."""
 
 from typing import TYPE_CHECKING, final
 
@@ -24,11 +24,11 @@ class Tagging(Task):
     stacks = ("recurrent", "feedback")
 
     def measure(self, scheme: Scheme | None) -> Measure:
-        """F1 where tags have a scheme, and accuracy otherwise."""
+        """F1 if tags have a scheme, and accuracy otherwise."""
         return Accuracy() if scheme is None else F1()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """That of giving each form the tag that it has most often in train."""
+        """The score of giving each form its most frequent tag in train."""
         train, chosen = corpus.splits["train"], corpus.splits[split]
         tags_L = most_frequent(train.forms_N, train.tags_L, len(corpus.forms))[chosen.forms_N]
         correct = right_ones(tags_L, chosen.tags_L)

@@ -1,4 +1,4 @@
-"""What a corpus asks of a network: a task, and all that differs from one to another."""
+"""The base of tasks, which decide how networks are built, trained and scored for a corpus."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -9,50 +9,50 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.tasks.measure import Measure
 
-if TYPE_CHECKING:  # networks are described without Arrow
+if TYPE_CHECKING:  # configs of networks are read without Arrow
     from skipstack.data.store.stored import StoredCorpus
 
 Form = Literal["columns", "lines"]
-"""How predictions are written: a token a line, or a sentence a line."""
+"""The layout of written predictions: a token a line, or a sentence a line."""
 
 
 class Task(ABC):
-    """A task. One file holds one task, and ``data.tasks.tasks.TASKS`` has them all."""
+    """A task. One module holds one task, and ``data.tasks.tasks.TASKS`` has them all."""
 
     name: ClassVar[str]
-    """In stores and bundles."""
+    """The name in stores and bundles."""
     corpus: ClassVar[str]
-    """What messages call a corpus for it."""
+    """The description of its corpora in messages."""
     heads: ClassVar[tuple[str, ...]]
-    """The kinds of heads (``models.heads.config``) that it may have."""
+    """The allowed kinds of heads (``models/configs/heads.py``)."""
     otherwise: ClassVar[str] = ""
-    """What a user may choose who wants another head."""
+    """How to get another head, for messages."""
     stacks: ClassVar[tuple[str, ...]] = ("recurrent",)
-    """The kinds of stacks (``models.config``) that it may have."""
+    """The allowed kinds of stacks (``models/configs/model.py``)."""
     reads_ahead: ClassVar[bool] = True
-    """Whether a network may read what follows a token before it decides on it."""
+    """Whether a network may read the tokens after the one on which it decides."""
     continues: ClassVar[bool] = False
-    """Whether a split is one text, so that states are carried over from batch to batch."""
+    """Whether a split is one text, so that states are carried from batch to batch."""
     rare_tags: ClassVar[bool] = True
-    """Whether tags that train has seldom may become one (``data.store.rare``)."""
+    """Whether rare tags of train may be replaced by one (``data.store.rare``)."""
     single_label: ClassVar[bool] = False
-    """Whether a sentence has one tag, not one a token."""
+    """Whether a sentence has one tag, not one per token."""
     forms: ClassVar[tuple[Form, ...]] = ("columns", "lines")
-    """How its predictions may be written."""
+    """The layouts in which its predictions may be written."""
 
     @abstractmethod
     def measure(self, scheme: Scheme | None) -> Measure:
-        """What trials are ranked by where the tags have this label scheme."""
+        """The measure for tags with this label scheme."""
 
     @abstractmethod
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The score on a split that every model has to beat."""
+        """The score of the baseline on a split."""
 
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
-        """A prediction, lines with their ends: token and tag in columns, or ``word_TAG`` in lines.
+        """A prediction as lines with their ends: token and tag in columns, or ``word_TAG`` in lines.
 
-        A word whose tag is empty stands there alone. ``segmentation``: the scheme in which characters are parts of
-        words; None where tokens are words.
+        A word with an empty tag is written alone. ``segmentation``: the scheme in which characters are parts of words;
+        None if tokens are words.
         """
         if form == "columns":
             return in_columns(sentence.words, sentence.tags)
@@ -61,12 +61,12 @@ class Task(ABC):
         return " ".join(f"{word}_{tag}" if tag else word for word, tag in words) + "\n"
 
     def check_cut_off(self, minimum_tag_count: int | None) -> None:
-        """Raise UserError for a cut-off of rare tags where there may be none."""
+        """Raise UserError for a cut-off of rare tags if the task allows none."""
         if minimum_tag_count is not None and not self.rare_tags:
             raise UserError(f"data.minimum_tag_count: got {minimum_tag_count} for {self.corpus} (allowed: null)")
 
     def check_longest(self, longest: int | None) -> None:
-        """Raise UserError where what is to be cut would lose tags."""
+        """Raise UserError for a maximum length if cutting would lose tags."""
         if longest is not None and not self.single_label:
             raise UserError(
                 f"data.longest: got {longest} for {self.corpus} (allowed: null; only texts that are classified are cut)"

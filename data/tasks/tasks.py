@@ -1,4 +1,4 @@
-"""All tasks by name: a line each."""
+"""All tasks by name."""
 
 from collections.abc import Mapping
 from typing import Annotated

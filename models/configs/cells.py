@@ -1,4 +1,4 @@
-"""What layers are made of: cells, and shortcuts with their gates. Torch-free."""
+"""Configs of layers: cells, and shortcuts with their gates. Torch-free."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, Self
@@ -10,11 +10,11 @@ from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import OwnConfig
 
 CellKind = Literal["lstm", "simple", "sutskever", "feedforward"]
-"""The cells of ours."""
+"""The built-in cells."""
 
 AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
-"""What a layer without a source is: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the
-lecture, or the hidden layer of chen2017's multilayer perceptron, which reads no other time step."""
+"""The cell of a layer without a source: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of
+the lecture, or the hidden layer of chen2017's multilayer perceptron, which reads no other time step."""
 
 CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
     "lstm": ("LSTM", ("h", "c")),
@@ -22,7 +22,7 @@ CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
     "sutskever": ("Sutskever", ("h", "s")),
     "feedforward": ("hidden", ()),
 }
-"""What each is called in a drawing, and what it hands on from one time step to the next."""
+"""The name of each cell in a drawing, and the states that it passes to the next time step."""
 
 Topology = Literal[
     "hidden_gated",
@@ -50,11 +50,11 @@ GateKind = Literal[
     "bernoulli",
     "bernoulli_below",
 ]
-"""The gates of ours."""
+"""The built-in gates."""
 
 AnyGate = Annotated[GateKind | OwnConfig, OpenTo("gate", GateKind)]
-"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/parts/cells/gates.py`` has the equations).
-"""
+"""The gate that weighs the skipped output (wu2017 Table 3 and eq. 7; ``models/parts/cells/gates.py`` has the
+equations)."""
 
 GATES: Final[Mapping[GateKind, str]] = {
     "none": "g = 1: the skip passes whole",
@@ -71,16 +71,16 @@ GATES: Final[Mapping[GateKind, str]] = {
 
 
 class ShortcutConfig(Frozen):
-    """What a layer with a source is made of; the default is the block of wu2017 (eq. 8) with its gate (eq. 13).
+    """A layer with a source. The default is the block of wu2017 (eq. 8) with its gate (eq. 13).
 
-    Any gate goes with any topology that it has a meaning in. ``both_ungated`` has no gate and reads none
-    of this; studies that vary both refuse the repetition by name (``spaces/constraints.py``).
+    Every gate works with every topology in which it has a meaning. ``both_ungated`` has no gate and reads none of these
+    fields; studies that vary both exclude such duplicates by a named constraint (``spaces/constraints.py``).
     """
 
     topology: Topology = "block"
     gate: AnyGate = "sigmoid_below"
     probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    """That the gate ``bernoulli`` is open; no other gate reads it."""
+    """The probability that the gate ``bernoulli`` is open; no other gate reads it."""
 
     @model_validator(mode="after")
     def _has_a_meaning(self) -> Self:

@@ -1,4 +1,4 @@
-"""Label-feedback networks: what of earlier positions the hidden layer reads. Torch-free."""
+"""Label-feedback networks: which earlier labels and states the hidden layer reads. Torch-free."""
 
 from typing import Annotated, Literal
 
@@ -7,23 +7,22 @@ from pydantic import Field, PositiveInt
 from skipstack.data.basis.frozen import Frozen
 
 Variant = Literal["e", "j", "i", "i_and_e"]
-"""What is fed back (dinarelli2016; ``models/networks/feedback/links.py`` has the equations): hidden layers to the
-hidden layer (Elman), labels to the hidden layer (Jordan), labels to the input, as vectors of their own, or that and
-hidden layers.
-"""
+"""What is fed back (dinarelli2016; ``models/networks/feedback/links.py`` has the equations). e: hidden layers to the
+hidden layer (Elman); j: labels to the hidden layer (Jordan); i: labels to the input, as vectors; i_and_e: label vectors
+to the input and hidden layers to the hidden layer."""
 
 Feedback = Literal["predicted", "gold", "distribution"]
-"""What stands for the label of an earlier position: the network's own decision, the right label, or all labels
-weighed by their probability. Right labels are fed while training alone; what decodes feeds its own decisions."""
+"""The label that is fed back for an earlier position: the network's own decision, the gold label, or the distribution
+over all labels. Gold labels are fed in training only; at test time the network feeds its own decisions."""
 
 Activation = Literal["sigmoid", "relu"]
-"""Of the hidden layer: 1 / (1 + exp(-x)) or max(0, x)."""
+"""The hidden layer's activation: 1 / (1 + exp(-x)) or max(0, x)."""
 
 
 class FeedbackConfig(Frozen):
-    """E-, J-, I- and I+E-RNN (dinarelli2016 eqs 6-8); the numbers are the paper's, of ATIS and MEDIA (section 3.2).
+    """E-, J-, I- and I+E-RNN (dinarelli2016 eqs 6-8); the defaults are the paper's for ATIS and MEDIA (section 3.2).
 
-    One hidden layer reads the window of words, ``model.embedder.window`` = 2w + 1, and what was fed back.
+    One hidden layer reads the window of words, ``model.embedder.window`` = 2w + 1, and the feedback.
     """
 
     kind: Literal["feedback"] = "feedback"
@@ -31,13 +30,14 @@ class FeedbackConfig(Frozen):
     hidden: PositiveInt = 100
     """Units of the hidden layer."""
     context: PositiveInt = 6
-    """Earlier positions that are fed back: c."""
+    """How many earlier positions are fed back: c."""
     label_size: PositiveInt = 200
-    """Numbers for a label where labels have vectors: in i and i_and_e."""
+    """The size of a label's vector, in variants i and i_and_e."""
     activation: Activation = "sigmoid"
     feedback: Feedback = "predicted"
     """Variant e feeds no labels and does not read this."""
     directions: Literal["forward", "backward", "both"] = "forward"
-    """Where earlier positions lie: before, behind, or, in a network each, whose distributions are averaged, both."""
+    """The direction of reading, which decides on which side the earlier positions lie; both: a network for each
+    direction, whose distributions are averaged."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """On the hidden layer as the output layer sees it; what is fed back is never dropped. The paper has none."""
+    """Dropout on the hidden layer as the output layer reads it; feedback is never dropped. The paper has none."""

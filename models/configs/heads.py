@@ -1,4 +1,4 @@
-"""What a head is made of. Torch-free."""
+"""Configs of heads. Torch-free."""
 
 from typing import Annotated, Literal
 
@@ -11,7 +11,7 @@ from skipstack.data.basis.own_code import OwnConfig
 
 
 class SoftmaxConfig(Frozen):
-    """A label for each token on its own: softmax over W [forward; backward] + b (wu2017 eq. 18)."""
+    """Chooses the label of each token independently: softmax over W [forward; backward] + b (wu2017 eq. 18)."""
 
     kind: Literal["softmax"] = "softmax"
 
@@ -31,7 +31,7 @@ class MarginConfig(Frozen):
     constrained: bool = False
     """Whether moves that the label scheme forbids score -inf, in training too; the tags must have a scheme."""
     discount: PositiveFloat = 0.2
-    """eta: by how much a tagging must stay behind the gold one for each wrong tag."""
+    """eta: the margin by which the gold tagging must beat another one, for each wrong tag."""
 
 
 class BiaffineConfig(Frozen):
@@ -39,13 +39,13 @@ class BiaffineConfig(Frozen):
 
     kind: Literal["biaffine"] = "biaffine"
     arc_size: PositiveInt = 500
-    """Numbers that say what a word is as a head, and as a dependent."""
+    """The size of a word's vector as a head, and as a dependent, when arcs are scored."""
     relation_size: PositiveInt = 100
-    """Numbers that say it for the relation."""
+    """The same when relations are scored."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.33
-    """On these numbers."""
+    """Dropout on these vectors."""
     decoder: Literal["tree", "greedy"] = "tree"
-    """The best tree with one word under the root, or the best head of each word, be they a tree or not."""
+    """tree: the best tree with one word under the root; greedy: the best head of each word, perhaps not a tree."""
 
 
 OurHeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig | BiaffineConfig, Field(discriminator="kind")]

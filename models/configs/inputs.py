@@ -1,4 +1,4 @@
-"""What the input of a network is made of. Torch-free."""
+"""Configs of inputs. Torch-free."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -10,22 +10,22 @@ from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import OwnConfig
 
 LONGEST_AFFIX = 7
-"""Characters kept at each side of a word, at most (wu2017 Table 5)."""
+"""The maximum number of characters kept at each side of a word (wu2017 Table 5)."""
 
 Rate = Annotated[float, Field(ge=0, lt=1)]
 """A dropout rate: the share of units set to zero while training."""
 
 
 class CharacterCnnConfig(Frozen):
-    """A token's whole spelling, read by a convolution and its maximum (``models/parts/inputs/characters.py``)."""
+    """Reads a token's whole spelling by a convolution and its maximum (``models/parts/inputs/characters.py``)."""
 
     kind: Literal["cnn"] = "cnn"
     size: PositiveInt = 30
     """Numbers for a character."""
     filters: PositiveInt = 50
-    """Features of a spelling: how many patterns of characters are looked for."""
+    """The number of filters, which is that of features of a spelling."""
     width: PositiveInt = 3
-    """Characters that a filter sees; an odd number."""
+    """The width of a filter in characters; an odd number."""
     highways: NonNegativeInt = 0
     """Highway layers above it (``models/parts/inputs/highway.py``)."""
 
@@ -43,7 +43,7 @@ class CharacterCnnConfig(Frozen):
 
 
 class CharacterLstmConfig(Frozen):
-    """A token's whole spelling, read by an LSTM from either end (``models/parts/inputs/characters.py``)."""
+    """Reads a token's whole spelling by an LSTM from either end (``models/parts/inputs/characters.py``)."""
 
     kind: Literal["blstm"] = "blstm"
     size: PositiveInt = 30
@@ -60,7 +60,7 @@ class CharacterLstmConfig(Frozen):
 
 
 def _of_kind_cnn(value: Any) -> Any:
-    """What reads the spelling is a convolution, unless it says its kind."""
+    """A mapping without ``kind`` is a convolution."""
     return {"kind": "cnn", **value} if isinstance(value, Mapping) else value
 
 
@@ -77,22 +77,23 @@ class EmbedderConfig(Frozen):
 
     kind: Literal["tokens"] = "tokens"
     word_size: NonNegativeInt = 100
-    """Numbers for a word; 0: words are not read."""
+    """The size of a word's vector; 0: words are not read."""
     capital_size: NonNegativeInt = 5
-    """Numbers for whether, and where, a word has capitals; 0: not read."""
+    """The size of the vector of a word's capitalisation; 0: not read."""
     affix_characters: Annotated[int, Field(ge=0, le=LONGEST_AFFIX)] = 5
     """Characters read at each side of a word; 0: none."""
     affix_size: PositiveInt = 5
-    """Numbers for each of these characters."""
+    """The size of the vector of each of these characters."""
     spelling: AnySpelling = None
-    """What reads the whole spelling; None, as in the paper: only the affixes are read."""
+    """How the whole spelling is read; None, as in the paper: only the affixes are read."""
     window: NonNegativeInt = 3
-    """Tokens read at each time step, the own one in the middle."""
+    """Tokens read at each time step, with the own one in the middle."""
     window_gate: bool = False
-    """Weigh each word of the window by a logistic gate that reads all of its words (wu2017 section 4.1)."""
+    """Whether each word of the window is weighted by a logistic gate that reads all of its words (wu2017 section
+    4.1)."""
     dropout: Rate = 0.25
     word_vectors: Literal["trainable", "frozen"] = "trainable"
-    """What becomes of pretrained vectors (``data.vectors``) in training; words without one are always trained."""
+    """Whether pretrained vectors (``data.vectors``) are trained further; words without one are always trained."""
 
     @model_validator(mode="after")
     def _has_a_centre(self) -> Self:
@@ -104,7 +105,7 @@ class EmbedderConfig(Frozen):
 
     @property
     def token_size(self) -> int:
-        """Numbers for one token, before the window."""
+        """The number of features of a token, before the window."""
         spelling = self.spelling.features if self.spelling is not None else 0
         return self.word_size + self.capital_size + 2 * self.affix_characters * self.affix_size + spelling
 
@@ -115,26 +116,26 @@ class EmbedderConfig(Frozen):
 
 
 class FeatureMapConfig(Frozen):
-    """The input of a token as LD-DNN has it (chen2017, Table 2 for the numbers): feature maps of the q-grams around it.
+    """The input of a token in LD-DNN (chen2017, Table 2 for the sizes): feature maps of the q-grams around it.
 
-    A token is a character in the paper, and its vector x is all that is read of it. ``layers`` says how far x is taken:
-    x itself; ``sets`` times ``maps`` feature maps (eqs 5-6); the ``word_size`` largest of them (eq. 7); these beside x
-    in a highway (eqs 8-9). Each needs the one before it, so that no other mix can be said.
+    A token is a character in the paper, and only its vector x is read. ``layers`` says how far x is processed: x
+    itself; ``sets`` times ``maps`` feature maps (eqs 5-6); the ``word_size`` largest of them (eq. 7); these beside x in
+    a highway (eqs 8-9). Each step needs the one before, so other combinations cannot be set.
     """
 
     kind: Literal["feature_maps"] = "feature_maps"
     word_size: PositiveInt = 50
-    """Numbers for a token: d in the paper, and k of the k-max pooling, since the highway adds the two."""
+    """The size of a token's vector: d in the paper, and k of the k-max pooling, since the highway adds the two."""
     layers: Literal["none", "convolution", "convolution_pooling", "convolution_pooling_highway"] = (
         "convolution_pooling_highway"
     )
     sets: PositiveInt = 5
-    """Feature maps are made of q-grams of 1 to this many tokens: Q in the paper."""
+    """The maximum length of q-grams, in tokens: Q in the paper."""
     maps: PositiveInt = 100
     """Feature maps of each q: l_q in the paper."""
     dropout: Rate = 0.0
     word_vectors: Literal["trainable", "frozen"] = "trainable"
-    """What becomes of pretrained vectors (``data.vectors``) in training; tokens without one are always trained."""
+    """Whether pretrained vectors (``data.vectors``) are trained further; tokens without one are always trained."""
 
     @model_validator(mode="after")
     def _has_enough_to_pool(self) -> Self:
@@ -157,7 +158,7 @@ class OneHotConfig(Frozen):
 
     kind: Literal["one_hot"] = "one_hot"
     size: PositiveInt = 10
-    """Words at most."""
+    """The maximum number of words."""
     dropout: Rate = 0.0
 
     @property

@@ -1,4 +1,4 @@
-"""What a network is: its input, its stack of recurrent layers, its head. Torch-free."""
+"""The config of a network: its input, its stack of recurrent layers, its head. Torch-free."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -23,14 +23,14 @@ from skipstack.models.configs.skips import AnySkip
 from skipstack.models.configs.wiring import sources
 
 Pooling = Literal["last", "mean", "max"]
-"""How the states of a text become one (``models/parts/heads/pooling.py``)."""
+"""How the states of a text are pooled into one (``models/parts/heads/pooling.py``)."""
 
 
 class StackConfig(Frozen):
-    """Layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
+    """Recurrent layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
 
-    A stack of depth 0 has no layer: the head reads the input, and nothing else here is read. ``composition`` is a type
-    of the paper (1 to 5), 0 for a stack without shortcuts, or the sources themselves, one a layer, 0 for none
+    With depth 0 the head reads the input directly, and no other field is read. ``composition`` is one of the paper's
+    types (1 to 5), 0 for a stack without shortcuts, or a list of sources, one per layer, 0 for none
     (``models/configs/wiring.py``). A layer without a source is a ``cell``, one with a source a ``shortcut``.
     """
 
@@ -48,20 +48,21 @@ class StackConfig(Frozen):
     """
     shortcut: ShortcutConfig = ShortcutConfig()
     skip: AnySkip = None
-    """Which earlier state LSTM layers without a source read (gui2019); None: the previous one, as everywhere else."""
+    """The earlier state that LSTM layers without a source read (gui2019); None: the previous one."""
     skipping: Literal["all", "top"] = "all"
-    """The layers that skip: all of those, or the last layer alone, as in gui2019's language models."""
+    """Which layers skip: all LSTM layers without a source, or the last layer only, as in gui2019's language models."""
     forget_bias: float = 0.0
-    """What the biases of the forget gates start at, in LSTM layers without a source."""
+    """The initial bias of the forget gates, in LSTM layers without a source."""
     directions: Literal["both", "forward"] = "both"
-    """Whether the text is read from its start alone, or by other layers from its end, too."""
+    """Forward only, or forward and backward, with layers of their own for each direction."""
     join: Literal["top", "each_layer"] = "top"
-    """Where the two directions meet: once above the last layer, or as the input of every layer from the second on."""
+    """Where the two directions are joined: once above the last layer, or in the input of every layer from the second
+    on."""
     dropout: Rate = 0.5
-    """On the outputs of the first and of the last layer; once where they are the same layer."""
+    """Dropout on the outputs of the first and of the last layer; once if they are the same layer."""
     pooling: Pooling = "last"
-    """What a text that is classified is seen by: the last state of each direction, or all states' mean or maximum
-    (``models/parts/heads/pooling.py``). Where tokens are tagged nothing reads it."""
+    """The features of a text to be classified: the last state of each direction, or the mean or maximum of all states
+    (``models/parts/heads/pooling.py``). Only classification reads it."""
 
     @model_validator(mode="after")
     def _can_skip(self) -> Self:
@@ -91,14 +92,15 @@ class ModelConfig(Frozen):
     stack: AnyStack = StackConfig()
     head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
-    """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/ground/initialise.py``)."""
+    """The scale of initial weights, N(0, 1/sqrt(fan in)) * this; 0.1 in wu2017 (``models/ground/initialise.py``)."""
     initial_range: PositiveFloat | None = None
-    """Weights, recurrent ones and vectors included, start uniform between this and its negative in place of that."""
+    """If set, all weights, recurrent ones and vectors included, start uniform between its negative and itself, and not
+    normal."""
 
     @model_validator(mode="before")
     @classmethod
     def _of_the_usual_kind(cls, value: Any) -> Any:
-        """An input or a stack that does not say its kind is of the first: tokens, recurrent layers."""
+        """A mapping without ``kind`` is the first kind: an input of tokens, a stack of recurrent layers."""
         if not isinstance(value, Mapping):
             return value
         usual = {"embedder": "tokens", "stack": "recurrent"}
@@ -116,8 +118,8 @@ class ModelConfig(Frozen):
 
 
 def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int) -> None:
-    """Raise UserError for a network that is not one for the task, needs a label scheme where tags have none, or has
-    no place for as many words.
+    """Raise UserError for a network that does not fit the task, needs a label scheme that the tags lack, or has room
+    for fewer words.
     """
     if isinstance(config.embedder, OneHotConfig) and words > config.embedder.size:
         raise UserError(
@@ -125,7 +127,7 @@ def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int)
             f"(allowed: {words} or more, or another kind of input)"
         )
     check_scheme(config.head, has_scheme=has_scheme)
-    # A head of one's own decides on each token, or text, as a softmax does.
+    # A user's head decides on each token, or text, as a softmax does.
     if ("softmax" if isinstance(config.head, OwnConfig) else config.head.kind) not in task.heads:
         raise UserError(
             f"model.head.kind: got {config.head.kind} for {task.corpus} "
@@ -140,7 +142,7 @@ def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int)
 
 
 def _check_reads_no_further(config: ModelConfig) -> None:
-    """Raise UserError for a network that would see the word that it is to predict."""
+    """Raise UserError for a language model that would see the word that it predicts."""
     stack, embedder = config.stack, config.embedder
     if stack.kind == "feedback" or stack.directions == "both":
         got = "kind feedback" if stack.kind == "feedback" else "directions both"

@@ -28,13 +28,13 @@ class Adam(Frozen):
 
 
 class LazyAdam(Frozen):
-    """Adam that leaves alone the vectors which a batch does not look up, so that large vocabularies cost little.
+    """Adam that skips the vectors which a batch does not look up, so that large vocabularies cost little.
 
-    Of a table of vectors (words, affixes, characters of an LSTM), a row that no token of the batch reads stays as it
-    is, and its two moving averages stay as they are, too. In Adam such rows have a gradient of 0: their averages fade,
-    and they move on along what is left of them for some steps. So rare words move less than under Adam, and their
-    averages remember the sentences that had them, however long ago. The correction for the start counts all updates, as
-    Adam does. All other weights, and all rows in a step that gives each a gradient (``l2``), are Adam's.
+    In a table of vectors (words, affixes, characters of an LSTM), a row that no token of the batch reads keeps its
+    value and its two moving averages. In Adam such rows have a gradient of 0: their averages decay, and the rows go on
+    moving for some steps. So rare words move less than under Adam, and their averages remember the sentences that
+    contained them, however long ago. Bias correction counts all updates, as in Adam. All other weights, and all rows in
+    a step that gives each a gradient (``l2``), are updated as in Adam.
     """
 
     kind: Literal["lazy_adam"] = "lazy_adam"
@@ -53,7 +53,7 @@ class Adagrad(Frozen):
 
 
 class Constant(Frozen):
-    """The learning rate stays."""
+    """A constant learning rate."""
 
     kind: Literal["constant"] = "constant"
 
@@ -61,13 +61,13 @@ class Constant(Frozen):
 class Halving(Frozen):
     """wu2017: after an epoch with |e_p - e_c| / e_p <= ``tolerance``, halve while the rate is >= ``minimum``.
 
-    e_p and e_c are the dev error rates of the previous and the current epoch: what accuracy, F1 or LAS lack to 1, in
-    [0, 1]. A language model has no such rate; there they are its perplexities.
+    e_p and e_c are the dev error rates of the previous and the current epoch: 1 minus accuracy, F1 or LAS, in [0, 1].
+    For a language model they are its perplexities.
     """
 
     kind: Literal["halving"] = "halving"
     tolerance: PositiveFloat = 0.005
-    """The share of the error rate; after a change smaller than that the rate is halved."""
+    """The relative change of the error rate; after a smaller change the rate is halved."""
     minimum: PositiveFloat = 0.0005
     """A rate below this one is not halved again."""
 
@@ -79,13 +79,13 @@ class Linear(Frozen):
 
 
 class Decay(Frozen):
-    """From the epoch after ``after`` on, the rate times ``factor`` before each (Zaremba et al., 2014)."""
+    """After ``after`` epochs, the rate is multiplied by ``factor`` before each epoch (Zaremba et al., 2014)."""
 
     kind: Literal["decay"] = "decay"
     factor: Annotated[float, Field(gt=0, lt=1)] = 1 / 1.2
-    """What the rate is multiplied by."""
+    """The factor applied to the rate."""
     after: PositiveInt = 6
-    """Epochs with the first rate."""
+    """Epochs with the initial rate."""
 
 
 Optimiser = Annotated[Sgd | Adam | Adagrad | LazyAdam, Field(discriminator="kind")]
@@ -93,51 +93,52 @@ Schedule = Annotated[Constant | Halving | Linear | Decay, Field(discriminator="k
 
 
 class PretrainingConfig(Frozen):
-    """Language models, trained on train before the first epoch, whose vectors the network's words and labels start
-    from (dinarelli2016 section 3.2; ``models/training/pretraining.py``).
+    """Language models trained on the training split before the first epoch; their vectors initialise those of the
+    network's words and labels (dinarelli2016 section 3.2; ``models/training/pretraining.py``).
 
-    The epochs are the paper's; it has no other number, so these are ours. An optimiser's rate falls linearly.
+    The epochs are the paper's; all other defaults are ours, since it prints no others. An optimiser's rate falls
+    linearly.
     """
 
     word_epochs: NonNegativeInt = 20
-    """0: words start as other weights."""
+    """Epochs of the words' language model; 0: words are initialised like other weights."""
     label_epochs: NonNegativeInt = 10
-    """0: labels start as other weights. Networks without vectors of labels do not read this."""
+    """Epochs of the labels' language model; 0: labels are initialised like other weights. Only networks with label
+    vectors read this."""
     context: PositiveInt = 3
-    """Words or labels seen on either side of the one that is predicted: w for the paper's taggers."""
+    """Context on either side of the predicted word or label, in tokens: w for the paper's taggers."""
     hidden: PositiveInt = 100
     """Hidden units of the language models."""
     batch_size: PositiveInt = 32
-    """Predictions a step."""
+    """Predictions per update."""
     optimiser: Optimiser = Sgd(learning_rate=0.1, momentum=0.9)
 
 
 class TrainingConfig(Frozen):
-    """Epochs at most, sentences a step, the optimiser and what surrounds it."""
+    """Maximum epochs, batch size, the optimiser and its settings."""
 
     epochs: PositiveInt = 20
-    """Of a trial that is not stopped early."""
+    """Epochs of a trial that is not stopped early."""
     batch_size: PositiveInt = 1
     """Sentences in each update."""
     optimiser: Optimiser = Sgd()
     schedule: Schedule = Halving()
     averaged_over: Literal["tokens", "sentences"] = "tokens"
-    """What the loss of a batch is the mean of, as it is learnt from: a token (wu2017 eq. 3) or a sentence (chen2017
-    eq. 20), which weighs it about as many times more as sentences are long. What is reported is the mean of a token."""
+    """The unit over which the training loss of a batch is averaged: a token (wu2017 eq. 3) or a sentence (chen2017 eq.
+    20), whose gradient is larger by about the length of a sentence. Reported losses are always per token."""
     clip_norm: PositiveFloat | None = None
-    """The largest Euclidean norm of a lane's whole gradient; longer ones are scaled down to it."""
+    """The maximum Euclidean norm of a lane's whole gradient; longer gradients are scaled down to it."""
     l2: NonNegativeFloat = 0.0
-    """lambda: an update makes the mean loss + lambda/2 |theta|^2 smaller (dinarelli2016 eq. 1, chen2017 eq. 20), where
-    theta are all weights, vectors and scores of moves of a lane, its biases not. The loss that is reported has no such
-    term."""
+    """lambda: training minimises the mean loss + lambda/2 |theta|^2 (dinarelli2016 eq. 1, chen2017 eq. 20), where theta
+    are all weights, vectors and transition scores of a lane, without its biases. Reported losses exclude this term."""
     pretraining: PretrainingConfig | None = None
     window: PositiveInt = 35
-    """Tokens after which running text is cut: gradients go no further back, states do. ``batch_size`` is then at how
-    many places the text is read side by side. Other corpora do not read this."""
+    """Tokens between cuts of the gradient in running text (truncated backpropagation): gradients stop there, states
+    continue. ``batch_size`` is then the number of places at which the text is read in parallel. Other corpora do not
+    read this."""
     precision: Literal["float32", "float64", "tf32", "bfloat16"] = "float32"
-    """Of all numbers of the network. ``tf32`` and ``bfloat16``: they are of float32, and in updates the factors of
-    matrix products are rounded (``models/ground/precision.py``). ``tf32``: to 11 bits, by GPUs since Ampere, which
-    multiply such numbers faster; elsewhere it is ``float32``. ``bfloat16``: to 8 bits, in large products: those of wide
-    layers take half the time where processors multiply it, from 16 sentences an update on, and several times as long
-    where they do not. Chains, trees, evaluations and what a network decides are in float32.
-    """
+    """The precision of the network. ``tf32`` and ``bfloat16`` keep all numbers in float32 and round the factors of
+    matrix products in updates (``models/ground/precision.py``). ``tf32``: to 11 bits, on GPUs since Ampere, which
+    multiply such numbers faster; elsewhere it equals ``float32``. ``bfloat16``: to 8 bits, in large products: with wide
+    layers these take half the time on processors with bfloat16 instructions, from 16 sentences per update on, and
+    several times as long on others. CRFs, parse trees, evaluations and decoding use float32."""

@@ -1,7 +1,7 @@
 """Compositions as data: which earlier layer each layer takes as ``skipped`` (wu2017 Table 4).
 
-Figure 1 is not in the text. We read its five types as the chains and nests below; layers are
-numbered 1..L from the bottom, and source 0 means that the layer has none.
+Figure 1 is not in the paper's text. We read its five types as the chains and nests below; layers are numbered 1..L from
+the bottom, and source 0 means that the layer has none.
 """
 
 

@@ -1,6 +1,7 @@
-"""What holds of every piece of ours, and must of one's own: each check is a function that raises ``Failure`` in words.
+"""The conformance checks of pieces of networks, which all built-in pieces pass: each is a function that raises
+``Failure``.
 
-They stand in the order in which they are made: what an earlier one finds, later ones would only say again.
+They run in this order: later checks would only repeat the failure of an earlier one.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,17 +28,17 @@ from skipstack.models.training.loading import Loader
 from skipstack.models.training.loop import Training
 
 CLOSE: Final = 1e-10
-"""By what two sums of the same numbers in float64 may differ."""
+"""The tolerance between two sums of the same numbers in float64."""
 
 STEP, SLOPE_CLOSE, PLACES = 1e-6, 1e-6, 3
-"""Of the differences that stand for a gradient: how far a weight moves, by what the two may differ relative to 1 or the
-larger one, and how many weights of each parameter are moved."""
+"""For numerical gradients: how far a weight is moved, the allowed difference relative to 1 or the larger of the two,
+and how many weights of each parameter are moved."""
 
 UPDATES = 3
 
 
 def shapes(specimen: Specimen) -> None:
-    """What it puts out has the shape that its base says, and is finite."""
+    """The output has the shape that its base class states, and is finite."""
     network = specimen.network()
     assert isinstance(network, Stacked), "a piece is checked in layers"
     with torch.no_grad():
@@ -47,10 +48,12 @@ def shapes(specimen: Specimen) -> None:
 
 
 def waits(specimen: Specimen) -> None:
-    """An update waits for the device as often as with a piece of ours: no number is read on the host."""
+    """An update waits for the device as often as with the built-in piece: no number is read on the host."""
     own, ours = _waits(specimen, specimen.model), _waits(specimen, specimen.ours)
     if own > ours:
-        raise Failure(f"an update waits {own} times for the device, with ours {ours}: numbers go to or from the host")
+        raise Failure(
+            f"an update waits {own} times for the device, the built-in piece {ours}: numbers go to or from the host"
+        )
 
 
 def _waits(specimen: Specimen, model: ModelConfig) -> int:
@@ -69,33 +72,33 @@ def _waits(specimen: Specimen, model: ModelConfig) -> int:
             ) from error
         except DevicesMixError as error:
             raise Failure(
-                "tensors of the host meet those of the device: make them by new_zeros and the like"
+                "an operation mixes tensors of host and device: create them on the input's device, such as by new_zeros"
             ) from error
     return (accelerator.work - before).waits
 
 
 def repeats(specimen: Specimen) -> None:
-    """The same seeds give the same losses: whatever is random is drawn from the lanes' own streams."""
+    """The same seeds give the same losses: random numbers come from the lanes' own streams."""
     before, found = torch.get_rng_state(), []
     for disturbed in (1, 2):
         torch.default_generator.manual_seed(disturbed)
         found.append(_losses(specimen.network().train(), specimen))
     torch.set_rng_state(before)
     if not torch.equal(*found):
-        raise Failure("the same seeds give other losses: it draws from a global generator, not from the lanes' streams")
+        raise Failure("the same seeds give other losses: draw from the lanes' streams, not from a global generator")
 
 
 def calls(specimen: Specimen) -> None:
-    """A batch gives the same, whatever was read before it: nothing is kept between calls."""
+    """The losses of a batch do not depend on earlier batches: no state is kept between calls."""
     network = specimen.network().eval()
     before = _losses(network, specimen)
     _losses(network, specimen, number=1)
     if not torch.equal(before, _losses(network, specimen)):
-        raise Failure("the same batch gives other losses once another was read: it keeps something between calls")
+        raise Failure("the same batch gives other losses after another batch: no state may be kept between calls")
 
 
 def sentences(specimen: Specimen) -> None:
-    """A sentence gives the same, whatever sentences lie beside it."""
+    """The loss of a sentence does not depend on the other sentences of its batch."""
     network, batch = specimen.network().eval(), specimen.everything
     forms_RTB = batch.forms_RTB.copy()
     forms_RTB[:, :, 1:] = np.where(forms_RTB[:, :, 1:] > 0, forms_RTB[:, :, 1:] % 5 + 1, 0)
@@ -103,13 +106,13 @@ def sentences(specimen: Specimen) -> None:
     difference = _difference(_of(network, specimen, batch)[:, 0], _of(network, specimen, other)[:, 0])
     if difference > CLOSE:
         raise Failure(
-            f"a sentence's loss changes by {difference:.1e} with the words of the sentences beside it: nothing may be "
+            f"a sentence's loss changes by {difference:.1e} with the words of other sentences: nothing may be "
             "computed over the sentences of a batch"
         )
 
 
 def padding(specimen: Specimen) -> None:
-    """What stands at padding changes nothing."""
+    """Values at padding change nothing."""
     network, batch = specimen.network().eval(), specimen.everything
     outside_RTB = np.arange(batch.forms_RTB.shape[1])[None, :, None] >= batch.lengths_RB[:, None, :]
     assert outside_RTB.any(), "the corpus has sentences of different lengths"
@@ -117,13 +120,13 @@ def padding(specimen: Specimen) -> None:
     difference = _difference(_of(network, specimen, batch), _of(network, specimen, other))
     if difference > CLOSE:
         raise Failure(
-            f"a sentence's loss changes by {difference:.1e} with what stands at padding: nothing may be computed over "
-            "time that looks beyond the end of a sentence"
+            f"a sentence's loss changes by {difference:.1e} with values at padding: nothing may be computed over "
+            "time that reads beyond the end of a sentence"
         )
 
 
 def lanes(specimen: Specimen) -> None:
-    """Each of two seeds that train side by side learns what it learns alone."""
+    """Each of two seeds trained together learns exactly what it learns alone."""
     together = _updates(specimen, *LANES)
     for number, lane in enumerate(LANES):
         alone = _updates(specimen, lane)
@@ -136,7 +139,7 @@ def lanes(specimen: Specimen) -> None:
 
 
 def gradient(specimen: Specimen) -> None:
-    """The gradient is the slope of the loss, by differences in float64, for every parameter of the network."""
+    """The gradient agrees with numerical differences of the loss in float64, for every parameter of the network."""
     network, draws = specimen.network().eval(), np.random.default_rng(0)
     tokens, gold = specimen.read(specimen.batch(1), network)
     torch.autograd.backward(network.loss(tokens, gold, specimen.lexicon).sum())
@@ -149,29 +152,31 @@ def gradient(specimen: Specimen) -> None:
             if abs(by_difference - by_gradient) > SLOPE_CLOSE * max(1.0, abs(by_difference)):
                 raise Failure(
                     f"the loss moves by {by_difference:.6f} with {name}, the gradient says {by_gradient:.6f}: "
-                    "something on the way back is detached or wrong"
+                    "its backward pass is detached or wrong somewhere"
                 )
 
 
 def resumed(specimen: Specimen) -> None:
-    """A training that was interrupted goes on as if it had not been, bit for bit."""
+    """A resumed training equals an uninterrupted one, bit for bit."""
     first, whole = _training(specimen), _training(specimen)
     for run in (first, whole):
         run.train_epoch()
     second = _training(specimen)
     second.load_state_dict({name: tensor.clone() for name, tensor in first.state_dict().items()})
     if not torch.equal(second.train_epoch(), whole.train_epoch()):
-        raise Failure("a resumed training has other losses: it keeps something that is neither parameter nor buffer")
+        raise Failure(
+            "a resumed training has other losses: state must be a parameter or a buffer, or a checkpoint lacks it"
+        )
 
 
 CHECKS: Final[Mapping[str, Callable[[Specimen], None]]] = {
     each.__name__: each for each in (shapes, waits, repeats, calls, sentences, padding, lanes, gradient, resumed)
 }
-"""In order. ``waits`` comes before the first backward pass of a process, which is when torch counts devices."""
+"""The checks in order. ``waits`` must come before the first backward pass of a process, when torch counts devices."""
 
 
 def _losses(network: Network, specimen: Specimen, number: int = 0) -> Tensor:
-    """Of the sentences of a batch of train: loss_RB."""
+    """The losses of the sentences of a training batch: loss_RB."""
     return _of(network, specimen, specimen.batch(number))
 
 
@@ -185,7 +190,7 @@ def _difference(one: Tensor, other: Tensor) -> float:
 
 
 def _slope(network: Network, specimen: Specimen, flat: Tensor, place: int) -> float:
-    """By how much the loss moves with one weight."""
+    """The numerical derivative of the loss by one weight."""
     before, sums = float(flat[place]), []
     for sign in (1, -1):
         flat[place] = before + sign * STEP

@@ -1,6 +1,7 @@
-"""The examples of formats read in other processes: Python orders sets of texts otherwise in each.
+"""Reads the examples of formats in other processes, since Python orders sets of strings differently in each.
 
-Run as a program, it is such a process: it reads a file of own code from stdin, and writes what its formats read.
+Run as a program, this module is such a process: it reads a file of own code from stdin, and writes the sentences that
+its formats read.
 """
 
 import json
@@ -22,12 +23,12 @@ from skipstack.models.conformance.format_specimen import FormatSpecimen
 from skipstack.models.conformance.pieces import pieces_of
 
 SEEDS: Final = ("1", "2", "3")
-"""What orders sets, a seed for each process."""
+"""The hash seeds that order sets, one for each process."""
 
 
 @cache
 def read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
-    """What each of several processes reads of the examples of each format in a loaded file."""
+    """The sentences that each of several processes reads from the examples of each format in a loaded file."""
     command = [sys.executable, "-P", "-m", __name__]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     processes = [
@@ -35,10 +36,10 @@ def read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
         for seed in SEEDS
     ]
     sent = pickle.dumps(CodeSource(file, loaded[file.sha256].source))
-    return [_said(process, sent) for process in processes]
+    return [_output(process, sent) for process in processes]
 
 
-def _said(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
+def _output(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
     said, errors = process.communicate(sent)
     if process.returncode:
         last = errors.decode(errors="replace").strip().rpartition("\n")[2]
@@ -48,14 +49,14 @@ def _said(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
 
 
 def sentences_as_json(sentences: Sequence[Sentence]) -> Any:
-    """Sentences as they travel."""
+    """Sentences as JSON, to be sent between processes."""
     return json.loads(json.dumps([[each.words, each.tags, each.heads] for each in sentences]))
 
 
 def _read(specimen: FormatSpecimen) -> Any:
     try:
         return [sentences_as_json(specimen.read(example)) for example in specimen.examples]
-    except Exception as error:  # noqa: BLE001 (what is raised here alone is a difference, too)
+    except Exception as error:  # noqa: BLE001 (an error in this process only is a difference, too)
         return one_line(error)
 
 

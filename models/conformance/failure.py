@@ -1,5 +1,5 @@
-"""What does not hold of a piece of one's own. No torch here: formats are checked without it."""
+"""The exception that conformance checks raise. No torch here: formats are checked without it."""
 
 
-class Failure(Exception):  # noqa: N818 (of a check, in words; nothing broke)
-    """What does not hold of a piece, in words."""
+class Failure(Exception):  # noqa: N818 (the outcome of a check, not a program error)
+    """A conformance check does not hold; the message says why."""

@@ -1,4 +1,4 @@
-"""A format of one's own that is checked, and the examples that it gives. No torch here."""
+"""The format of a user's file that is checked, with its examples. No torch here."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from skipstack.models.conformance.failure import Failure
 
 @dataclass(frozen=True)
 class FormatSpecimen:
-    """A format that is checked, with the defaults of its config."""
+    """A format to check, with the defaults of its config."""
 
     piece: OwnConfig
 
@@ -25,14 +25,14 @@ class FormatSpecimen:
         return self.another()
 
     def another(self) -> OwnFormat:
-        """A reader that has read nothing."""
+        """A fresh reader."""
         made = self.piece.build()
         assert isinstance(made, OwnFormat), "a format is known by its base"
         return made
 
     @cached_property
     def examples(self) -> tuple[Example, ...]:
-        """Those that the class gives. Raises Failure for what is no example."""
+        """The examples of the class. Raises Failure for other values."""
         given = self.made.example
         found = given if isinstance(given, tuple) else (given,)
         for each in found:
@@ -43,11 +43,11 @@ class FormatSpecimen:
         return found
 
     def layer(self, example: Example) -> str:
-        """That of the tags of an example."""
+        """The layer of an example's tags."""
         return example.layer or self.made.layers[0]
 
     def read(self, example: Example, made: OwnFormat | None = None) -> list[Sentence]:
-        """What a reader gives for an example, unchecked."""
+        """The sentences that a reader returns for an example, unchecked."""
         found = (made or self.made).read(as_file(content_of(example)), self.layer(example))
         if not isinstance(found, Iterable):
             raise Failure(f"it read {found!r} (allowed: sentences)")

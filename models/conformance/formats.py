@@ -1,4 +1,4 @@
-"""What holds of every format of ours, and must of one's own: it is tried with the examples that it gives."""
+"""The conformance checks of formats, which all built-in formats pass: each reads the examples of the class."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,17 +13,17 @@ from skipstack.models.conformance.failure import Failure
 from skipstack.models.conformance.format_specimen import FormatSpecimen, as_file, content_of
 
 CUTS: Final = 200
-"""Places at which an example is cut off, at most."""
+"""Positions at which an example is truncated, at most."""
 
 
 def reads(specimen: FormatSpecimen) -> None:
-    """It reads its example, and nothing is raised."""
+    """The format reads its example without an error."""
     for example in specimen.examples:
         specimen.read(example)
 
 
 def sentences(specimen: FormatSpecimen) -> None:
-    """What it reads are sentences: words and tags are str, none is empty, and there are as many of both."""
+    """It reads sentences: words and tags are str, none is empty, and there are as many of both."""
     reader = OwnReader(specimen.piece)
     for example in specimen.examples:
         for number, each in enumerate(specimen.read(example), start=1):
@@ -34,7 +34,7 @@ def sentences(specimen: FormatSpecimen) -> None:
 
 
 def example(specimen: FormatSpecimen) -> None:
-    """The sentences of its example are those that it says."""
+    """It reads from its example exactly the sentences that the example states."""
     reader = OwnReader(specimen.piece)
     for example in specimen.examples:
         found = reader.read(as_file(content_of(example)), specimen.layer(example))
@@ -48,32 +48,32 @@ def example(specimen: FormatSpecimen) -> None:
 
 
 def repeats(specimen: FormatSpecimen) -> None:
-    """The same text gives the same sentences again, whatever was read before it."""
+    """Reading the same text again gives the same sentences, whatever was read in between."""
     for example in specimen.examples:
         first, made, content = specimen.read(example), specimen.another(), content_of(example)
         once = specimen.read(example, made)
-        with suppress(UserError):  # a part of a text may be none in this format
+        with suppress(UserError):  # a part of a text may be invalid in this format
             list(made.read(as_file(content[: len(content) // 2]), specimen.layer(example)))
         for again in (once, specimen.read(example, made)):
             if again != first:
                 raise Failure(
-                    "the same text gives other sentences when it is read again: it keeps something between files, or "
+                    "the same text gives other sentences when it is read again: it keeps state between files, or "
                     "draws at random"
                 )
 
 
 def elsewhere(specimen: FormatSpecimen) -> None:
-    """Other processes read the same, in each of which sets have another order."""
+    """Other processes, in which sets have another order, read the same sentences."""
     here = [sentences_as_json(specimen.read(example)) for example in specimen.examples]
     for there in read_elsewhere(specimen.piece.code):
         if there[specimen.piece.kind] != here:
             raise Failure(
-                "another process reads other sentences: it takes what is in a set in whatever order that has there"
+                "another process reads other sentences: they depend on the order of a set, which differs there"
             )
 
 
 def cut_off(specimen: FormatSpecimen) -> None:
-    """An example that is cut off is read, or refused with the file and its line: nothing else is raised."""
+    """A truncated example is read, or refused with the file and its line; no other error is raised."""
     for example in specimen.examples:
         content = content_of(example)
         for end in range(0, len(content), max(1, len(content) // CUTS)):

@@ -1,4 +1,6 @@
-"""What each part puts out, by its base: shapes, and finite numbers. The letters: ``models/ground/shapes.py``."""
+"""Checks the output of a piece by its base class: shapes, and finite numbers. The letters:
+``models/ground/shapes.py``.
+"""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -19,9 +21,9 @@ STEPS, SENTENCES, TAGS = 5, 3, 3
 
 
 def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int) -> None:
-    """Raise ``Failure`` where the piece of this part in ``network`` does not put out what its base says.
+    """Raise ``Failure`` where the piece of this part in ``network`` does not put out what its base class states.
 
-    ``below``: numbers that the first layer reads of a token; ``lexicon``: what is known of the words.
+    ``below``: features per token that the first layer reads; ``lexicon``: the features of the words.
     """
     lanes, directions = network.stack.dropout.streams.lanes, network.stack.directions
     groups = lanes * directions
@@ -58,7 +60,7 @@ def check_numbers(what: str, tensor: object, shape: Sequence[int]) -> None:
 
 def _check_gate(gate: Gate, below_GTBI: Tensor, skipped_GTBH: Tensor) -> None:
     skip_GTBH = gate.skip(skipped_GTBH)
-    check_numbers("what stands for the skip", skip_GTBH, skipped_GTBH.shape)
+    check_numbers("the output of skip()", skip_GTBH, skipped_GTBH.shape)
     if isinstance(gate, VectorGate):
         check_numbers("g", gate.values(below_GTBI, skip_GTBH), skipped_GTBH.shape)
     carried_GTBH, g_GTBH = gate.carried(below_GTBI, skip_GTBH)
@@ -79,7 +81,7 @@ def _check_embedder(embedder: Embedder, lexicon: LexiconTensors, lanes: int, inp
         raise Failure("it has no words (allowed: self.words, the Lookup of its words' vectors, or None)")
     forms_RTB = torch.arange(lanes * STEPS * SENTENCES).view(lanes, STEPS, SENTENCES) % len(lexicon.word_F)
     x_RTBI = embedder(forms_RTB, lexicon, None)
-    check_numbers("what it makes of tokens", x_RTBI, (lanes, STEPS, SENTENCES, input_size))
+    check_numbers("its output for the tokens", x_RTBI, (lanes, STEPS, SENTENCES, input_size))
 
 
 def _check_head(head: Head, features_RUBF: Tensor) -> None:
@@ -90,9 +92,9 @@ def _check_head(head: Head, features_RUBF: Tensor) -> None:
     losses_RUB = head.losses(features_RUBF, gold, counts_RB)
     check_numbers("losses", losses_RUB, (lanes, losses_RUB.shape[1], sentences))
     tags_RUB = head.decode(features_RUBF, counts_RB).tags_RUB
-    check_numbers("what it decides", tags_RUB, (lanes, tokens, sentences))
+    check_numbers("its decision", tags_RUB, (lanes, tokens, sentences))
     if tags_RUB.is_floating_point() or not bool(((tags_RUB >= 0) & (tags_RUB < TAGS)).all()):
-        raise Failure(f"it decides on what is no tag (allowed: whole numbers from 0 to {TAGS - 1})")
+        raise Failure(f"it decides on ids that are no tags (allowed: whole numbers from 0 to {TAGS - 1})")
     check_numbers("opinion", head.opinion(features_RUBF, counts_RB), (lanes, tokens, sentences, TAGS))
 
 

@@ -1,7 +1,7 @@
-"""The pieces of a file of own code that are checked. No torch here: formats are checked without it."""
+"""Finds the pieces in a file of own code that are to be checked. No torch here: formats are checked without it."""
 
 import skipstack.data.corpora.config
-import skipstack.models.configs.model  # noqa: F401 (both: which kinds there are of ours)
+import skipstack.models.configs.model  # noqa: F401 (both: they register the built-in kinds)
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import CodeFile, OwnConfig, Part, known, own_configs
@@ -9,7 +9,7 @@ from skipstack.data.formats.sentences import SPLITS
 
 
 def pieces_of(file: CodeFile) -> list[OwnConfig]:
-    """All that a loaded file has, with the defaults of their configs. Raises UserError where a field has none."""
+    """All pieces of a loaded file, with the defaults of their configs. Raises UserError where a field has none."""
     with known([file]):
         return [_piece(part, kind) for part, own in file.kinds.items() for kind in own]
 

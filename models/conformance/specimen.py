@@ -1,4 +1,4 @@
-"""What a piece of one's own is checked in: a small network around it, the same one with a piece of ours, a corpus."""
+"""The setting of a check: a small network around a user's piece, the same with a built-in piece, and a corpus."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +25,7 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.loading import Loader
 
 WORDS, LONGEST, BATCH = 12, 6, 4
-"""Of the corpus: different words, tokens of a sentence at most; sentences of a batch."""
+"""Of the corpus: distinct words, maximum tokens per sentence; sentences per batch."""
 
 LANES = (Lane(seed=3), Lane(seed=8))
 
@@ -34,23 +34,23 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Specimen:
-    """A piece that is checked, in a network of ours."""
+    """A piece to check, in an otherwise built-in network."""
 
     piece: OwnConfig
 
     @cached_property
     def model(self) -> ModelConfig:
-        """The network with the piece."""
+        """The config of the network with the piece."""
         return _around(self.piece.part, self.piece)
 
     @cached_property
     def ours(self) -> ModelConfig:
-        """The same network with the piece of ours that stands there by default."""
+        """The config of the same network with the built-in default in place of the piece."""
         return _around(self.piece.part, None)
 
     @cached_property
     def corpus(self) -> PreparedCorpus:
-        """Sentences of every length up to the longest, whose tags follow from the words."""
+        """Sentences of every length up to the maximum, whose tags are a function of the words."""
         splits = {split: _split(split) for split in ("train", "dev", "test")}
         words = ("", *(f"word{number}" for number in range(1, WORDS)))
         counts_F = np.bincount(splits["train"].forms_N, minlength=WORDS).astype(np.int64)
@@ -59,11 +59,11 @@ class Specimen:
 
     @cached_property
     def lexicon(self) -> LexiconTensors:
-        """What is known of the words."""
+        """The features of the words."""
         return LexiconTensors.on(CPU, self.corpus.lexicon)
 
     def network(self, model: ModelConfig | None = None, device: torch.device = CPU) -> Network:
-        """The network: on the CPU in float64, with initial values; elsewhere with whatever stands there."""
+        """The network: on the CPU in float64 with initial values; on other devices with uninitialised weights."""
         sizes, dtype = Sizes.of_corpus(self.corpus), torch.float64 if device == CPU else torch.float32
         made, _ = unfilled(model or self.model, sizes=sizes, lanes=LANES, dtype=dtype, device=device)
         if device == CPU:
@@ -71,18 +71,18 @@ class Specimen:
         return made
 
     def batch(self, number: int) -> Batch:
-        """One of train."""
+        """A training batch."""
         train, seeds = self.corpus.stored.splits["train"], [lane.seed for lane in LANES]
         return list(training_batches(train, batch_size=BATCH, order_seed=0, lane_seeds=seeds, epoch=0))[number]
 
     @cached_property
     def everything(self) -> Batch:
-        """All of train side by side, sentences of every length, the same for all lanes."""
+        """All training sentences in one batch, of every length, the same for all lanes."""
         (batch,) = evaluation_batches(self.corpus.stored.splits["train"], batch_size=1000)
         return batch
 
     def read(self, batch: Batch, network: Network) -> tuple[Tokens, Gold]:
-        """A batch as a network reads it."""
+        """The tensors of a batch, as the network reads them."""
         return Loader(embedder=network.embedder, lexicon=self.lexicon, lanes=len(LANES), device=CPU).load(batch)
 
 

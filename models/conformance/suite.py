@@ -1,4 +1,4 @@
-"""The conformance suite: what a file of own code has, checked piece by piece, and told in words."""
+"""The conformance suite: checks each piece in a file of own code, and reports the outcomes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from skipstack.models.conformance.pieces import pieces_of
 from skipstack.models.conformance.specimen import Specimen
 
 Outcome = Literal["holds", "FAILS", "open"]
-"""Of a check; ``open``: there was nothing to try."""
+"""The outcome of a check; ``open``: there was no example to check."""
 
 NO_EXAMPLE = "there is none, so nothing was read (allowed: example = Example(text, sentences), in the class)"
 
@@ -24,7 +24,7 @@ Checks = Mapping[str, Callable[[Any], None]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """What a check found of a piece, in words."""
+    """The outcome of one check of one piece, in words."""
 
     piece: OwnConfig
     check: str
@@ -33,17 +33,18 @@ class Found:
 
 
 def conformance(file: CodeFile) -> list[Found]:
-    """What the checks find of each piece of a loaded file, with the defaults of its config; none after a failure.
+    """The outcomes of the checks of each piece in a loaded file, with the defaults of its config; a piece is not
+    checked further after a failure.
 
-    Nothing in this process may have gone backward before: see ``CHECKS``. Raises UserError for a config that has a
-    field without a default.
+    This process must not have run a backward pass before: see ``CHECKS``. Raises UserError for a config with a field
+    that has no default.
     """
     pieces = pieces_of(file)
     networks = [Specimen(piece) for piece in pieces if piece.part != "format"]
     formats = [FormatSpecimen(piece) for piece in pieces if piece.part == "format"]
     found: dict[OwnConfig, list[Found]] = {piece: [] for piece in pieces}
     for checks, specimens in ((CHECKS, networks), (FORMAT_CHECKS, formats)):
-        for name in checks:  # each of all pieces before the next, since torch counts devices at the first backward pass
+        for name in checks:  # check by check, not piece by piece: torch counts devices at the first backward pass
             for specimen in specimens:
                 lines = found[specimen.piece]
                 if not lines or lines[-1].outcome == "holds":
@@ -59,12 +60,12 @@ def _found(specimen: Specimen | FormatSpecimen, name: str, checks: Checks) -> Fo
         checks[name](specimen)
     except Failure as failure:
         return Found(piece=piece, check=name, outcome="FAILS", words=f"{line_before(piece, failure)}{failure}")
-    except Exception as error:  # noqa: BLE001 (whatever a piece raises is what is wrong with it)
+    except Exception as error:  # noqa: BLE001 (any error of the piece is its failure)
         return Found(piece=piece, check=name, outcome="FAILS", words=f"{line_before(piece, error)}{one_line(error)}")
     return Found(piece=piece, check=name, outcome="holds", words=_holds(checks[name].__doc__ or ""))
 
 
 def _holds(about: str) -> str:
-    """What a check says where it holds."""
+    """What a check reports when it holds."""
     words = " ".join(about.split()).removesuffix(".")
     return words[:1].lower() + words[1:]

@@ -1,22 +1,22 @@
-"""Memory of the host that was freed, and where the next tensor comes from."""
+"""Lets the process reuse freed host memory."""
 
 import ctypes
 import sys
 from functools import cache
 
 KEPT = 2**30
-"""Bytes of freed memory that a process keeps, at most."""
+"""The maximum of freed memory that a process keeps, in bytes."""
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Of glibc's ``mallopt``."""
+"""Parameter numbers of glibc's ``mallopt``."""
 
 
 @cache
 def keep_freed_memory() -> None:
-    """Let this process reuse what it frees: a step makes the same large tensors as the one before.
+    """Let this process reuse the memory that it frees: each step allocates the same large tensors as the one before.
 
-    By itself glibc gives them back to the system each time, which clears them before it gives them again: up to a
-    tenth of a step of a large network. Another allocator is left as it is.
+    By default glibc returns them to the system each time, which clears the memory before it is allocated again: up to a
+    tenth of a step of a large network. Other allocators are left as they are.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:

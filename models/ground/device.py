@@ -1,4 +1,4 @@
-"""Where numbers are computed."""
+"""Devices: choosing one, its clock, its memory and its use."""
 
 import time
 
@@ -7,15 +7,17 @@ import torch
 from skipstack.data.basis.errors import UserError
 
 SIMULATED = "simulated"
-"""The type of the device that is not there (``models/conformance/accelerator/simulated.py``)."""
+"""The type of the simulated device (``models/conformance/accelerator/simulated.py``)."""
 
 
 CAPTURED = "cuda-graphs"
-"""What a study's device is called where steps of training are captured: a GPU (``models/training/captured.py``)."""
+"""The name of a study's device if training steps are captured: a GPU (``models/training/captured.py``)."""
 
 
 def choose_device(name: str) -> torch.device:
-    """``auto`` takes a GPU where there is one; others are taken at their word, UserError where no GPU is."""
+    """The torch device by name; ``auto`` takes a GPU if there is one. Raises UserError where a GPU is asked for and
+    there is none.
+    """
     present = torch.cuda.is_available()
     if name == "auto":
         return torch.device("cuda" if present else "cpu")
@@ -26,22 +28,22 @@ def choose_device(name: str) -> torch.device:
 
 
 def clock(device: torch.device) -> float:
-    """Seconds, read once ``device`` has done all that it was asked for: a GPU works on while the program goes on."""
+    """The time in seconds, once ``device`` has finished its work: a GPU computes on while the program continues."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
 
 
 def device_memory() -> int:
-    """Bytes of the first GPU of this process. Raises UserError where torch finds none."""
+    """The memory of the first GPU of this process, in bytes. Raises UserError where torch finds none."""
     return int(torch.cuda.get_device_properties(choose_device("cuda")).total_memory)
 
 
 def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
-    """Of a GPU: percent of the last second or less in which it computed, None where the driver does not say; bytes that
-    are taken, and all it has. By whatever processes.
+    """A GPU's utilisation in percent over the last second or less, None where the driver does not report it; its used
+    and its total memory in bytes. All processes count.
     """
-    from pynvml import NVMLError  # training alone does without it
+    from pynvml import NVMLError  # only monitoring needs it, not training
 
     free, total = torch.cuda.mem_get_info(device)
     try:
@@ -52,7 +54,7 @@ def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
 
 
 def limit_memory(device: torch.device, limit: int | None) -> None:
-    """Let this process hold tensors of at most ``limit`` bytes on a GPU; None: as many as there is room for."""
+    """Limit this process to ``limit`` bytes of tensors on a GPU; None: no limit."""
     if device.type == "cuda":
         part = 1.0 if limit is None else min(1.0, limit / device_memory())
         torch.cuda.set_per_process_memory_fraction(part)

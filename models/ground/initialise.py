@@ -1,4 +1,4 @@
-"""Initial values as wu2017 gives them (section 5.1.2), lane by lane. A parameter's role says which it takes."""
+"""Initial values after wu2017 (section 5.1.2), lane by lane. A parameter's role decides which it gets."""
 
 import math
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from skipstack.models.ground.parameters import Start, role_of
 def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: float | None = None) -> None:
     """Fill every parameter of ``model``; row r of each comes from ``seeds[r]`` and its name alone.
 
-    With a ``spread``, all that does not start at zero is uniform between its negative and itself (Zaremba et al.,
-    2014), and ``scale`` is not read.
+    With a ``spread``, every parameter that does not start at zero is uniform between its negative and itself (Zaremba
+    et al., 2014), and ``scale`` is not read.
 
     Values are drawn in float32 on the CPU, so they are the same in every precision, on every
     device, and whatever other parameters the network has.
@@ -52,7 +52,7 @@ def _values(start: Start, shape: torch.Size, scale: float, spread: float | None,
 def _orthogonal(normal_DHX: Tensor) -> Tensor:
     """Random orthogonal blocks (Saxe et al., 2013), one H x H block a gate, X = gates * H.
 
-    The lecture's LSTM has two such rows of blocks, an axis more: from h_{t-1} and from s~_{t-1}.
+    The lecture's LSTM has two such rows of blocks, and one more axis for them: from h_{t-1} and from s~_{t-1}.
     """
     hidden, orthogonal_DHX = normal_DHX.shape[-2], torch.empty_like(normal_DHX, dtype=torch.float64)
     for block, made in zip(*(torch.split(each, hidden, dim=-1) for each in (normal_DHX, orthogonal_DHX)), strict=True):

@@ -1,4 +1,4 @@
-"""Functions with a gradient of their own, which has no gradient itself, at as little cost of calls as torch allows."""
+"""Cheaper versions of torch's custom autograd functions, for gradients that are not differentiated again."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,8 +9,8 @@ from torch.autograd.function import once_differentiable
 
 
 def once(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """As ``once_differentiable`` of torch, which is asked only where a gradient of the gradient might be wanted: to ask
-    takes as long as a small operation.
+    """Like torch's ``once_differentiable``, but calls it only where a second derivative might be wanted: the call takes
+    as long as a small operation.
     """
     guarded = once_differentiable(backward)
 
@@ -22,7 +22,9 @@ def once(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Once(torch.autograd.Function):
-    """A function whose ``backward`` is ``once``, in no transform of ``torch.func``, for which torch looks each time."""
+    """A function whose ``backward`` is ``once``. It skips torch's check for ``torch.func`` transforms: never use it
+    under vmap.
+    """
 
     @classmethod
     def apply(cls, *given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a parameter is for, said where it is made: how it starts, and whether L2 makes it smaller."""
+"""The role of a parameter, given where it is created: how it is initialised, and whether L2 decays it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +10,13 @@ from torch import Tensor, nn
 Made = TypeVar("Made", bound=nn.Module)
 
 Start = Literal["fan_in", "orthogonal", "width", "zero"]
-"""Initial values (``models/ground/initialise.py``): normal, scaled by how many numbers are summed up; orthogonal
-blocks, one a gate; normal, scaled by the width of a vector; 0.
-"""
+"""Initial values (``models/ground/initialise.py``): normal, scaled by the fan in; orthogonal blocks, one per gate;
+normal, scaled by the width of a vector; 0."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Role:
-    """What a parameter is for. ``decays``: whether the L2 penalty counts it (``models/training/optimisers.py``)."""
+    """The role of a parameter. ``decays``: whether the L2 penalty includes it (``models/training/optimisers.py``)."""
 
     name: str
     start: Start
@@ -31,21 +30,21 @@ RECURRENT = Role(name="recurrent", start="orthogonal", decays=True)
 """The matrix from the previous step's state to the pre-activations of all gates."""
 
 TABLE = Role(name="table", start="width", decays=True)
-"""Vectors that are looked up, one a row."""
+"""A table of vectors, one per row."""
 
 FORM = Role(name="form", start="zero", decays=True)
-"""A bilinear form. Its gradient comes from both sides at once: it can start at zero, where it prefers nothing."""
+"""A bilinear form. Its gradient comes from both factors at once, so it can start at zero, without a preference."""
 
 SCORE = Role(name="score", start="zero", decays=True)
-"""A chain's scores of moves, and the linear term of a biaffine score: weights by what they do, though their names in
-files of weights begin with ``bias``."""
+"""A chain's transition scores, and the linear term of a biaffine score: weights by their use, although their names in
+weight files begin with ``bias``."""
 
 BIAS = Role(name="bias", start="zero", decays=False)
-"""What is added whatever is read, and what stands for a state, a label or a move before the first or after the last."""
+"""Biases, and learned states, labels and transitions before the first and after the last token."""
 
 
 class Parameter(nn.Parameter):
-    """A parameter that knows its role, also once it is copied, moved to a device or filled from a file."""
+    """A parameter with a role, which survives copies, moves to a device and loading from a file."""
 
     role: Role
 
@@ -63,14 +62,14 @@ def parameter(*shape: int, role: Role) -> Parameter:
 
 
 def made_on(device: torch.device, dtype: torch.dtype, make: Callable[[], Made]) -> Made:
-    """The module that ``make`` makes, on ``device`` from the start, in numbers of ``dtype``."""
+    """The module that ``make`` creates, on ``device`` from the start, with numbers of ``dtype``."""
     with device:
         made = make()
     return made if dtype == torch.get_default_dtype() else made.to(dtype)
 
 
 def role_of(value: Tensor) -> Role:
-    """The role that a parameter was made with."""
+    """The role that a parameter was created with."""
     role = getattr(value, "role", None)
     assert isinstance(role, Role), "every parameter of a network is made by ``parameter``"
     return role

@@ -1,9 +1,9 @@
-"""In which precision matrix products are taken: forward as is asked for around them, backward as forward.
+"""The precision of matrix products: chosen for the forward pass by a context, and the same in the backward pass.
 
-All numbers of a network are of one type; where that is float32, products may be taken in less. In bfloat16 both factors
-are rounded to its 8 bits, and what they are multiplied to is summed up in float32. In TF32, which GPUs since Ampere
-have, they are rounded to 11 bits, by the GPU itself; elsewhere nothing is. Everything else stays as it is: weights,
-additions, activations, losses, updates, and the products that are not those of ``models/kernels/products.py``.
+All numbers of a network have one dtype; if that is float32, products may be taken in less. In bfloat16 both factors are
+rounded to 8 bits, and products are summed in float32. In TF32, which GPUs since Ampere have, the GPU itself rounds them
+to 11 bits; on other devices nothing is rounded. Everything else stays in float32: weights, additions, activations,
+losses, updates, and products outside of ``models/kernels/products.py``.
 """
 
 import functools
@@ -17,8 +17,9 @@ import torch
 Precision: TypeAlias = Literal["float32", "float64", "tf32", "bfloat16"]
 
 FEW_ROWS, FEW_SENTENCES = 64, 16
-"""Products of fewer rows are not in bfloat16, since rounding a matrix that is read once gains nothing: of all time
-steps at once, and of a step, whose matrix is rounded once for all of them. In TF32 nothing is rounded beforehand."""
+"""Smaller products stay in float32, since rounding a matrix that is read once costs more than it saves. Rows of a
+product over all time steps, and sentences of a product per step, whose matrix is rounded once for all steps. TF32 needs
+no rounding beforehand."""
 
 _around: ContextVar[Precision] = ContextVar("around", default="float32")
 
@@ -27,7 +28,7 @@ Class = TypeVar("Class", bound=type[torch.autograd.Function])
 
 @contextmanager
 def products_in(precision: Precision) -> Iterator[None]:
-    """Products in here are in it, and so are those of the gradients of what is computed."""
+    """Within the context, products are in this precision, and so are those of their gradients."""
     token = _around.set(precision)
     try:
         yield
@@ -36,17 +37,17 @@ def products_in(precision: Precision) -> Iterator[None]:
 
 
 def rounds() -> bool:
-    """Whether products are in bfloat16 here, where they are large enough."""
+    """Whether sufficiently large products are in bfloat16 here."""
     return _around.get() == "bfloat16"
 
 
 def rounds_rows(rows: int) -> bool:
-    """Whether a product of so many rows is."""
+    """Whether a product with this many rows is in bfloat16."""
     return rounds() and rows >= FEW_ROWS
 
 
 def rounds_steps(sentences: int) -> bool:
-    """Whether those of the steps of so many sentences are."""
+    """Whether products per time step of this many sentences are in bfloat16."""
     return rounds() and sentences >= FEW_SENTENCES
 
 
@@ -56,7 +57,7 @@ def in_tf32() -> bool:
 
 
 def multiplies(function: Class) -> Class:
-    """A function with a backward pass of its own, which multiplies as it did forward."""
+    """Decorates a custom autograd function: its backward pass multiplies in the precision of its forward pass."""
     forward, backward = function.forward, function.backward
 
     @functools.wraps(forward)
@@ -77,7 +78,7 @@ def multiplies(function: Class) -> Class:
 
 @contextmanager
 def _multiplied_in(precision: Precision) -> Iterator[None]:
-    """Torch's switches, which are the whole process's: a GPU's products in here are in ``precision``."""
+    """Sets torch's global switches, so that a GPU's products within the context are in ``precision``."""
     if precision not in ("tf32", "bfloat16"):
         yield
         return
@@ -86,7 +87,7 @@ def _multiplied_in(precision: Precision) -> Iterator[None]:
     if precision == "tf32":
         switches.fp32_precision = "tf32"
     else:
-        switches.allow_bf16_reduced_precision_reduction = False  # sums of parts of a product stay in float32
+        switches.allow_bf16_reduced_precision_reduction = False  # partial sums of a product stay in float32
     try:
         yield
     finally:

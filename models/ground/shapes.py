@@ -34,6 +34,6 @@ P  those that are picked
 V  entries of a vocabulary
 O  the others
 
-1 is an axis of length 1, 2 and 4 axes of these lengths. A file says what its own letters are beside that: how large, or
-of what. Arrays of a corpus keep the letters that they have in ``data/``.
+1, 2 and 4 are axes of these lengths. A file states what its own letters mean beyond that. Arrays of a corpus keep the
+letters that they have in ``data/``.
 """

@@ -1,4 +1,4 @@
-"""The plain loop over time: what a recurrent cell is, and how any of them is run."""
+"""The plain loop over time: the base of recurrent cells, and how any of them is run."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -17,21 +17,22 @@ from skipstack.models.layers.recurrence import Recurrence
 
 @dataclass(frozen=True, slots=True)
 class HiddenState:
-    """What a cell carries from one time step to the next: its output, and its internal state if it has one."""
+    """The state that a cell passes to the next time step: its output, and its internal state if it has one."""
 
     h_GBF: Tensor
     c_GBH: Tensor | None = None
 
 
 class Cell(Layer):
-    """A layer whose steps read the previous one, in two parts: what needs no earlier time step, and what does.
+    """A layer whose steps read the previous one, in two parts: the computation that needs no earlier time step, and the
+    rest.
 
     ``project`` is called once for all time steps, so that all inputs pass one matrix product; ``run`` calls ``step``
     for each. The faster loops beside this one compute the same.
     """
 
     gate_names: ClassVar[tuple[str, ...]] = ()
-    """Its sigmoid gates, whose pre-activations come first, each ``hidden`` wide."""
+    """The names of its sigmoid gates, whose pre-activations come first, each ``hidden`` wide."""
 
     def __init__(self, sizes: LayerSizes, gates: int) -> None:
         """Weights of ``gates`` pre-activations of width ``hidden`` from ``below`` and from h_{t-1}."""
@@ -43,17 +44,18 @@ class Cell(Layer):
         self.bias = parameter(*sizes.groups, width, role=BIAS)
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """Everything that is known before the loop, each with axes G, T, B first; the first are the pre-activations,
-        W below + b. A cell that takes a skip has its own.
+        """Everything that can be computed before the loop, each with axes G, T, B first; the first are the
+        pre-activations, W below + b. A cell that takes a skip overrides this.
         """
         assert skipped_GTBH is None, "this layer has no source"
         return (self.affine(below_GTBI),)
 
     @abstractmethod
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """One time step from the pre-activations, U h_{t-1} included, and what else ``project`` knew of it.
+        """One time step from the pre-activations, U h_{t-1} included, and the rest of what ``project`` computed for
+        it.
 
-        ``state`` is the one before; the new one's ``h_GBF`` is the layer's output.
+        ``state`` is the previous state; the new one's ``h_GBF`` is the layer's output.
         """
 
     @abstractmethod
@@ -65,7 +67,7 @@ class Cell(Layer):
         return self.loop(self.project(below_GTBI, skipped_GTBH), start)
 
     def loop(self, projected: tuple[Tensor, ...], start: Tensor | None) -> Unrolled:
-        """The steps, from what ``project`` gives."""
+        """All steps, from the output of ``project``."""
         pre_GTBX, *known_GTBX = projected
         if exporting() and start is None:
             return Unrolled(self.scanned(pre_GTBX, known_GTBX), pre_GTBX)
@@ -84,7 +86,7 @@ class Cell(Layer):
         return Unrolled(torch.stack(outputs, dim=1), pre_GTBX, last=torch.cat(last, dim=-1).detach())
 
     def scanned(self, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:
-        """The same steps as one operation, whatever their number, for programs that torch exports: output_GTBF."""
+        """The same steps as one operation, for any number of them, in programs that torch exports: output_GTBF."""
         weight_GFX = self.recurrent_weight()
 
         def step(carried: tuple[Tensor, ...], read: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
@@ -100,7 +102,7 @@ class Cell(Layer):
         return output_TGBF.transpose(0, 1)
 
     def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
-        """Its gates by name, gate_GTBH, from whole pre-activations, U h_{t-1} included."""
+        """Its gates by name, gate_GTBH, from complete pre-activations, U h_{t-1} included."""
         return dict(zip(self.gate_names, self.sigmoids(pre_GTBX), strict=False))
 
     def sigmoids(self, pre_GTBX: Tensor) -> tuple[Tensor, ...]:
@@ -112,7 +114,7 @@ class Cell(Layer):
         return project(below_GTBI, self.below, self.bias)
 
     def weights(self) -> Weights:
-        """What ``affine`` and ``recurrent_weight`` are made of."""
+        """The parameters behind ``affine`` and ``recurrent_weight``."""
         return Weights(self.below, self.bias, self.recurrent)
 
     def recurrent_weight(self) -> Tensor:

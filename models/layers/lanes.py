@@ -1,4 +1,4 @@
-"""Lanes: replicas of one network, trained side by side as one program.
+"""Lanes: replicas of one network, trained side by side in one batched computation.
 
 Every parameter and activation has a leading lane axis R. A lane equals the solo run with its
 seed: its own initialisation, dropout stream, data order and scalars.
@@ -19,7 +19,7 @@ from skipstack.models.kernels.philox import WORD
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lane:
-    """One replica: its seed, and the scalars in which it differs from the config (None: the config's)."""
+    """One replica: its seed, and the scalars that override the config's (None: the config's)."""
 
     seed: int
     learning_rate: float | None = None
@@ -29,13 +29,13 @@ class Lane:
 
 
 def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
-    """The scalar of each lane: its own, or that of the config."""
+    """The scalar of each lane: its own, or else the config's."""
     return [rate if own is None else own for own in own_R]
 
 
 class Streams:
-    """One random stream a lane. Draws are counted, and each is made for all lanes at once: a lane's numbers depend on
-    its own seed and on how many draws there were before, on every kind of device (``models/kernels/draws.py``).
+    """One random stream per lane. Draws are counted, and each is made for all lanes at once: a lane's numbers depend
+    only on its own seed and the number of earlier draws, on every kind of device (``models/kernels/draws.py``).
     """
 
     def __init__(self, seeds: Sequence[int], name: str, device: torch.device) -> None:
@@ -49,24 +49,24 @@ class Streams:
         return drawn(self.key_R, self.draws, like_R)
 
     def skip(self) -> None:
-        """A draw whose numbers nobody needs, in any lane: others, beside which some lane would need them, make it."""
+        """Advances the counter without drawing, so that lanes stay aligned with those that need the numbers."""
         self.draws += 1
 
     def count_on_device(self) -> None:
-        """From now on the number of draws is a tensor beside the keys: a step that is captured, and replayed, counts on
+        """Count draws in a tensor beside the keys from now on: a captured step that is replayed continues counting
         (``models/training/captured.py``).
         """
         self.draws = torch.as_tensor(self.draws).to(self.key_R.device)
 
     def get_state(self) -> Tensor:
-        """How many draws there were."""
+        """The number of draws so far."""
         return torch.as_tensor(self.draws).clone()
 
     def set_state(self, state: Tensor, epoch: int) -> None:
         """Continue where ``get_state`` was called, after ``epoch`` epochs.
 
-        Until 0.1.0 a state was one of torch's generators, which nothing continues: from there, streams go on at a place
-        that the epoch gives.
+        Until 0.1.0 a state was that of a torch generator, which cannot be continued: from such a state, streams
+        continue at a position computed from the epoch.
         """
         draws = int(state) if state.dim() == 0 else epoch << WORD.bit_length()
         if isinstance(self.draws, int):
@@ -87,17 +87,17 @@ class Dropout(nn.Module):
     def __init__(self, rates_R: Sequence[float], streams: Streams) -> None:
         super().__init__()
         self.rates_R = tuple(rates_R)
-        # In float64, whatever the network computes with: the config tells them, and no file of weights holds them.
+        # In float64 in every precision of the network: the rates come from the config, not from files of weights.
         self.register_buffer("share_R", torch.as_tensor(np.array(rates_R, dtype=np.float64)), persistent=False)
         self.streams = streams
 
     def forward(self, x: Tensor) -> Tensor:
         """``x`` with a lane axis first, or with groups of each lane; the same shape back."""
-        kept = self.kept(x)
-        return x if kept is None else x * kept
+        factors = self.factors(x)
+        return x if factors is None else x * factors
 
-    def kept(self, x: Tensor) -> Tensor | None:
-        """What ``x`` is multiplied by: 0, or 1 / (1 - rate); None where nothing is dropped."""
+    def factors(self, x: Tensor) -> Tensor | None:
+        """The factors of ``x``: 0, or 1 / (1 - rate); None where nothing is dropped."""
         if not self.training:
             return None
         if not any(self.rates_R):

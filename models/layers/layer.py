@@ -1,4 +1,4 @@
-"""What a stack is made of: a layer, which reads all time steps of the one below, and what it makes of them."""
+"""The base of layers, which read all time steps of the layer below, and the outputs of one."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from skipstack.data.basis.own_code import Part
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LayerSizes:
-    """How large a layer is: numbers a time step from the layer below, and hidden units."""
+    """The size of a layer: features per time step from the layer below, and hidden units."""
 
     lanes: int
     directions: int
@@ -27,10 +27,10 @@ class LayerSizes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choices:
-    """The choices of a layer that chooses which earlier state it reads, in each direction's own order.
+    """The choices of a layer that selects which earlier state it reads, in each direction's own order.
 
-    ``back_GTB``: how many states further back than the previous one is read: a_t - 1. ``log_probabilities`` gives the
-    logarithm of p_t, log_GTBJ, through which the policy learns; it is computed when it is asked for.
+    ``back_GTB``: how far back the chosen state lies beyond the previous one: a_t - 1. ``log_probabilities`` returns the
+    logarithm of p_t, log_GTBJ, through which the policy learns; it is computed on call.
     """
 
     back_GTB: Tensor
@@ -39,13 +39,13 @@ class Choices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unrolled:
-    """All that a layer gives for a batch: its outputs, and more for whoever looks inside.
+    """All that a layer returns for a batch: its outputs, and what inspection needs.
 
-    ``pre``: the share of the pre-activations from below, W x + b; None where no step reads another, and of a compiled
-    layer that nobody watches. ``choices``: those of a layer that makes any. ``read``: how much of each of the J last
-    outputs a step read, read_GTBJ, computed when it is asked for; None where it read the previous one alone.
+    ``pre``: the share of the pre-activations from below, W x + b; None where no step reads another, and for a compiled
+    layer that is not inspected. ``choices``: those of a layer that makes any. ``read``: the weight of each of the J
+    last outputs in each step's input, read_GTBJ, computed on call; None where a step reads the previous output only.
 
-    ``last``: the state at the end, as the layer takes it to start from; None where there is nothing to carry on.
+    ``last``: the final state, in the form in which the layer starts from it; None where no state is carried on.
     """
 
     output_GTBF: Tensor
@@ -61,12 +61,12 @@ class Layer(nn.Module, ABC):
     part: ClassVar[Part] = "cell"
 
     features: int
-    """Numbers that it puts out at each time step: what the layer above, or the head, reads of it."""
+    """The number of features that it puts out at each time step: the input of the layer above, or of the head."""
 
     @abstractmethod
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """All time steps, from the state of zeros, or from the ``last`` one of an earlier call.
 
-        ``skipped`` is the output of the layer's source, None where it has none. Padding stands at the end of a
-        sentence, so no earlier step ever sees it: no mask is needed.
+        ``skipped`` is the output of the layer's source, None where it has none. Padding comes at the end of a sentence,
+        so no earlier step reads it: no mask is needed.
         """

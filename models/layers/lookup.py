@@ -1,6 +1,6 @@
-"""Tables of vectors, and what is looked up in them only once.
+"""Tables of vectors, and lookups that read each distinct form once.
 
-P tokens in any arrangement, N distinct forms of a lane, V those of all lanes.
+P tokens in any shape, N distinct forms of a lane, V those of all lanes.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,11 @@ class Lookup(nn.Module):
     """A table of vectors for each lane."""
 
     by_row = False
-    """Whether the table's gradient has only the rows that were looked up (``models/kernels/rows.py``): what trains it
-    says whether it can read that.
-    """
+    """Whether the table's gradient has only the rows that were looked up (``models/kernels/rows.py``); set by the
+    optimiser if it can read such gradients."""
 
     first_R: Tensor
-    """The first row of each lane, all lanes one after another."""
+    """The first row of each lane, in the table of all lanes."""
 
     def __init__(self, lanes: int, rows: int, size: int) -> None:
         super().__init__()
@@ -35,24 +34,24 @@ class Lookup(nn.Module):
 
     @property
     def rows(self) -> int:
-        """Vectors for each lane."""
+        """The number of vectors per lane."""
         return self.table.shape[1]
 
     def forward(self, ids: Tensor) -> Tensor:
-        """The vectors of ``ids`` (lane axis first), concatenated nowhere: one axis more than ``ids``."""
+        """The vectors of ``ids`` (lane axis first), with one axis more than ``ids``."""
         return self.sought(ids).vectors()
 
     def sought(self, ids: Tensor) -> "Sought":
-        """The same, not yet looked up."""
+        """The rows of ``ids``, not yet looked up."""
         if len(self.first_R) > 1:
             ids = ids + self.first_R.view(-1, *[1] * (ids.dim() - 1))
         return Sought(self.table, ids, self.by_row)
 
 
 class Sought(NamedTuple):
-    """Rows of a table that are read, of any arrangement; they count through all lanes.
+    """Rows of a table to be read, of any shape; they count through all lanes.
 
-    ``by_row``: whether its gradient has only these.
+    ``by_row``: whether the gradient has only these rows.
     """
 
     table_RVE: Tensor
@@ -60,7 +59,7 @@ class Sought(NamedTuple):
     by_row: bool = False
 
     def vectors(self) -> Tensor:
-        """The rows: one axis more."""
+        """The vectors of the rows: one axis more."""
         if self.by_row:
             vectors: Tensor = LookUp.apply(self.table_RVE, self.rows)  # type: ignore[no-untyped-call]
             return vectors
@@ -68,11 +67,11 @@ class Sought(NamedTuple):
 
 
 class DistinctForms(NamedTuple):
-    """The distinct forms of each lane of a batch, known before any device has the batch.
+    """The distinct forms of each lane of a batch, found on the host before the batch is copied to a device.
 
     ``forms_RN`` are ascending, and padded with the boundary, form 0, where a lane has fewer than another. ``place_RP``:
-    of each token the place of its form among those of all lanes, lane after lane. ``longest``: characters of the
-    longest form; None where it is not known.
+    the index of each token's form among the forms of all lanes, lane after lane. ``longest``: characters of the longest
+    form; None where unknown.
     """
 
     forms_RN: Ids
@@ -81,7 +80,7 @@ class DistinctForms(NamedTuple):
 
 
 def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
-    """The distinct forms of each lane of a batch. ``lengths_F``: the characters of every form, if they are known."""
+    """The distinct forms of each lane of a batch. ``lengths_F``: the characters of every form, if known."""
     if compiles_on_host():
         from skipstack.models.kernels.compiled.inputs.places import (
             distinct,  # numba takes a quarter of a second to load
@@ -108,7 +107,9 @@ def _with_longest(forms_RN: Ids, place_RP: Ids, lengths_F: Ids | None) -> Distin
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """The distinct forms of each lane, so that what is costly is computed once for each: ``DistinctForms``."""
+    """The distinct forms of each lane as tensors, so that costly features are computed once per form:
+    ``DistinctForms``.
+    """
 
     forms_RN: Tensor
     place_RP: Tensor
@@ -116,7 +117,9 @@ class Distinct:
 
     @classmethod
     def all(cls, forms_RP: Tensor, forms: int) -> Self:
-        """As if each of the corpus's ``forms`` stood there: the shapes do not depend on which do, as in a program."""
+        """All ``forms`` of the corpus, whether they occur or not: the shapes then do not depend on the batch, as
+        exported programs need.
+        """
         lanes = forms_RP.shape[0]
         first_R = torch.arange(lanes, device=forms_RP.device) * forms
         return cls(
@@ -125,11 +128,11 @@ class Distinct:
         )
 
     def shared(self, lanes: int) -> "Distinct":
-        """Those of one lane, read by each of so many."""
+        """The forms of one lane, shared by ``lanes`` lanes."""
         first_R = torch.arange(lanes, device=self.place_RP.device) * self.forms_RN.shape[1]
         place_RP = self.place_RP + first_R.view(-1, *[1] * (self.place_RP.dim() - 1))
         return Distinct(self.forms_RN.expand(lanes, -1), place_RP, self.longest)
 
     def spread(self, values_RNF: Tensor) -> Sought:
-        """What was computed of each form, at every token that has it: values_RPF."""
+        """The values computed per form, at every token that has the form: values_RPF."""
         return Sought(values_RNF, self.place_RP)

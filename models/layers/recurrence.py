@@ -11,10 +11,10 @@ from skipstack.models.kernels.products import plus_product, step_weight, weight_
 
 
 class Recurrence:
-    """pre_t = x_t + U h_{t-1}, where x_t is what the pre-activations have before the loop.
+    """pre_t = x_t + U h_{t-1}, where x_t are the pre-activations computed before the loop.
 
-    Since dL/dU = sum_t dL/dpre_t h_{t-1}^T and dL/dpre_t = dL/dx_t, the gradient of U needs no term at each step: it
-    is one product over all steps, made when the gradient of x is whole. Within the loop U is a constant.
+    Since dL/dU = sum_t dL/dpre_t h_{t-1}^T and dL/dpre_t = dL/dx_t, the gradient of U needs no term at each step: it is
+    one product over all steps, taken once the gradient of x is complete. Within the loop U is a constant.
     """
 
     def __init__(self, weight_GFX: Tensor, x_GTBX: Tensor) -> None:
@@ -34,7 +34,9 @@ class Recurrence:
 
 @multiplies
 class _Tap(torch.autograd.Function):
-    """x as it is; backward, also the gradient of U from that of x and the states that the loop has left."""
+    """Returns x unchanged; the backward pass also computes the gradient of U, from that of x and the states of the
+    loop.
+    """
 
     @staticmethod
     def forward(

@@ -1,4 +1,4 @@
-"""From a config to a network. Each room's ``build.py`` knows which class a kind of its own means."""
+"""Builds networks from configs. Each folder's ``build.py`` maps its kinds to classes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,22 +37,22 @@ from skipstack.models.parts.skips.reinforce import Reinforce
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """How many words, characters and tags a corpus has, the reserved ids included; what they are tags of, and how
-    they may follow.
+    """The numbers of words, characters and tags of a corpus, reserved ids included; their task, and the allowed
+    transitions between tags.
     """
 
     words: int
     characters: int
     tags: int
     transitions: Transitions | None = None
-    """What the tags' label scheme allows; None where they have none."""
+    """The transitions that the label scheme allows; None without a scheme."""
     task: Task = TASKS[Tagging.name]
 
     @classmethod
     def of(
         cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None, task: Task = TASKS[Tagging.name]
     ) -> Self:
-        """The sizes that a vocabulary and a list of tags, of a label scheme or of none, ask for."""
+        """The sizes for a vocabulary and a list of tags, with or without a label scheme."""
         return cls(
             words=FIRST_KNOWN + len(vocabulary.words),
             characters=FIRST_KNOWN + len(vocabulary.characters),
@@ -63,7 +63,7 @@ class Sizes:
 
     @classmethod
     def of_corpus(cls, corpus: PreparedCorpus) -> Self:
-        """The sizes that a corpus asks for as it is prepared."""
+        """The sizes for a prepared corpus."""
         stored = corpus.stored
         return cls.of(corpus.vocabulary, stored.tags, stored.scheme, TASKS[stored.task])
 
@@ -71,7 +71,8 @@ class Sizes:
 def build(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
 ) -> tuple[Network, Streams]:
-    """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws.
+    """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its random
+    draws.
 
     Raises UserError as ``unfilled`` does.
     """
@@ -89,7 +90,7 @@ def build(
 def unfilled(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
 ) -> tuple[Network, Streams]:
-    """The same network, whose weights are whatever stood in memory: for those that have them from elsewhere.
+    """The same network with uninitialised weights, for callers that load weights.
 
     Raises UserError where the config does not fit the corpus: its task, its label scheme, its words.
     """
@@ -123,7 +124,7 @@ def _network(config: ModelConfig, sizes: Sizes, lanes: Sequence[Lane], streams: 
 def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
     """The layers over an input of ``below`` numbers a time step, wired as the config says.
 
-    Raises UserError where a cell of one's own puts out more or fewer numbers than a shortcut takes.
+    Raises UserError where a user's cell puts out more or fewer features than a shortcut takes.
     """
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1

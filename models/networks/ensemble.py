@@ -1,4 +1,4 @@
-"""Several networks of one config that decide as one."""
+"""Ensembles: several networks of one config that decide together."""
 
 import torch
 from torch import Tensor
@@ -9,10 +9,10 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 
 
 class Ensemble(Network):
-    """The lanes of a network, each of which reads all tokens, under a head that joins what they make of them.
+    """The lanes of a network as members: each reads all tokens, and one head combines their features.
 
-    Tokens and decisions have one lane. Where a head has likelihoods, their mean decides; where it scores a sentence as
-    a whole, the mean of the scores does (``models.heads.base.Head.together``). An ensemble is used, and not trained.
+    Tokens and decisions have one lane. A head with likelihoods decides by their mean; a head that scores whole
+    sentences decides by the mean of the scores (``models.heads.base.Head.together``). An ensemble is not trained.
     """
 
     def __init__(self, members: Network) -> None:
@@ -23,7 +23,7 @@ class Ensemble(Network):
         self.lanes = len(next(members.parameters()))
 
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
-        """What each member decides from, features_RUBF, and how many decisions there are, in one lane."""
+        """The features from which each member decides, features_RUBF, and the number of decisions, in one lane."""
         given = (tokens.forms_RTB, tokens.lengths_RB)
         forms_RTB, lengths_RB = (each.expand(self.lanes, *each.shape[1:]) for each in given)
         distinct = None if tokens.distinct is None else tokens.distinct.shared(self.lanes)
@@ -33,6 +33,6 @@ class Ensemble(Network):
 
     @torch.no_grad()
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """That of the decisions that the members make as one: loss_RB."""
+        """The loss of the ensemble's decisions: loss_RB."""
         features_RUBF, counts_RB = self.read(tokens, lexicon)
         return self.head.loss(features_RUBF, gold, counts_RB)

@@ -1,4 +1,4 @@
-"""What a network is: it reads tokens and gives each, or the whole text, a tag. ``models/ground/shapes.py`` has the
+"""The base of networks, which read tokens and give each, or the whole text, a tag. ``models/ground/shapes.py`` has the
 letters.
 """
 
@@ -21,7 +21,8 @@ from skipstack.models.parts.skips.reinforce import Made, Reinforce, Rewards
 class Tokens:
     """Sentences as form ids; lanes may read different ones. Padding is form 0, at the end.
 
-    Texts that go on from batch to batch come with a ``memory``, and those of a batch with its ``distinct`` forms.
+    Texts that continue from batch to batch come with a ``memory``, and those of a training batch with its ``distinct``
+    forms.
     """
 
     forms_RTB: Tensor
@@ -37,31 +38,31 @@ class Network(nn.Module, ABC):
     head: Head
 
     def begin(self, epoch: int) -> None:
-        """An epoch of training begins; they count from 0."""
+        """Called at the start of each epoch, counted from 0."""
 
     @abstractmethod
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
-        """What the head decides from, and how many decisions it makes: features_RUBF and counts_RB."""
+        """The features for the head, and the number of decisions: features_RUBF and counts_RB."""
 
     @abstractmethod
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """The loss of each sentence, summed over its tags, to be learnt from: loss_RB."""
+        """The training loss of each sentence, summed over its tags: loss_RB."""
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
         """The head's decisions."""
         return self.head.decode(*self.read(tokens, lexicon))
 
     def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
-        """The ``Head.losses`` of what the network does by itself, and what ``decode`` gives, from one reading."""
+        """The ``Head.losses`` of the network's own decisions, and the result of ``decode``, from one forward pass."""
         features_RUBF, counts_RB = self.read(tokens, lexicon)
         return self.head.losses(features_RUBF, gold, counts_RB), self.head.decode(features_RUBF, counts_RB)
 
 
 class Stacked(Network):
-    """Embedder, stack and a head above them: features of all tokens first, then what is decided from these.
+    """Embedder, stack and head: first the features of all tokens, then the decisions.
 
-    With a ``pooling``, the features become those of a text of one token, whose tag is that of the whole. Where layers
-    choose what they read, ``reinforce`` says what they learn from.
+    With a ``pooling``, the features become those of a text of one token, whose tag is that of the whole. ``reinforce``
+    trains layers that choose what they read.
     """
 
     def __init__(
@@ -81,7 +82,9 @@ class Stacked(Network):
         self.pooling = pooling
 
     def features(self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None) -> Tensor:
-        """What the stack makes of the tokens: features_RTBF; what passes through it comes to the end of ``passed``."""
+        """The stack's features of the tokens: features_RTBF; what passes through each layer is appended to
+        ``passed``.
+        """
         x_RTBI = self.embedder(tokens.forms_RTB, lexicon, tokens.distinct)
         features_RTBF: Tensor = self.stack(x_RTBI, tokens.lengths_RB, passed, tokens.memory)
         return features_RTBF
@@ -89,7 +92,7 @@ class Stacked(Network):
     def read(
         self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """What the head decides from, features_RUBF, and how much of it, counts_RB, 1 where there is a ``pooling``."""
+        """The features for the head, features_RUBF, and the number of decisions, counts_RB, 1 with a ``pooling``."""
         features_RTBF = self.features(tokens, lexicon, passed)
         if self.pooling is None:
             return features_RTBF, tokens.lengths_RB
@@ -97,15 +100,15 @@ class Stacked(Network):
         return features_R1BF, torch.ones_like(tokens.lengths_RB)
 
     def begin(self, epoch: int) -> None:
-        """A policy may explore less with every epoch."""
+        """Lets a policy explore less with every epoch."""
         if self.reinforce is not None:
             self.reinforce.begin(epoch)
 
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
         """The head's loss of each sentence: loss_RB.
 
-        Where layers choose, its gradient is that of J_1 - J_2 (gui2019 eq. 6), J_1 the loss and J_2 what
-        ``models/parts/skips/reinforce.py`` makes larger.
+        If layers choose, its gradient is that of J_1 - J_2 (gui2019 eq. 6), where J_1 is the loss and J_2 is maximised
+        by ``models/parts/skips/reinforce.py``.
         """
         passed: list[Passed] | None = None if self.reinforce is None else []
         features_RUBF, counts_RB = self.read(tokens, lexicon, passed)

@@ -1,4 +1,4 @@
-"""Layers on layers, in one or two directions."""
+"""Stacks of layers, in one or two directions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from skipstack.models.parts.cells.lstm import LstmCell
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passed:
-    """What passed through a layer: what it read, and what it made of that before any dropout."""
+    """The input and output of a layer, before any dropout."""
 
     layer: Layer
     below_GTBI: Tensor
@@ -25,7 +25,7 @@ class Passed:
 
 @dataclass(slots=True, eq=False)
 class Memory:
-    """The states that layers leave at the end of a batch and start the next one from, as constants.
+    """The final states of the layers after a batch, from which the next batch starts, as constants.
 
     ``states`` are those of the layers, bottom up; there are none before the first batch.
     """
@@ -40,8 +40,8 @@ class Stack(nn.Module):
     joined in ``each`` layer: from the second on, a layer of either direction reads [forward; backward]
     of the layer below, as its ``below``. ``skipped`` is its own direction's in both cases: it is added
     to a value of the layer, and has that value's width and direction of reading.
-    Dropout falls on the outputs of the first and of the last layer, as every later reader sees them;
-    the recurrent link inside a layer is never dropped. A stack of no layers puts out its input, ``below`` numbers.
+    Dropout is applied to the outputs of the first and of the last layer, for all readers; the recurrent link
+    inside a layer is never dropped. A stack without layers puts out its input, ``below`` features.
     """
 
     def __init__(
@@ -72,17 +72,17 @@ class Stack(nn.Module):
     ) -> Tensor:
         """[forward; backward] outputs of the top layer in reading order: features_RTB(DF).
 
-        What passes through the layers comes to the end of ``passed``, bottom up. With a
-        ``memory``, layers start from the states in it and leave theirs; so texts must go on where they stopped.
+        What passes through the layers is appended to ``passed``, bottom up. With a ``memory``, layers start from its
+        states and store their final ones; so texts must continue where they stopped.
         """
         if not self.cells:
             return x_RTBI
         order = ReadingOrder(lengths_RB, x_RTBI.shape[1]) if self.directions == 2 else None
         if order is not None and passed is None and memory is None and len(self.cells) == 1 and is_compiled(x_RTBI):
             (cell,) = self.cells
-            if type(cell) is LstmCell:  # what a user makes of one runs as it says
+            if type(cell) is LstmCell:  # a user's subclass runs its own code
                 output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.hidden)
-                return lstm_both_ways(x_RTBI, lengths_RB, cell.weights(), self.dropout.kept(output_GTBH))
+                return lstm_both_ways(x_RTBI, lengths_RB, cell.weights(), self.dropout.factors(output_GTBH))
         below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
         outputs_GTBF: list[Tensor] = []
         starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)
@@ -103,6 +103,6 @@ class Stack(nn.Module):
         if memory is not None:
             memory.states = lasts
         if order is not None:
-            return order.together(output_GTBF, self.dropout.kept(output_GTBF))
+            return order.together(output_GTBF, self.dropout.factors(output_GTBF))
         dropped_GTBF: Tensor = self.dropout(output_GTBF)
         return dropped_GTBF

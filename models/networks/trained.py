@@ -1,4 +1,4 @@
-"""Trained lanes taken out of their weights, to be evaluated or used."""
+"""Networks from trained weights, to be evaluated or used."""
 
 from collections.abc import Mapping
 
@@ -13,14 +13,14 @@ from skipstack.models.networks.model import Network
 
 
 def lane_of(weights_R: Mapping[str, Tensor], lane: int) -> dict[str, Tensor]:
-    """The weights of one lane, as those of a network with that lane alone."""
+    """The weights of one lane, for a network of one lane."""
     return {name: weight[lane : lane + 1] for name, weight in weights_R.items()}
 
 
 def trained(
     config: ModelConfig, *, sizes: Sizes, weights: Mapping[str, Tensor], dtype: torch.dtype, device: torch.device
 ) -> Network:
-    """The network with these weights; of several lanes their ensemble, which reads and decides in one. Raises
+    """The network with these weights; for several lanes their ensemble, which reads and decides as one. Raises
     RuntimeError where they do not fit the config.
     """
     lanes = [Lane(seed=0)] * len(next(iter(weights.values())))

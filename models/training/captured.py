@@ -1,23 +1,24 @@
-"""Steps of training that are recorded once for each shape of a batch, and from then on launched as one.
+"""CUDA graphs of training steps: recorded once for each batch shape, then replayed with one launch.
 
-On a GPU a step is hundreds of launches, of which each takes the host longer than the device. A graph of them is one.
-What that asks for, and where it is met:
+On a GPU a step is hundreds of launches, each of which takes the host longer than the device. A graph of them is one
+launch. The requirements, and where they are met:
 
-- Nothing in a step waits for the device (``models/conformance/accelerator/`` holds every network to that).
-- A graph reads and writes where it did when it was recorded. Batches and learning rates are copied there; parameters,
-  what optimisers and policies keep, and counters are updated in place, by ``load_state_dict`` as well.
-- A number of Python's is a constant of a graph. What changes from step to step is therefore in tensors on the device:
-  how many draws and updates there were (``Streams.count_on_device``, ``LaneOptimiser.count_on``), what entropy is worth
-  (``Reinforce.alpha``), and whether a loss is in doubt (``Doubts``).
-- Shapes are few. Bucket lengths are; numbers of distinct forms are padded (``models/loading.padded``).
+- No operation in a step waits for the device (``models/conformance/accelerator/`` checks every network for that).
+- A graph reads and writes the memory that it was recorded with. Batches and learning rates are copied there;
+  parameters, states of optimisers and policies, and counters are updated in place, by ``load_state_dict`` as well.
+- A Python number is a constant of a graph. So everything that changes from step to step is a tensor on the device:
+  the counts of draws and updates (``Streams.count_on_device``, ``LaneOptimiser.count_on``), the weight of the entropy
+  (``Reinforce.alpha``), and whether a loss may be wrong (``Doubts``).
+- There are few shapes: bucket lengths are few, and numbers of distinct forms are padded
+  (``models/training/loading.padded``).
 
-A captured step is the same operations on the same numbers, and trains the same curve; only padding may change how sums
-are rounded. So it is no part of a trial's config, nor of its identity: like a device, it belongs to how a study is run.
+A captured step is the same operations on the same numbers, and gives the same training curve; only padding may change
+the rounding of sums. So capturing is no part of a trial's config, nor of its identity: like the device, it is a run
+option of a study.
 
-Lanes are no slots that trials take one after another. A trial's lanes are its seeds, which ASHA stops together, and the
-next trial has graphs of its own. Those of the last one would fit if it had the same shapes and other seeds, weights and
-learning rates, all of which can be put in place; whatever else a trial differs in, such as its dropout, is built into a
-graph.
+Lanes are not reused by the next trial. A trial's lanes are its seeds, which ASHA stops together, and the next trial has
+graphs of its own. The previous graphs would fit if it had the same shapes and differed in seeds, weights and learning
+rates only, all of which can be replaced; every other setting of a trial, such as its dropout, is built into a graph.
 """
 
 from collections import Counter
@@ -35,22 +36,22 @@ from skipstack.models.parts.heads.chain.doubts import Doubts
 from skipstack.models.training.graphs import Graphs
 
 WARM = 2
-"""Steps of a shape that are done as ever, before one is captured."""
+"""Uncaptured steps of a shape before one is captured."""
 SHAPES = 64
-"""That are captured at most. Later ones are not, and none is given up for them: the buckets of an epoch come back in
-the next, so the shapes that are seen twice first are those that are seen often, and to exchange them would be to record
-again and again."""
+"""The maximum number of captured shapes. Later shapes are not captured, and none is evicted: the buckets of an epoch
+return in the next, so the shapes first seen twice are the frequent ones, and eviction would mean recording again and
+again."""
 
 OURS = "skipstack.", "torch."
-"""Modules whose networks are known to keep what changes in tensors."""
+"""Packages whose modules are known to keep changing state in tensors."""
 
 Update = Callable[[Tokens, Gold, Tensor], tuple[Tensor, Tensor]]
-"""From a batch and learning rates to the loss_R and tags_R of ``Training.update``."""
+"""Maps a batch and learning rates to the loss_R and tags_R of ``Training.update``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
-    """A step that is recorded: what it reads, where it is to be copied to, and what it leaves."""
+    """A recorded step: its inputs, where they are to be copied to, and its outputs."""
 
     reads: list[Tensor]
     replay: Callable[[], None]
@@ -60,9 +61,10 @@ class _Step:
 
 
 class CapturedSteps:
-    """The steps of a training, from graphs as far as it has them.
+    """Runs the steps of a training, from graphs where it has them.
 
-    What does a step is given with each batch and not kept: the two would keep each other, and a GPU's memory, alive.
+    The step's function is passed with each call and not stored: a reference cycle would keep both, and GPU memory,
+    alive.
     """
 
     def __init__(self, head: Head, graphs: Graphs) -> None:
@@ -71,10 +73,10 @@ class CapturedSteps:
         self.steps: dict[Hashable, _Step] = {}
 
     def __call__(self, update: Update, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        """What ``update`` does. What it returns is the caller's own."""
+        """Runs ``update``. The caller owns the results."""
         given = tokens, gold, rate_R
         if self.head.may_doubt and self.head.doubts is None:
-            return update(*given)  # its losses are looked at one by one, on the host
+            return update(*given)  # its losses are checked one by one, on the host
         shape = tuple(each.shape if isinstance(each, Tensor) else each for each in leaves(given))
         if shape not in self.steps:
             self.seen[shape] += 1
@@ -86,7 +88,7 @@ class CapturedSteps:
         return self._replayed(self.steps[shape], *given)
 
     def _captured(self, update: Update, *given: Any) -> _Step:
-        """Recorded, and not done: the device has computed nothing of it yet."""
+        """Records a step without running it."""
         own = changed(given, lambda tensor: tensor.clone(memory_format=torch.contiguous_format))
         reads, (tokens, _, _) = tensors(own), own
         doubts, losses = self.head.doubts, list[Tensor]()
@@ -111,10 +113,10 @@ class CapturedSteps:
 
 
 def obstacle(model: Network) -> str | None:
-    """Why the steps of a network cannot be captured, or may go wrong where they are; None where all is well."""
+    """Why the steps of a network cannot be captured safely; None if they can."""
     for each in model.modules():
         if not type(each).__module__.startswith(OURS):
-            return f"{type(each).__name__} is code of your own, of which a graph may keep a number that should change"
+            return f"{type(each).__name__} is your own code, and a graph might freeze a number in it that should change"
     if any(isinstance(each, Lookup) and each.by_row for each in model.modules()):
         return "the gradient of a table has as many rows as a batch has words (lazy_adam)"
     policy = model.reinforce if isinstance(model, Stacked) else None
@@ -124,7 +126,7 @@ def obstacle(model: Network) -> str | None:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What stands in dataclasses, tuples and lists, whatever it is."""
+    """All values inside dataclasses, tuples and lists, of any type."""
     if is_dataclass(value):
         value = [getattr(value, each.name) for each in fields(value)]
     if isinstance(value, list | tuple):
@@ -135,12 +137,12 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def tensors(value: Any) -> list[Tensor]:
-    """Those among them."""
+    """The tensors among them."""
     return [each for each in leaves(value) if isinstance(each, Tensor)]
 
 
 def changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """The same with other tensors."""
+    """A copy with each tensor replaced by ``change`` of it."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, list | tuple):

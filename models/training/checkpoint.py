@@ -1,4 +1,4 @@
-"""Tensors on disk: safetensors, written beside and renamed, so that a file is whole or absent."""
+"""Tensors on disk: safetensors, written to a temporary file and renamed, so that a file is complete or absent."""
 
 import hashlib
 import json
@@ -14,22 +14,22 @@ from torch import Tensor
 from skipstack.data.basis.errors import UserError
 
 LARGEST_HEADER = 2**24
-"""Bytes of the header of a file, at most."""
+"""The maximum size of a file's header, in bytes."""
 
 
 Tensors = Mapping[str, Tensor]
 
 
 def write_tensors(path: Path, tensors: Tensors, notes: Mapping[str, Any]) -> None:
-    """Write ``tensors``, and ``notes`` as JSON beside them, replacing ``path`` only when all is written.
+    """Write ``tensors``, with ``notes`` as JSON, and replace ``path`` only when everything is written.
 
-    A digest of both stands in the header: a weight that changed on the disk would be a weight like any other. Raises
-    OSError where the disk refuses; ``path`` is then as it was.
+    The header holds a digest of both, to detect weights that changed on the disk. Raises OSError if writing fails;
+    ``path`` is then unchanged.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(notes)
-    # One entry: safetensors writes several in any order, and the same tensors are to be the same file.
+    # One entry: safetensors writes several in random order, but equal tensors should give equal files.
     sealed = {"notes": json.dumps([_digest(text, save(contiguous)), text])}
     try:
         beside.write_bytes(save(contiguous, sealed))
@@ -47,18 +47,18 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         content = path.read_bytes()
         digest, text = json.loads(_header(content)["__metadata__"]["notes"])
         if digest != _digest(text, content):
-            raise ValueError("its digest is not that of what was written")
+            raise ValueError("its digest does not match its content")
         return load(content), json.loads(text)
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not a whole safetensors file of skipstack ({_told(error)})") from error
+        raise UserError(f"{path}: not a whole safetensors file of skipstack ({_one_line(error)})") from error
 
 
 def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
-    """The shape of each tensor, as the header of a safetensors file announces it; nothing is allocated for them.
+    """The shape of each tensor in the header of a safetensors file; allocates nothing for them.
 
-    ``where`` is what errors call the file. Raises UserError on a header that is damaged or larger than
+    ``where`` names the file in errors. Raises UserError on a header that is damaged or larger than
     ``LARGEST_HEADER``.
     """
     try:
@@ -67,7 +67,7 @@ def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
             if not isinstance(shape, list) or not all(type(each) is int and each >= 0 for each in shape):
                 raise ValueError(f"a shape of {str(shape)[:40]}")
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise UserError(f"{where}: not a whole safetensors file ({_told(error)})") from None
+        raise UserError(f"{where}: not a whole safetensors file ({_one_line(error)})") from None
     return {name: tuple(shape) for name, shape in found.items()}
 
 
@@ -76,7 +76,7 @@ def unpacked(content: bytes, where: str) -> dict[str, Tensor]:
     try:
         tensors: dict[str, Tensor] = load(content)
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise UserError(f"{where}: not a whole safetensors file ({_told(error)})") from None
+        raise UserError(f"{where}: not a whole safetensors file ({_one_line(error)})") from None
     return tensors
 
 
@@ -95,12 +95,14 @@ def _end_of_header(content: bytes) -> int:
 
 
 def _digest(notes: str, content: bytes) -> str:
-    """Of the notes, and of the tensors in a file's content, names and shapes included; its own notes aside."""
+    """The digest of the notes, and of the tensors in a file's content with names and shapes; without the file's own
+    notes.
+    """
     tensors = {name: entry for name, entry in _header(content).items() if name != "__metadata__"}
     digest = hashlib.sha256(json.dumps([notes, tensors], sort_keys=True).encode())
     digest.update(memoryview(content)[_end_of_header(content) :])
     return digest.hexdigest()
 
 
-def _told(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,4 +1,4 @@
-"""How well a network does on a split. L tags of the split."""
+"""Evaluates a network on a split. L tags of the split."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,20 +22,20 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.loading import Loader, returned
 
 SENTENCES_AT_ONCE, POSITIONS_AT_ONCE, POSITIONS_ON_DEVICE = 64, 1024, 4096
-"""A matter of speed alone: so many sentences, or more where they are short. On another device than a CPU a launch costs
-the same however much it computes; there, the last of these says how many more."""
+"""Sentences per batch, and the positions up to which short sentences make larger batches; affects speed only. On a GPU
+a launch costs the same however much it computes, so batches there have more positions, the last number."""
 
 STREAMS, STREAM_WINDOW = 10, 50
-"""At how many places running text is read side by side, and how far at once: each place but the first begins without
-what stands before it, which is a word in some thousands."""
+"""The number of parallel streams in which running text is read, and their window; all streams but the first start
+without left context, which affects one word in several thousand."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
-    """What the lanes reach on a split: right tags of ``total``, the mean of the loss a tag, and ``counts``.
+    """The result of the lanes on a split: right tags of ``total``, the mean loss per tag, and ``counts``.
 
-    These, one a lane, are what ``measure``, by which trials are ranked, is made of. ``sentences_RSC``: what it counts
-    of each sentence (``data.tasks.measure.Measure.sentences``).
+    ``counts``, one per lane, determine ``measure``, by which trials are ranked. ``sentences_RSC``: the same counts per
+    sentence (``data.tasks.measure.Measure.sentences``).
     """
 
     measure: Measure
@@ -52,18 +52,18 @@ class Evaluation:
 
     @property
     def score(self) -> tuple[float, ...]:
-        """What trials are ranked by, the larger the better."""
+        """The score by which trials are ranked; larger is better."""
         return tuple(self.measure.score(counts.value) for counts in self.counts)
 
     @property
     def error(self) -> tuple[float, ...]:
-        """What schedules compare, the smaller the better (``data.tasks.measure.Measure.error``)."""
+        """The error that schedules compare; smaller is better (``data.tasks.measure.Measure.error``)."""
         return tuple(self.measure.error(counts.value) for counts in self.counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Read:
-    """What the network makes of one batch, wherever it was computed."""
+    """The network's results on one batch, on any device."""
 
     batch: Batch
     losses_RUB: Tensor
@@ -72,9 +72,9 @@ class _Read:
 
 @torch.no_grad()
 def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:
-    """Every lane on the same sentences; a gold tag that training never showed counts as an error.
+    """Evaluates every lane on the same sentences; a gold tag that train lacks counts as an error.
 
-    Only when all has been read does anything come back from the device.
+    Results are copied from the device only at the end.
     """
     model.eval()
     task = TASKS[corpus.task]
@@ -130,7 +130,7 @@ def _heads(decoded: Decoded) -> Tensor:
 
 
 def evaluated(corpus: StoredCorpus, split: str, device: torch.device) -> Iterator[Batch]:
-    """What an evaluation reads: all sentences of a split, or its running text."""
+    """The batches of an evaluation: all sentences of a split, or its running text."""
     chosen = corpus.splits[split]
     if TASKS[corpus.task].continues:
         return stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)

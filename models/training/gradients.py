@@ -1,4 +1,4 @@
-"""What is done to gradients before a step: the L2 penalty, and clipping."""
+"""Changes gradients before an update: the L2 penalty, and clipping."""
 
 import torch
 from torch import Tensor
@@ -12,8 +12,8 @@ from skipstack.models.training.lane_optimiser import Named
 def penalise(parameters: Named, l2: float) -> None:
     """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter that decays.
 
-    That paper's theta are its matrices, since it leaves biases out of its notation; those of chen2017 eq. 20 are all
-    parameters, scores of moves among them. We leave biases out of the penalty in both.
+    That paper's theta are its matrices, since its notation omits biases; those of chen2017 eq. 20 are all parameters,
+    transition scores included. We exclude biases from the penalty in both.
     """
     for parameter in parameters.values():
         if parameter.grad is not None and role_of(parameter).decays:

@@ -1,4 +1,4 @@
-"""What records the launches of a step, and replays them as one: CUDA graphs."""
+"""CUDA graphs: record the launches of a step, and replay them as one."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -10,30 +10,30 @@ Done = TypeVar("Done")
 
 
 class Graphs(ABC):
-    """Records what is launched, to launch it again on the same memory: nothing that Python does is repeated."""
+    """Records launches, and replays them on the same memory; Python code is not run again."""
 
     @abstractmethod
     def warmed(self, work: Callable[[], Done]) -> Done:
-        """What ``work`` gives, done as ever: libraries are loaded and kernels compiled before anything is recorded."""
+        """The result of ``work``, run normally: libraries are loaded and kernels compiled before recording."""
 
     @abstractmethod
     def recorded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """What does all that ``work`` launches, as often as it is called; ``work`` itself is not done.
+        """A function that replays everything that ``work`` launches; ``work`` itself is only recorded.
 
-        Tensors that ``work`` makes and that are kept stay where they are; the memory of others is shared with all that
-        is recorded, so that what one replay leaves there, another overwrites.
+        Tensors that ``work`` creates and the caller keeps stay in place; the memory of others is shared by all
+        recordings, so each replay may overwrite it.
         """
 
 
 class CudaGraphs(Graphs):
-    """Those of the GPU that this thread computes on, in one pool of memory."""
+    """CUDA graphs on this thread's current GPU, in one memory pool."""
 
     def __init__(self) -> None:
         self.pool = torch.cuda.graph_pool_handle()
         self.stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
 
     def warmed(self, work: Callable[[], Done]) -> Done:
-        """On the stream that records, before and after all that is on the current one."""
+        """Runs on the recording stream, synchronised with the current one."""
         current = torch.cuda.current_stream()
         self.stream.wait_stream(current)
         with torch.cuda.stream(self.stream):

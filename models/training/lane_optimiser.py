@@ -1,6 +1,6 @@
-"""What an optimiser is: each lane has its own learning rate, and no lane's step reads another's.
+"""The base of optimisers: each lane has its own learning rate, and no lane's update reads another's.
 
-Every parameter, gradient and slot has the lanes first. U rows of a table that were looked up.
+Every parameter, gradient and slot has the lane axis first. U rows of a table that were looked up.
 """
 
 from abc import ABC, abstractmethod
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 Named = Mapping[str, Tensor]
 
 MANY_ROWS = 2_000
-"""A matter of speed alone: below, a whole table is as quickly updated as the rows of a batch."""
+"""Smaller tables are updated whole, which is as fast as by rows; affects speed only."""
 
 
 class LaneOptimiser(ABC):
     """Updates parameters in place from their gradients; its slots (momenta) are named ``slot.parameter``.
 
     The gradient of a table may have only the rows that were looked up (``models/kernels/rows.py``); all others are then
-    left alone. Where that is the same as an update of the whole table, to the last bit, tables of ``MANY_ROWS`` are so
-    treated on a CPU, where an update of all of them takes longer than the rest of a step. It is not the same where a
-    row without a gradient moves nevertheless: by momentum, by Adam's averages, or by an L2 penalty.
+    not updated. If that equals an update of the whole table to the last bit, tables of ``MANY_ROWS`` are updated so on
+    a CPU, where updating all rows takes longer than the rest of a step. It is not equal if a row without a gradient
+    moves nevertheless: by momentum, by Adam's averages, or by an L2 penalty.
     """
 
     def __init__(self, parameters: Named, slots: tuple[str, ...]) -> None:
@@ -68,7 +68,7 @@ class LaneOptimiser(ABC):
             self._move(self.tensors[name], gradient, rate)
 
     def update_rows(self, name: str, learning_rate_R: Tensor) -> None:
-        """The same, for the rows of a table that have a gradient."""
+        """The same for a table, only in the rows that have a gradient."""
         places_2U, gradient_UE = gradient_rows(self.parameters[name])
         if compiles(learning_rate_R):
             self._compiled((name,)).rows(places_2U, gradient_UE, learning_rate_R, self.constants())
@@ -92,23 +92,23 @@ class LaneOptimiser(ABC):
 
     @abstractmethod
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """Where a parameter, or some rows of it, moves from here; its slots take in the gradient."""
+        """The direction of the update of a parameter, or of some of its rows; updates its slots with the gradient."""
 
     @property
     @abstractmethod
     def rule(self) -> str:
-        """What the same is called where it is compiled (``models/kernels/compiled/updates.py``)."""
+        """The name of the compiled version (``models/kernels/compiled/updates.py``)."""
 
     @abstractmethod
     def constants(self) -> tuple[float, ...]:
-        """The numbers beside the learning rate that it computes with there."""
+        """The constants of the compiled version, beside the learning rate."""
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether the gradient of this table is to have only the rows that were looked up."""
+        """Whether the gradient of this table should have only the rows that were looked up."""
         return False
 
     def count_on(self, device: torch.device) -> None:
-        """From now on the number of steps is a tensor there, for steps that are captured, and replayed
+        """Count steps in a tensor on ``device`` from now on, for captured steps that are replayed
         (``models/training/captured.py``).
         """
         self.steps = torch.as_tensor(self.steps).to(device)
@@ -128,5 +128,5 @@ class LaneOptimiser(ABC):
 
 
 def many_rows(table: Tensor) -> bool:
-    """Whether a table is so large, and stands where its size is what counts."""
+    """Whether a table is large enough, and on a CPU."""
     return table.shape[1] >= MANY_ROWS and table.device.type == "cpu"

@@ -1,4 +1,4 @@
-"""Batches on their way to the device that reads them."""
+"""Loads batches to the device that reads them."""
 
 import math
 from collections import deque
@@ -23,19 +23,19 @@ from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 Made = TypeVar("Made")
 
 AHEAD = 2
-"""Batches that are made before they are asked for, while a device computes."""
+"""Batches prepared in advance, while a device computes."""
 AT_ONCE = 8
-"""Batches that are made one after another where the CPU computes, too: what makes them is then still in its caches, out
-of which each step drives it."""
+"""Batches prepared together if the CPU also computes: the loader's data then stays in the CPU caches, which each
+training step evicts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Loader:
-    """Makes batches what a network reads on ``device``, for ``lanes`` lanes.
+    """Turns batches into tensors on ``device``, for ``lanes`` lanes.
 
-    What is known of a batch is found on the host, in numpy: nobody has to ask the device for it. A CPU reads arrays
-    where they are, of some batches at once. Another device gets them in one copy from pinned memory, for which nothing
-    waits, while a thread makes the batches that follow.
+    Properties of a batch are computed on the host, in numpy, without waiting for the device. A CPU reads the arrays in
+    place, several batches at once. Another device gets one asynchronous copy from pinned memory per batch, while a
+    thread prepares the next batches.
     """
 
     embedder: Embedder
@@ -43,12 +43,12 @@ class Loader:
     lanes: int
     device: torch.device
     pads: bool = False
-    """Whether batches are ``padded`` to be of few shapes."""
+    """Whether batches are ``padded`` to few distinct shapes."""
 
     def __call__(
         self, batches: Iterable[Batch], memory: Memory | None = None
     ) -> Iterator[tuple[Batch, tuple[Tokens, Gold]]]:
-        """Each batch, and what is read of it and right; ``memory`` is what they go on from."""
+        """Each batch with its tokens and gold tags; ``memory`` holds the states that it continues from."""
         made = ((batch, self.distinct(batch)) for batch in batches)
         here = self.device.type == "cpu"
         there = (
@@ -58,18 +58,18 @@ class Loader:
         return at_once(there) if here else there
 
     def load(self, batch: Batch, memory: Memory | None = None) -> tuple[Tokens, Gold]:
-        """A batch by itself."""
+        """Load one batch."""
         return on_device(batch, self.lanes, self.device, memory, self.distinct(batch))
 
     def distinct(self, batch: Batch) -> DistinctForms | None:
-        """What the network reads only once of each form."""
+        """The forms whose features the network computes only once."""
         found = self.embedder.distinct(batch.forms_RTB, self.lexicon)
         return padded(found, self.lexicon.spelling_FC.shape[1]) if self.pads and found is not None else found
 
 
 def padded(found: DistinctForms, widest: int) -> DistinctForms:
-    """The same, with as many forms and characters as the next power of two says, ``widest`` characters at most: what is
-    computed of further boundaries nobody reads.
+    """The same, padded to the next power of two of forms and of characters, with ``widest`` characters at most: nothing
+    reads the features of the added boundaries.
     """
     lanes, forms = found.forms_RN.shape
     further = _power_of_two(forms) - forms
@@ -79,18 +79,20 @@ def padded(found: DistinctForms, widest: int) -> DistinctForms:
 
 
 def _power_of_two(count: int) -> int:
-    """The smallest that is no smaller."""
+    """The smallest power of two that is at least ``count``."""
     return 1 << max(count - 1, 0).bit_length()
 
 
 def at_once(made: Iterator[Made]) -> Iterator[Made]:
-    """The same, some made before the first of them is used."""
+    """The same items, several prepared before the first is used."""
     while some := list(islice(made, AT_ONCE)):
         yield from some
 
 
 def ahead(made: Iterator[Made]) -> Iterator[Made]:
-    """The same, made by a thread while those before are used. What it raises is raised here, in its place."""
+    """The same items, prepared by a thread while earlier ones are used. An error in the thread is raised in the item's
+    place.
+    """
     with ThreadPoolExecutor(max_workers=1) as thread:
         coming = deque(thread.submit(next, made, None) for _ in range(AHEAD))
         while (each := coming.popleft().result()) is not None:
@@ -105,9 +107,9 @@ def on_device(
     memory: Memory | None = None,
     distinct: DistinctForms | None = None,
 ) -> tuple[Tokens, Gold]:
-    """``batch`` as tensors, read and right; one that all lanes share is read by each without a copy.
+    """The tokens and gold tags of ``batch`` as tensors; a batch that all lanes share is expanded without a copy.
 
-    ``memory`` is what it goes on from, ``distinct`` the forms of which something is computed only once.
+    ``memory`` holds the states that it continues from, ``distinct`` the forms whose features are computed once.
     """
     own = {
         "forms": batch.forms_RTB,
@@ -135,7 +137,7 @@ def on_device(
 
 
 def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
-    """Arrays as tensors on ``device``: on a CPU themselves, elsewhere parts of one copy, for which nobody waits."""
+    """Arrays as tensors on ``device``: on a CPU in place, elsewhere as parts of one asynchronous copy."""
     if device.type == "cpu":
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
     whole = torch.from_numpy(np.concatenate([array.ravel() for array in arrays.values()]))
@@ -144,7 +146,7 @@ def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
 
 
 def returned(values: Iterable[Tensor]) -> list[Ids]:
-    """Tensors on the host, by one copy, which waits for all that computes them."""
+    """Copies tensors to the host, in one copy, which waits for their computation."""
     values = list(values)
     if all(value.device.type == "cpu" for value in values):
         return [value.numpy() for value in values]
@@ -153,15 +155,15 @@ def returned(values: Iterable[Tensor]) -> list[Ids]:
 
 
 def _apart(whole: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
-    """The tensors of these shapes that stand in ``whole`` one after another."""
+    """Splits ``whole`` into consecutive tensors of these shapes."""
     parts = torch.split(whole, [math.prod(shape) for shape in shapes])
     return [part.view(tuple(shape)) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _open(batch: Batch, lanes: int) -> tuple[Ids, Ids]:
-    """The sentences that have a tag which train does not have: lane_N and sentence_N."""
+    """The sentences that have a tag which train lacks: lane_N and sentence_N."""
     lacking_RUB = batch.tags_RUB < 0
-    if np.count_nonzero(lacking_RUB) == lacking_RUB.size - batch.tag_counts_RB.sum():  # all that is lacking is padding
+    if np.count_nonzero(lacking_RUB) == lacking_RUB.size - batch.tag_counts_RB.sum():  # only padding lacks tags
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     inside_RUB = np.arange(lacking_RUB.shape[1])[:, None] < batch.tag_counts_RB[:, None, :]
     open_RB = np.any(lacking_RUB & inside_RUB, axis=1)

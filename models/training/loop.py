@@ -40,8 +40,8 @@ from skipstack.models.training.schedule import next_learning_rate
 class EpochReport:
     """One epoch (counted from 1) of all lanes; each tuple has one value a lane.
 
-    ``dev_score`` is what trials are ranked by, made of ``dev_counts`` (``data.tasks.measure``). ``latency``: seconds
-    that reading 1,000 tokens of dev took a lane, the whole program's time shared out among its lanes.
+    ``dev_score`` ranks trials, and is computed from ``dev_counts`` (``data.tasks.measure``). ``latency``: seconds for a
+    lane to read 1,000 tokens of dev, the program's time divided by its lanes.
     """
 
     epoch: int
@@ -56,12 +56,13 @@ class EpochReport:
 
 
 class Training:
-    """A network in training. Same seeds, same curve: bit for bit on a CPU with the same number of threads.
+    """A network in training. The same seeds give the same curve, bit for bit on a CPU with the same number of
+    threads.
 
-    ``order_seed`` orders the bucket lengths, which all lanes share; everything else of a lane
-    comes from its own seed. A run resumed by ``load_state_dict`` equals the uninterrupted one; on another kind of
-    device it goes on with the same weights and draws. With ``graphs`` its steps are captured
-    (``models/training/captured.py``); where they cannot be, it warns, and they are done as ever.
+    ``order_seed`` orders the bucket lengths, which all lanes share; everything else in a lane comes from its own seed.
+    A run resumed by ``load_state_dict`` equals the uninterrupted one; on another kind of device it continues with the
+    same weights and random numbers. With ``graphs`` its steps are captured (``models/training/captured.py``); if they
+    cannot be, it warns and runs them normally.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class Training:
         self.error_R = torch.full((len(rates),), torch.nan, dtype=torch.float64)
 
     def run_epoch(self, tick: Callable[[], None] = lambda: None) -> EpochReport:
-        """Train on every sentence once, evaluate on dev, set the next learning rates; otherwise as ``train_epoch``."""
+        """Train for one epoch, evaluate on dev, and set the next learning rates; otherwise as ``train_epoch``."""
         started = clock(self.device)
         learning_rate_R = self.learning_rate_R
         train_loss_R = self.train_epoch(tick)
@@ -134,7 +135,7 @@ class Training:
         )
 
     def pretrain(self) -> None:
-        """Let the network's words and labels start from language models, where the config has them."""
+        """Initialise word and label vectors from language models, if configured."""
         if self.config.pretraining is not None:
             seeds = [lane.seed for lane in self.lanes]
             pretrain(self.config.pretraining, self.model, self.corpus, seeds, self.initial_scale)
@@ -142,12 +143,11 @@ class Training:
     def train_epoch(self, tick: Callable[[], None] = lambda: None) -> Tensor:
         """Train on every sentence once; the mean loss of each lane over the epoch's tags: loss_R.
 
-        The first epoch begins with pretraining, if there is any, so a resumed run has no need to repeat it. ``tick`` is
-        called before every update; what it raises ends the epoch.
+        The first epoch starts with pretraining, if configured, so a resumed run does not repeat it. ``tick`` is called
+        before every update; an error that it raises ends the epoch.
 
-        On a device that computes on while the program goes on, losses that may be wrong are asked about at the end
-        (``models/parts/heads/doubts.py``); where one was, the epoch is undone and repeated with losses that are right,
-        and so are those that follow.
+        On a GPU, losses that may be inaccurate are checked at the end (``models/parts/heads/doubts.py``); if one was,
+        the epoch is undone and repeated with checked losses, and so are all later epochs.
         """
         if self.epoch == 0:
             self.pretrain()
@@ -174,7 +174,7 @@ class Training:
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 
     def batches(self) -> Iterator[Batch]:
-        """All of train, once: its sentences in a new order, or running text in its own."""
+        """All of train once: its sentences in a new order, or running text in order."""
         stored, size = self.corpus.stored, self.config.batch_size
         if TASKS[stored.task].continues:
             return stream_batches(stored.splits["train"], streams=size, window=self.config.window)
@@ -184,11 +184,11 @@ class Training:
         )
 
     def step(self, batch: Batch, memory: Memory | None = None) -> tuple[Tensor, Tensor]:
-        """One update from ``batch``, which goes on from ``memory``."""
+        """One update from ``batch``, which continues from ``memory``."""
         return self.update(*self.loader.load(batch, memory), self.rates())
 
     def update(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        """One update, captured where steps are: the loss_R and tags_R of ``launched``."""
+        """One update, captured if steps are: the loss_R and tags_R of ``launched``."""
         if self.captured is None:
             return self.launched(tokens, gold, rate_R)
         return self.captured(self.launched, tokens, gold, rate_R)
@@ -217,13 +217,13 @@ class Training:
         return loss_RB.detach().sum(dim=1), tags_R
 
     def _shares(self, loss_RB: Tensor, tags_R: Tensor) -> Tensor:
-        """What the loss of each sentence counts in the objective: share_RB."""
+        """The weight of each sentence's loss in the objective: share_RB."""
         if self.config.averaged_over == "sentences":
             return loss_RB.new_full((), 1 / loss_RB.shape[1]).expand_as(loss_RB)
         return tags_R.to(loss_RB.dtype).reciprocal().unsqueeze(1).expand_as(loss_RB)
 
     def _captured(self, graphs: Graphs) -> CapturedSteps | None:
-        """Counts where graphs can count on."""
+        """Moves counters to the device, so that graphs can update them."""
         if (reason := obstacle(self.model)) is not None:
             warnings.warn(f"steps are not captured: {reason}", stacklevel=3)
             return None
@@ -232,11 +232,11 @@ class Training:
         return CapturedSteps(self.model.head, graphs)
 
     def rates(self) -> Tensor:
-        """The learning rates where updates read them: rate_R."""
+        """The learning rates as a tensor for updates: rate_R."""
         return self.learning_rate_R.to(self.device, dtype_of(self.config))
 
     def evaluate(self, split: str) -> Evaluation:
-        """What every lane reaches on ``split`` as it stands now."""
+        """The evaluation of every lane on ``split`` in its current state."""
         return evaluate(self.model, self.corpus.stored, split, self.lexicon, len(self.lanes))
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -261,12 +261,12 @@ class Training:
 
 
 def dtype_of(training: TrainingConfig) -> torch.dtype:
-    """The numbers of the network that ``training.precision`` names."""
+    """The dtype of the network for ``training.precision``."""
     return torch.float64 if training.precision == "float64" else torch.float32
 
 
 def _pretrained(embedder: Embedder, corpus: PreparedCorpus) -> PretrainedRows | None:
-    """The corpus's vectors, placed; a network without word vectors has no use for them."""
+    """Loads the corpus's vectors into the network; None without word vectors."""
     if corpus.vectors is None or embedder.words is None:
         return None
     return PretrainedRows.placed(embedder.words.table, corpus.vectors, frozen=embedder.word_vectors == "frozen")

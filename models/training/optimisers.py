@@ -12,7 +12,7 @@ from skipstack.models.training.lane_optimiser import LaneOptimiser, Named, many_
 
 
 class LaneSgd(LaneOptimiser):
-    """v = momentum * v + gradient; the direction is v. Without momentum, by rows."""
+    """v = momentum * v + gradient; the direction is v. Without momentum, rows can be updated alone."""
 
     def __init__(self, parameters: Named, config: Sgd) -> None:
         super().__init__(parameters, ("velocity",) if config.momentum else ())
@@ -28,11 +28,11 @@ class LaneSgd(LaneOptimiser):
         return "momentum" if self.momentum else "sgd"
 
     def constants(self) -> tuple[float, ...]:
-        """What is left of the velocity."""
+        """The momentum."""
         return (self.momentum,)
 
     def by_row(self, table: Tensor) -> bool:
-        """Without momentum a row without a gradient stays."""
+        """True without momentum: a row without a gradient does not move."""
         return not self.momentum and many_rows(table)
 
 
@@ -56,11 +56,11 @@ class LaneAdagrad(LaneOptimiser):
         return "adagrad"
 
     def constants(self) -> tuple[float, ...]:
-        """What keeps the first division from being one by zero."""
+        """The epsilon that avoids a division by zero."""
         return (self.epsilon,)
 
     def by_row(self, table: Tensor) -> bool:
-        """A row without a gradient stays, and so does its sum."""
+        """True: a row without a gradient does not change, nor does its sum."""
         return many_rows(table)
 
 
@@ -75,7 +75,7 @@ class LaneAdam(LaneOptimiser):
         self._by_lane = cache(self._views)
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
-        """Along the corrected mean over the root of the corrected square."""
+        """Moves along the corrected mean over the root of the corrected square."""
         names = tuple(gradients)
         gradients_of_lanes = zip(*(gradient.contiguous().unbind() for gradient in gradients.values()), strict=True)
         rates = learning_rate_R.unbind()
@@ -83,7 +83,7 @@ class LaneAdam(LaneOptimiser):
             self._by_lane(names), gradients_of_lanes, rates, strict=True
         ):
             steps = [self._done(rate)] * len(names)
-            # what ``torch.optim.Adam(fused=True)`` calls, without what that asks anew at each step
+            # the kernel of ``torch.optim.Adam(fused=True)``, without its checks at each step
             torch._fused_adam_(
                 parameters,
                 list(own),
@@ -101,13 +101,13 @@ class LaneAdam(LaneOptimiser):
             )
 
     def _done(self, rate: Tensor) -> Tensor:
-        """How many updates there were, this one included, where the kernel reads it."""
+        """The number of updates, this one included, as the kernel reads it."""
         if isinstance(self.steps, int):
             return rate.new_full((), float(self.steps), dtype=torch.float32)
         return self.steps.float()
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """As the kernel has it, for rows."""
+        """The kernel's direction, for rows."""
         (mean, square), done = slots, float(self.steps)
         beta1, beta2 = self.config.beta1, self.config.beta2
         mean.mul_(beta1).add_(gradient, alpha=1 - beta1)
@@ -117,16 +117,16 @@ class LaneAdam(LaneOptimiser):
 
     @property
     def rule(self) -> str:
-        """Of rows alone: of all parameters, torch's kernel is as good."""
+        """For rows only: for whole parameters, torch's kernel is as fast."""
         return "adam"
 
     def constants(self) -> tuple[float, ...]:
-        """As they are named there, and what corrects both averages after so many steps."""
+        """The constants by their names there, and the bias corrections of both averages after this many steps."""
         beta1, beta2, done = self.config.beta1, self.config.beta2, float(self.steps)
         return beta1, beta2, self.config.epsilon, 1 - beta1**done, 1 - beta2**done
 
     def _views(self, names: tuple[str, ...]) -> list[tuple[list[Tensor], ...]]:
-        """Of each lane its parameters of these names, their means and squares, all written in place."""
+        """For each lane, its parameters with these names, their means and squares, as views to be updated in place."""
         by_name = [[each.detach().unbind() for each in self.tensors[name]] for name in names]
         return [
             tuple([tensors[kind][lane] for tensors in by_name] for kind in range(3))
@@ -135,10 +135,10 @@ class LaneAdam(LaneOptimiser):
 
 
 class LaneLazyAdam(LaneAdam):
-    """Adam, by rows on every device: not the same as Adam (``models/configs/training.py`` says in what)."""
+    """Adam by rows on every device; ``models/configs/training.py`` says how it differs from Adam."""
 
     def by_row(self, table: Tensor) -> bool:
-        """Which rows move is what it is about."""
+        """True: updating only these rows defines it."""
         return True
 
 

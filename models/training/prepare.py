@@ -19,7 +19,7 @@ from skipstack.models.training.optimisers import optimiser
 
 
 def prepare() -> None:
-    """One step forward and backward of each, in the type that networks have."""
+    """Run one forward and backward pass of each kernel, in the dtype of networks."""
     one = torch.ones(1, 1, dtype=torch.int64)
     x_GTBI = torch.zeros(1, 1, 1, 1, requires_grad=True)
     order = ReadingOrder(one, 1)
@@ -38,7 +38,7 @@ def prepare() -> None:
 
 
 def _inputs() -> TokenEmbedder:
-    """Words, whose gradient is by rows, and a character CNN, with dropout."""
+    """An embedder of words, whose gradient is by rows, and a character CNN, with dropout."""
     spelling = CharacterCnnConfig(size=1, filters=1)
     config = EmbedderConfig(word_size=1, capital_size=0, affix_characters=0, spelling=spelling, window=0)
     embedder = TokenEmbedder(

@@ -11,9 +11,9 @@ from skipstack.models.kernels.rows import gradient_rows
 
 
 class PretrainedRows:
-    """The rows of a word table that start as pretrained vectors, the same in every lane, unscaled.
+    """The rows of a word table that are initialised with pretrained vectors, unscaled and the same in every lane.
 
-    Frozen ones stay so under every optimiser: their gradient is exactly 0, so no momentum ever holds anything.
+    Frozen rows stay constant under every optimiser: their gradient is exactly 0, so momentum never accumulates.
     """
 
     def __init__(self, table: nn.Parameter, rows_P: Tensor, *, frozen: bool) -> None:
@@ -23,7 +23,7 @@ class PretrainedRows:
 
     @classmethod
     def placed(cls, table: nn.Parameter, vectors: Pretrained, *, frozen: bool) -> Self:
-        """Write ``vectors`` into table_RVE. Raises UserError where they have another size than the table's."""
+        """Write ``vectors`` into table_RVE. Raises UserError if their size differs from the table's."""
         size, wanted = vectors.values_PE.shape[1], table.shape[-1]
         if size != wanted:
             raise UserError(f"model.embedder.word_size: got {wanted} (allowed: {size}, the size of the vectors, or 0)")
@@ -33,7 +33,7 @@ class PretrainedRows:
         return cls(table, rows_P, frozen=frozen)
 
     def hold(self) -> None:
-        """Take frozen rows out of the gradient; to be called between the backward pass and what reads gradients."""
+        """Set the gradient of frozen rows to zero; call it after the backward pass and before gradients are read."""
         if not self.frozen or self.table.grad is None:
             return
         if self.table.grad.is_sparse:

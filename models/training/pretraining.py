@@ -1,4 +1,4 @@
-"""Pretraining: language models of words and of labels, whose vectors a network starts from.
+"""Pretraining: language models of words and of labels, whose vectors initialise a network.
 
 N tokens of train, P predictions of a batch, W items of a window (2k), V rows of a table, the boundary's among them.
 """
@@ -30,7 +30,7 @@ class WindowModel(nn.Module):
 
     The network of Bengio et al. (2003) that dinarelli2016 names, without direct connections from input to output,
     except that "it uses both words/labels in the past and in the future to predict next word/label". Beyond the ends of
-    a sentence stands the boundary, a row of E that is never predicted.
+    a sentence comes the boundary, a row of E that is never predicted.
     """
 
     def __init__(self, *, lanes: int, rows: int, size: int, window: int, hidden: int) -> None:
@@ -52,10 +52,10 @@ class WindowModel(nn.Module):
 def pretrain(
     config: PretrainingConfig, network: Network, corpus: PreparedCorpus, seeds: Sequence[int], scale: float
 ) -> None:
-    """Let the words of ``network`` start from a language model, and the labels where the network has vectors of them.
+    """Initialise the words of ``network`` from a language model, and the labels if the network has label vectors.
 
-    A lane's language models depend on its own seed alone. Rows that train does not have stay as the language model
-    began with them, at ``scale`` as other weights do.
+    A lane's language models depend on its own seed only. Rows that train lacks keep their initial values in the
+    language model, at ``scale`` like other weights.
     """
     train = corpus.stored.splits["train"]
     words = network.embedder.words
@@ -84,9 +84,9 @@ def vectors(
     seeds: Sequence[int],
     scale: float,
 ) -> Tensor:
-    """The vectors that a language model of ``ids_N``, the tokens of ``split``, has in the end: vectors_RVE.
+    """The final vectors of a language model trained on ``ids_N``, the tokens of ``split``: vectors_RVE.
 
-    There are as many as in ``like_RVE``, as wide, on its device. Predictions are shuffled anew in each epoch.
+    They have the shape and the device of ``like_RVE``. Predictions are shuffled in each epoch.
     """
     lanes, rows, size = like_RVE.shape
     own = [derive(seed, "pretraining", name) for seed in seeds]

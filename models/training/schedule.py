@@ -13,15 +13,15 @@ def next_learning_rate(
 ) -> Tensor:
     """The rates of the next epoch, given the dev error rates before and after this one.
 
-    Up to now ``done`` epochs are over, and ``left`` follow.
+    ``done`` epochs are finished, and ``left`` follow.
 
-    wu2017: a rate >= ``minimum`` is halved where |e_p - e_c| / e_p <= ``tolerance``. ``previous_error_R``
-    is NaN before the first epoch, which halves nothing. At e_p = 0 the paper's quotient is not
-    defined; an error that stays at 0 counts as no growth and halves.
+    wu2017: a rate >= ``minimum`` is halved where |e_p - e_c| / e_p <= ``tolerance``. ``previous_error_R`` is NaN before
+    the first epoch, which halves nothing. At e_p = 0 the paper's quotient is undefined; an error that stays at 0 counts
+    as no growth and halves.
 
     dinarelli2016: the rate falls by the same amount after each epoch, so that it would be 0 after the last.
 
-    Zaremba et al. (2014): the rate stays for ``after`` epochs, then falls by the same factor after each.
+    Zaremba et al. (2014): the rate is constant for ``after`` epochs, then falls by the same factor after each.
     """
     match config:
         case Constant():

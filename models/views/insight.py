@@ -1,5 +1,5 @@
-"""Looking inside a trained network: how open its gates are, what its layers read of earlier steps, and how far back
-the loss reaches.
+"""Inspects a trained network: how open its gates are, how its layers weight earlier steps, and how far back the
+gradient of the loss reaches.
 
 One lane: D in place of G.
 """
@@ -24,12 +24,12 @@ from skipstack.models.parts.skips.layers import SkipLayer
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class LayerInsight:
-    """One direction of a layer, everything in the direction's own order of reading; padding means nothing.
+    """One direction of a layer; everything is in the direction's own order, and values at padding are arbitrary.
 
     ``gates``: the mean over the units of each gate at each step, by its name, gates_TB in (0, 1). ``back_TB``: how many
-    steps back the state lies that a policy chose, 1 the previous one; None where there is no policy. ``norm_TB``: the
-    Euclidean norm of dL/dh_t, L the loss of the decision that the direction comes to last (gui2019 Figure 4; the
-    network's own decision stands for the truth). None for layers that read no other step.
+    steps back the policy's chosen state lies, 1 the previous one; None without a policy. ``norm_TB``: the Euclidean
+    norm of dL/dh_t, where L is the loss of the direction's last decision (gui2019 Figure 4; the network's own decision
+    replaces the truth). None for layers that read no other step.
     """
 
     layer: int
@@ -41,9 +41,9 @@ class LayerInsight:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LayerView:
-    """What ``LayerInsight`` has of one sentence, in plain numbers.
+    """The ``LayerInsight`` of one sentence, in plain numbers.
 
-    ``gates`` and ``back`` stand in the order of the text; ``norms`` in the direction's own order of reading.
+    ``gates`` and ``back`` are in the order of the text; ``norms`` in the direction's own order of reading.
     """
 
     layer: int
@@ -61,7 +61,7 @@ class LayerView:
 def views(model: Network, tokens: Tokens, lexicon: LexiconTensors) -> list[tuple[LayerView, ...]]:
     """The layers of a network of one lane on each sentence.
 
-    Raises UserError for an ensemble, and for a network of another family than recurrent layers.
+    Raises UserError for an ensemble, and for a network without recurrent layers.
     """
     if isinstance(model, Ensemble):
         raise UserError("an ensemble has several networks, side by side (allowed: a bundle of one)")
@@ -87,7 +87,7 @@ def _view(seen: LayerInsight, place: int, length: int) -> LayerView:
 
 
 def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[LayerInsight]:
-    """What every layer of a network of one lane does with these sentences, bottom up, forward before backward."""
+    """The insight of every layer of a one-lane network on these sentences, bottom up, forward before backward."""
     passed: list[Passed] = []
     with torch.enable_grad(), watched():
         features_RUBF, counts_RB = model.read(tokens, lexicon, passed)
@@ -112,8 +112,8 @@ def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[La
 def openings(passed: Passed) -> Mapping[str, Tensor]:
     """The gates of a layer by name, gate_DTBH: those of its cell, then those of its shortcut.
 
-    A gate is a function of what came from below and of the outputs that the recurrent weights were multiplied by, so
-    it is computed once more from these.
+    A gate is a function of the input from below and of the outputs that the recurrent weights were multiplied by, so it
+    is recomputed from these.
     """
     cell, pre_DTBX = cell_of(passed.layer), passed.unrolled.pre_GTBX
     if cell is None or pre_DTBX is None:
@@ -124,18 +124,20 @@ def openings(passed: Passed) -> Mapping[str, Tensor]:
 
 
 def cell_of(layer: Layer) -> Cell | None:
-    """The cell of a layer, whose weights its gates have; None for a layer that reads no other step."""
+    """The cell of a layer, which holds the gates' weights; None for a layer that reads no other step."""
     cell = layer.cell if isinstance(layer, SkipLayer) else layer
     return cell if isinstance(cell, Cell) else None
 
 
 def _read(passed: Passed) -> Tensor | None:
-    """How much of each of the J last outputs a step read, read_DTBJ; None where it read the previous one alone."""
+    """The weight of each of the J last outputs in a step's input, read_DTBJ; None where it read only the previous
+    one.
+    """
     return None if passed.unrolled.read is None else passed.unrolled.read()
 
 
 def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
-    """What each step read of earlier ones: the previous output, or the mixture of the J last ones, before_DTBF."""
+    """The earlier output that each step read: the previous one, or the mixture of the J last ones, before_DTBF."""
     reach = 1 if read_DTBJ is None else read_DTBJ.shape[-1]
     steps = output_DTBF.shape[1]
     padded_DSBF = functional.pad(output_DTBF, (0, 0, 0, 0, reach, 0))
@@ -149,8 +151,8 @@ def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Seq
     """|dL/dh_t| of each layer, norm_DTB.
 
     h_t is read by the layers above and, through U, by later steps of its own layer: its gradient is that of the output
-    as others see it, and U pre' for each step that read it, as much of it as that step read. What an attention's own
-    weights owe to h_t is left out.
+    as others read it, plus U pre' for each step that read it, weighted as in that step. The dependence of an
+    attention's weights on h_t is ignored.
     """
     wanted = [[each.unrolled.output_GTBF, each.unrolled.pre_GTBX] for each in passed]
     given = [tensor for pair in wanted for tensor in pair if tensor is not None]
@@ -180,7 +182,7 @@ def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Seq
 
 
 def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBJ: Tensor | None) -> Tensor:
-    """The gradient of each output, with what the steps that read it have to give."""
+    """The gradient of each output, plus the contributions of the steps that read it."""
     total_TBF, steps = output_TBF.clone(), len(output_TBF)
     reach = 1 if read_TBJ is None else read_TBJ.shape[-1]
     for back in range(1, min(reach, steps - 1) + 1):

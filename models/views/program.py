@@ -1,4 +1,4 @@
-"""A network as a program of torch's own (``torch.export``), which needs nothing of skipstack to be run."""
+"""A network as a program of ``torch.export``, which runs without skipstack."""
 
 import torch
 from torch import Tensor, nn
@@ -13,18 +13,17 @@ from skipstack.models.networks.model import Network, Tokens
 from skipstack.models.parts.inputs.base import LexiconTensors
 
 LONGEST = 4096
-"""Tokens of a text that a program takes, at most, where it takes any number."""
+"""The maximum number of tokens in a text, for programs with any length."""
 
 Inputs = dict[str, Tensor]
-"""By name: ``forms_TB``, the place of each token's form among the F forms, 0 at padding; ``lengths_B``; and what is
-known of each form (``data.store.features.Lexicon``), the first of which is the boundary: ``word_F``, ``capital_F``,
-``prefix_FA``, ``suffix_FA`` and ``spelling_FC``, where C is 64.
-"""
+"""By name: ``forms_TB``, the index of each token's form among the F forms, 0 at padding; ``lengths_B``; and the
+features of each form (``data.store.features.Lexicon``), the first of which is the boundary: ``word_F``, ``capital_F``,
+``prefix_FA``, ``suffix_FA`` and ``spelling_FC``, where C is 64."""
 
 
 class Program(nn.Module):
-    """What a network decides, from plain tensors: ``tags_UB``, ids of labels, and of a parser ``heads_TB``; and the
-    ``scores_UBK`` that it decides by (``models.heads.base.Head.opinion``). What stands at padding means nothing.
+    """The decisions of a network from plain tensors: ``tags_UB``, ids of labels, and for a parser ``heads_TB``; and the
+    ``scores_UBK`` behind them (``models.heads.base.Head.opinion``). Values at padding are arbitrary.
     """
 
     def __init__(self, network: Network) -> None:
@@ -51,7 +50,9 @@ class Program(nn.Module):
 
 
 def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None) -> Inputs:
-    """What a program reads of tokens that all lanes share, padded to ``length``, or to the two tokens that it needs."""
+    """The inputs of a program for tokens that all lanes share, padded to ``length``, or to the minimum of two
+    tokens.
+    """
     forms_TB = tokens.forms_RTB[0]
     behind = max(2 if length is None else length, len(forms_TB)) - len(forms_TB)
     spelling_FC = lexicon.spelling_FC
@@ -67,18 +68,18 @@ def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None
 
 
 def why_not(config: ModelConfig) -> str | None:
-    """Why a network of this config cannot be a program; None where it can."""
+    """Why a network of this config cannot be exported; None if it can."""
     if isinstance(config.head, BiaffineConfig) and config.head.decoder == "tree":
-        return "the best tree is found outside of torch (allowed: model.head.decoder greedy, and all other heads)"
+        return "the best tree is computed outside of torch (allowed: model.head.decoder greedy, and all other heads)"
     return None
 
 
 def takes_any_length(config: ModelConfig) -> bool:
     """Whether a program of this config takes texts of any number of tokens.
 
-    Its loop over time is then one operation. Layers that skip, networks that read their own labels, and the decoding of
-    a chain are written out step by step instead, for texts of up to a fixed number of tokens; so are two loops over
-    different things, of which torch 2.13 exports no second one of any length (it ties the lengths to each other).
+    Its loop over time is then one operation. Layers that skip, networks with label feedback, and the decoding of a
+    chain are unrolled step by step instead, for texts of up to a fixed number of tokens; so are two loops over
+    different axes, since torch 2.13 exports no second one of any length (it ties the lengths to each other).
     """
     stack, embedder = config.stack, config.embedder
     spelling = embedder.spelling if isinstance(embedder, EmbedderConfig) else None
@@ -89,13 +90,13 @@ def takes_any_length(config: ModelConfig) -> bool:
 
 @torch.no_grad()
 def exported(network: Network, inputs: Inputs, *, any_length: bool) -> ExportedProgram:
-    """The program of a network in its evaluating mode; ``inputs`` are an example of what it reads.
+    """The program of a network in evaluation mode; ``inputs`` are an example of its inputs.
 
     It takes any number of texts and of forms, and texts as long as those of the example, or of any length. The network
-    learns nothing any more.
+    can no longer be trained.
     """
-    torch.compiler.reset()  # what it exported before in this process would forbid the lengths that it saw then
-    program = Program(network).eval().requires_grad_(False)  # what is written in place has no gradient
+    torch.compiler.reset()  # earlier exports in this process would forbid the lengths that they saw
+    program = Program(network).eval().requires_grad_(False)  # tensors written in place have no gradient
     steps, texts, forms = Dim("T", min=2, max=LONGEST), Dim("B", min=1), Dim("F", min=2)
     dynamic = {name: {0: forms} for name in inputs if name not in ("forms_TB", "lengths_B")}
     dynamic |= {"forms_TB": {0: steps, 1: texts} if any_length else {1: texts}, "lengths_B": {0: texts}}

@@ -23,7 +23,7 @@ from skipstack.search.schedulers.build import scheduler
 from skipstack.search.schedulers.config import RungConfig
 from skipstack.spaces.domains import Json
 from skipstack.spaces.function import FunctionConfig
-from skipstack.spaces.settled import settled_choices
+from skipstack.spaces.settled import typed_choices
 from skipstack.spaces.space import Space
 
 Clock = Callable[[], float]
@@ -66,7 +66,7 @@ def extend_study(
 
     Raises UserError where nothing would come of it, and as ``open_study`` does.
     """
-    choices = settled_choices(record.space, choices)
+    choices = typed_choices(record.space, choices)
     by = extension(record.study, len(record.trials), trials=trials, seeds=seeds, choices=choices, time=clock())
     more = extended(record.study, by)
     check_study(more)

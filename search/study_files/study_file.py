@@ -31,7 +31,7 @@ from skipstack.spaces.domains import Choice
 from skipstack.spaces.function import FunctionConfig, FunctionSource
 from skipstack.spaces.function_base import function_base
 from skipstack.spaces.paths import Tree, read, trial_paths, written
-from skipstack.spaces.settled import settled
+from skipstack.spaces.settled import typed_axes
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import TrialConfig
@@ -182,7 +182,7 @@ class _Check:
             raise self._author(error.where).error(error.where, str(error)) from None
         if network is not None:
             self._check_corpora(network, space)
-            config = config.model_copy(update={"axes": settled(space, config.axes)})
+            config = config.model_copy(update={"axes": typed_axes(space, config.axes)})
         return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
 
     def _called(self, function: FunctionSource | None, values: Raw, axes: Mapping[str, Axis]) -> FunctionConfig:

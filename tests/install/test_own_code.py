@@ -78,5 +78,7 @@ def test_a_gate_of_ones_own_is_searched_killed_resumed_and_verified(tmp_path: Pa
     assert '"kind": "steep"' in (folder / "bundle" / "config.json").read_text()
     code.rename(folder / "aside.py")
     told = refused(programs, folder, "verify", "bundle")
-    assert re.search(r"my_gates.py has gate steep: code that is not run unasked .*of SHA-256 [0-9a-f]{64}\)", told)
+    assert re.search(
+        r"my_gates.py has gate steep: code is run only if you ask for it .*of SHA-256 [0-9a-f]{64}\)", told
+    )
     assert "as exported" in skipstack(programs, folder, "verify", "bundle", "--code", "aside.py")

@@ -58,21 +58,21 @@ def test_a_file_says_what_it_has() -> None:
         ),
         (
             GATE.replace('"mine"', '"scaled"'),
-            "mine.py:6: class Mine: gate 'scaled' is one of ours (allowed: a name beside none, sigmoid_below, ",
+            "mine.py:6: class Mine: gate 'scaled' is built in (allowed: a name other than none, sigmoid_below, ",
         ),
         (GATE.replace("OpenGate)", "VectorGate)"), "mine.py:6: class Mine lacks values (allowed: a class with every"),
-        (GATE.replace("(OpenGate)", ""), "mine.py:6: class Mine has a Config and is no piece (allowed: subclasses of"),
+        (GATE.replace("(OpenGate)", ""), "mine.py:6: class Mine has a Config but is no piece (allowed: subclasses of"),
         (
             GATE.replace("(Frozen)", ""),
-            "mine.py:6: class Mine: its Config is no config (allowed: a class whose base is",
+            "mine.py:6: class Mine: its Config is not a config class (allowed: a subclass of",
         ),
         (
             GATE.replace('Literal["mine"] = "mine"', "str"),
-            'mine.py:6: class Mine: its Config says no kind (allowed: kind: Literal["NAME"] = "NAME")',
+            'mine.py:6: class Mine: its Config has no kind (allowed: kind: Literal["NAME"] = "NAME")',
         ),
         (
             f"{GATE}\n\n{GATE.split(chr(10), 4)[4].replace('Mine', 'Other')}",
-            "class Other: a gate 'mine' is there already (allowed: another name)",
+            "class Other: a gate 'mine' exists already (allowed: another name)",
         ),
         (
             GATE.replace('"mine"', '"My Gate"'),

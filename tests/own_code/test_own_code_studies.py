@@ -69,7 +69,9 @@ def test_a_study_is_searched_and_read_and_its_network_exported_and_verified(
     with another_process():
         wanted = r"\(allowed: --code FILE, the file of SHA-256 [0-9a-f]{64}\)"
         for command in ("verify", "predict", "inspect"):
-            assert re.search(rf"own/right.py has .*code that is not run unasked {wanted}", refusal(command, "soft"))
+            assert re.search(
+                rf"own/right.py has .*code is run only if you ask for it {wanted}", refusal(command, "soft")
+            )
         assert "another file is another study" in refusal("verify", "soft", "--code", file)
         assert typed("draw", "soft").code == 0
         assert loaded == {}
@@ -94,7 +96,7 @@ def test_a_study_goes_on_with_the_very_file_alone(file: Path) -> None:
     code = file.parent / "own" / "right.py"
     resume = ("resume", folder, "--engine", "serial", "--device", "cpu")
     with another_process():
-        assert "code that is not run unasked" in refusal(*resume)
+        assert "code is run only if you ask for it" in refusal(*resume)
         changed = file.parent / "changed.py"
         changed.write_text(f"{code.read_text()}\n")
         assert re.search(r"got .*changed.py of SHA-256 .*another file is another", refusal(*resume, "--code", changed))

@@ -92,7 +92,9 @@ def test_a_study_is_searched_and_read_and_its_network_exported_and_verified(file
         assert len(typed("predict", "best", stdin=b"the old dogs\n").out.split()) == 6
         assert loaded == {}
         wanted = r"\(allowed: --code FILE, the file of SHA-256 [0-9a-f]{64}\)"
-        assert re.search(rf"own/formats.py has .*code that is not run unasked {wanted}", refusal("verify", "best"))
+        assert re.search(
+            rf"own/formats.py has .*code is run only if you ask for it {wanted}", refusal("verify", "best")
+        )
         assert "another file is another study" in refusal("verify", "best", "--code", file)
         assert loaded == {}
         assert "as exported" in typed("verify", "best", "--code", aside).out
@@ -123,7 +125,7 @@ def test_a_study_that_was_killed_goes_on_with_the_very_file_alone(file: Path, co
     assert [trial.reason for trial in read_study(folder.path).trials.values()] == ["completed", None]
     resume = ("resume", folder.path, *SERIAL)
     with another_process():
-        assert "code that is not run unasked" in refusal(*resume)
+        assert "code is run only if you ask for it" in refusal(*resume)
         changed = file.parent / "changed.py"
         changed.write_text(f"{code.read_text()}\n")
         assert re.search(r"got .*changed.py of SHA-256 .*another file is another", refusal(*resume, "--code", changed))
@@ -136,7 +138,7 @@ def test_the_library_goes_on_with_code_that_was_moved(file: Path, code: Path) ->
     folder = opened(file).path
     moved = code.rename(file.parent / "moved.py")
     with another_process():
-        with pytest.raises(UserError, match="code that is not run unasked"):
+        with pytest.raises(UserError, match="code is run only if you ask for it"):
             skipstack.resume(folder, engine="serial", device="cpu")
         with pytest.raises(UserError, match="another file is another study"):
             skipstack.resume(folder, engine="serial", device="cpu", code=[file])
@@ -327,9 +329,9 @@ class Mine(OwnFormat):
         ),
         (
             ('"mine"', '"columns"'),
-            "mine.py:6: class Mine: format 'columns' is one of ours (allowed: a name beside gram",
+            "mine.py:6: class Mine: format 'columns' is built in (allowed: a name other than gram",
         ),
-        (("def read", "def raed"), "mine.py:6: class Mine lacks read (allowed: a class with every method"),
+        (("def read", "def raed"), "mine.py:6: class Mine lacks read (allowed: a class with every abstract method"),
         (
             ('layers = ("pos",)', "layers = ()"),
             "mine.py:6: class Mine: layers: got [] (allowed: a list of 1 or more, e",

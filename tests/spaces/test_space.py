@@ -332,7 +332,7 @@ def test_fields_of_the_kind_that_is_not_there_are_inactive() -> None:
 def test_one_and_one_point_zero_are_one_learning_rate() -> None:
     ours = space({RATE: {"choice": [1, 0.5]}})
     assert ours.contains(TrialConfig.model_validate({"training": {"optimiser": {"kind": "sgd", "learning_rate": 1.0}}}))
-    with pytest.raises(UserError, match=r"value 1\.0 is there twice"):
+    with pytest.raises(UserError, match=r"value 1\.0 occurs twice"):
         space({RATE: {"choice": [1, 0.5, 1.0]}})
 
 
@@ -446,11 +446,11 @@ def test_a_point_must_fit_the_axes() -> None:
         ({DEPTH: {"integer": [-1, 3]}}, [], "got -1 (allowed: an integer from 0)"),
         ({COMPOSITION: {"integer": [1, 6]}}, [], "got 6 (allowed: an integer from 0 to 5, or a list"),
         ({DEPTH: {"real": [1, 3]}}, [], "(allowed: an integer from 0)"),
-        ({RATE: {"integer": [1, 3]}}, [], "the field is no integer (allowed: choice, real, log)"),
+        ({RATE: {"integer": [1, 3]}}, [], "the field is not an integer (allowed: choice, real, log)"),
         ({MOMENTUM: {"real": [0, 1]}}, [], "got 1.0 (allowed: a number from 0 below 1)"),
         ({GATE: {"choice": ["nnoe"]}}, [], "unknown value 'nnoe' (nearest: 'none'; allowed: none,"),
-        ({GATE: {"choice": ["none", "none"]}}, [], 'value "none" is there twice'),
-        ({GATE: {"named": {"one": "none", "two": "none"}}}, [], 'value "none" is there twice'),
+        ({GATE: {"choice": ["none", "none"]}}, [], 'value "none" occurs twice'),
+        ({GATE: {"named": {"one": "none", "two": "none"}}}, [], 'value "none" occurs twice'),
         ({GATE: {"named": {"one": "nnoe"}}}, [], "unknown value 'nnoe' (nearest: 'none'; allowed: none,"),
         (
             {GATE: {"named": {"open": "none"}}, HIDDEN: {"choice": [1], "when": {GATE: ["linear"]}}},

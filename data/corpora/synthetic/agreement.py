@@ -1,7 +1,7 @@
 """The agreement corpus: a small grammar in which verbs need both ends of their sentence at once.
 
-Every sentence opens with ``surely`` or ``suppose`` and ends in ``yesterday`` or ``now``; what stands between agrees
-with these two words, however far away they are.
+Every sentence starts with ``surely`` or ``suppose`` and ends in ``yesterday`` or ``now``; the words between agree with
+these two words, at any distance.
 
 1. *With the left end.* The object is ACC after ``surely`` and GEN after ``suppose``, as Russian objects may be under a
    negation.
@@ -9,15 +9,15 @@ with these two words, however far away they are.
    as Hindi subjects are in the past.
 3. *With both at once.* A verb is PRESENT before ``now`` and PAST before ``yesterday``, and after ``suppose`` the other
    way round, as in English: ``suppose they left now``.
-4. *Except in a clause of its own.* What stands after ``that`` is a fact, supposed or not: its verb goes by the time
+4. *Except in a clause of its own.* A clause after ``that`` is a fact, supposed or not: its verb depends on the time
    word alone.
 
-So a single layer that reads in two directions cannot be right everywhere. One half of its output knows the left end,
-the other half knows the right end, and the output layer adds up what they say; but no sum is right in more than three
-of the four cases of rule 3. A second layer that reads both halves can be. Rules 1 and 2 have the first layer carry both
-ends to every word, so that the second one finds what rule 3 needs.
+So a single bidirectional layer cannot be right everywhere. One half of its output knows the left end, the other half
+knows the right end, and the output layer adds up their scores; but no sum is right in more than three of the four cases
+of rule 3. A second layer that reads both halves can be. Rules 1 and 2 make the first layer carry both ends to every
+word, so that the second one finds what rule 3 needs.
 
-Near by: ``guard`` is a noun after a determiner or an adjective, else a verb. Names are an open class, so some words of
+Locally: ``guard`` is a noun after a determiner or an adjective, else a verb. Names are an open class, so some words of
 dev and test are not in train.
 """
 
@@ -28,12 +28,12 @@ from skipstack.data.corpora.synthetic import words
 from skipstack.data.formats.sentences import Sentence
 
 EDITION = 1
-"""To be raised whenever a seed gives other sentences than before, so that none are taken for the old ones."""
+"""The edition; increase it whenever a seed gives different sentences, so that stored ones are not mistaken for them."""
 
 SHORTEST, LONGEST = 6, 11
-"""Tokens of a sentence, at least and at most."""
+"""The minimum and maximum number of tokens in a sentence."""
 
-DETERMINERS = tuple(word for word in words.DETERMINERS if word != "that")  # which opens clauses here, and nothing else
+DETERMINERS = tuple(word for word in words.DETERMINERS if word != "that")  # here ``that`` only opens clauses
 NOUNS = (*words.NOUNS, *words.NOUNS_OR_VERBS)
 VERBS = (*words.VERBS_WITHOUT_ENDING, *words.NOUNS_OR_VERBS)
 
@@ -42,7 +42,7 @@ Tagged = list[tuple[str, str]]
 
 
 def sentences(seed: int, split: str, size: int) -> list[Sentence]:
-    """The first ``size`` sentences of a split, each split a stream of its own under ``seed``."""
+    """The first ``size`` sentences of a split; each split is a stream of its own under ``seed``."""
     random = generator(seed, "agreement", split)
     drawn: list[Tagged] = []
     while len(drawn) < size:
@@ -53,7 +53,7 @@ def sentences(seed: int, split: str, size: int) -> list[Sentence]:
 
 
 class _Draft:
-    """One sentence being drawn, a method a phrase."""
+    """Draws one sentence, with a method for each phrase."""
 
     def __init__(self, random: np.random.Generator) -> None:
         self._random = random
@@ -82,7 +82,7 @@ class _Draft:
         return self._one(VERBS), "PAST" if self._past != turned else "PRESENT"
 
     def _noun_phrase(self, tag: str, *, clause: float = 0, place: float = 0) -> Tagged:
-        """A name or a noun with ``tag``, and what may follow it, with these probabilities."""
+        """A name or a noun with ``tag``, and phrases that may follow it, with these probabilities."""
         noun = self._name(tag) if self._chance(0.2) else self._noun(tag)
         if self._chance(clause):
             return [*noun, ("that", "MARK"), *self._noun_phrase(self._subject), self._verb(turned=False)]

@@ -18,9 +18,9 @@ each word is right for about four tokens in five. What decides between the readi
 6. *The clause before a comma.* ``before``, ``after`` and ``since`` are MARK if a verb comes before the
    comma, else PREP. A ``cut`` in it waits for the time word at the far end of the sentence.
 
-Near by: ``that`` is DET or MARK, ``near`` is PREP or, before a verb, ADV. Names are an open class with a
-capital; now and then a noun or a verb has a prefix. So some words of dev and test are not in
-train, and their capitals and affixes tell what they are.
+Locally: ``that`` is DET or MARK, ``near`` is PREP or, before a verb, ADV. Names are an open class with a capital; some
+nouns and verbs have a prefix. So some words of dev and test are not in train, and their capitals and affixes show their
+class.
 
 Every sentence has a dependency tree, that of its derivation, and it too is a function of the words. Relations have
 the names of Universal Dependencies. The first verb of a clause is its head: under it are nouns as ``nsubj``, ``obj``
@@ -38,10 +38,10 @@ from skipstack.data.corpora.synthetic.phrases import Phrase, joined, word
 from skipstack.data.formats.sentences import Sentence
 
 EDITION = 1
-"""To be raised whenever a seed gives other sentences than before, so that none are taken for the old ones."""
+"""The edition; increase it whenever a seed gives different sentences, so that stored ones are not mistaken for them."""
 
 SHORTEST, LONGEST = 6, 16
-"""Tokens of a sentence, at least and at most."""
+"""The minimum and maximum number of tokens in a sentence."""
 
 _OPPOSITE = {"PAST": "PRESENT", "PRESENT": "PAST"}
 
@@ -49,7 +49,7 @@ _OPPOSITE = {"PAST": "PRESENT", "PRESENT": "PAST"}
 def sentences(seed: int, split: str, size: int, *, parsed: bool = False) -> list[Sentence]:
     """The first ``size`` sentences of a split, with their tags, or with heads and relations where ``parsed``.
 
-    Every split is a stream of its own under ``seed``; the words are the same with either.
+    Every split is a stream of its own under ``seed``; both variants have the same words.
     """
     random = generator(seed, "grammar", split)
     drawn: list[Sentence] = []
@@ -61,10 +61,10 @@ def sentences(seed: int, split: str, size: int, *, parsed: bool = False) -> list
 
 
 class _Draft:
-    """One sentence being drawn, a method a phrase.
+    """Draws one sentence, with a method for each phrase.
 
-    ``tense`` is the reading of every verb without ending that has no auxiliary; ``timed`` says
-    that there is one, so that the sentence must end in a time word.
+    ``tense`` is the reading of every verb without ending and auxiliary; ``timed``: whether there is one, so that the
+    sentence must end in a time word.
     """
 
     def __init__(self, random: np.random.Generator) -> None:
@@ -74,7 +74,7 @@ class _Draft:
 
     def sentence(self) -> Phrase:
         """Opening, clause, time word, and full stop or question mark."""
-        shifted = self._chance(0.15)  # seldom: a rule and its rare exception are learnt, an even split is not
+        shifted = self._chance(0.15)  # rare, since a rule and its exception can be learned, but not an even split
         question = not shifted and self._chance(0.35)
         opening = [word(words.SHIFT, "MARK", "mark")] if shifted else self._maybe(0.3, self._before_comma)
         clause = self._question() if question else self._clause(None)
@@ -111,7 +111,7 @@ class _Draft:
         return joined([subject.related("nsubj"), *self._maybe(0.3, self._adverb)], verbs, [self._object()])
 
     def _clause_with_hidden_verb(self, reading: str | None) -> Phrase:
-        """``the old guard near the river the dog``: that no other verb comes makes ``guard`` one."""
+        """``the old guard near the river the dog``: ``guard`` is a verb because no other verb follows."""
         determiner = self._determiner()
         subject = joined([determiner], word(self._one(words.ADJECTIVES_OR_NOUNS), "NOUN", "nsubj"))
         verb = self._noun_as_verb(reading)
@@ -125,7 +125,7 @@ class _Draft:
         return joined([], self._noun_phrase(), self._maybe(0.15, self._relative)).related("obj")
 
     def _pair(self) -> Phrase:
-        """``the old guard`` where a verb does follow."""
+        """``the old guard``, followed by a verb."""
         before = [self._determiner(), word(self._one(words.ADJECTIVES_OR_NOUNS), "ADJ", "amod")]
         return joined(before, self._noun())
 
@@ -144,7 +144,7 @@ class _Draft:
         return joined(before, word(self._prefixed(words.NOUNS), "NOUN") if kind < 0.6 else self._noun())
 
     def _prepositional(self) -> Phrase:
-        """Under a noun; whoever puts it under a verb relates it anew."""
+        """A prepositional phrase as the dependent of a noun; callers that put it under a verb change its relation."""
         preposition = word(self._one(words.PREPOSITIONS), "PREP", "case")
         return joined([preposition], self._noun_phrase()).related("nmod")
 
@@ -187,7 +187,7 @@ class _Draft:
         return word(stem + "s", "PLURAL") if self._chance(0.5) else word(stem, "NOUN")
 
     def _prefixed(self, stems: Sequence[str]) -> str:
-        """One of ``stems``, now and then with a prefix that makes a rare word of it."""
+        """One of ``stems``, sometimes with a prefix, which makes it a rare word."""
         return (self._one(words.PREFIXES) if self._chance(0.08) else "") + self._one(stems)
 
     def _name(self) -> Phrase:

@@ -1,9 +1,9 @@
-"""Number prediction: a text of digits whose label stands where its last digits point (gui2019, "Number Prediction").
+"""Number prediction: a text of digits whose last digits point to its label (gui2019, "Number Prediction").
 
 With T numbers x[0] ... x[T-1] from 0 to 9, one jump is the label x[x[T-1]] at T = 11, two jumps x[x[x[T-1]]] with
-x[x[T-1]] < x[T-1], so that jumps go backwards. At T = 21 ten more numbers stand before those that are pointed at:
-places count from T - 11, whose number 10 is the last one, so that ten states back reach them all
-(``a = x[T-1]``, ``b = x[T-11+a] < a``, label ``x[T-11+b]``).
+x[x[T-1]] < x[T-1], so that jumps go backwards. At T = 21 ten more numbers come before those that can be pointed at:
+places count from T - 11, whose number 10 is the last one, so that ten states back reach them all (``a = x[T-1]``, ``b =
+x[T-11+a] < a``, label ``x[T-11+b]``).
 
 Array legend: S texts, T numbers of a text.
 """
@@ -14,15 +14,15 @@ from skipstack.data.basis.seeding import generator
 from skipstack.data.formats.sentences import Sentence
 
 EDITION = 1
-"""To be raised whenever a seed gives other numbers than before, so that none are taken for the old ones."""
+"""The edition; increase it whenever a seed gives different numbers, so that stored ones are not mistaken for them."""
 
 DIGITS = 10
 REACH = 11
-"""The numbers that count: ten that may be pointed at, and the last one."""
+"""The number of relevant numbers: ten that can be pointed at, and the last one."""
 
 
 def sentences(seed: int, split: str, count: int, *, length: int, jumps: int) -> list[Sentence]:
-    """``count`` texts, each with its label as its tag: all that follow the rule are equally likely."""
+    """``count`` texts, each tagged with its label: all texts that follow the rule are equally likely."""
     assert length >= REACH, "0 to 9 are places"
     random = generator(seed, "numbers", split)
     found: list[Sentence] = []

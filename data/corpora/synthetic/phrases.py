@@ -1,4 +1,4 @@
-"""Phrases that know their dependency tree: joined from their head and what depends on it."""
+"""Phrases with dependency trees, joined from a head and its dependents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,10 +9,10 @@ from skipstack.data.formats.sentences import Sentence
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in their order, one of them the head of the others; each with its tag and the relation to its own head.
+    """Words in order, one of them the head of the others; each with its tag and the relation to its own head.
 
-    ``distances``: how many words to the right its head stands, negative to the left; 0 for the head of the phrase,
-    whose relation is that of the phrase to what it will depend on. So they stay as they are when phrases are joined.
+    ``distances``: how many words to the right its head is, negative to the left; 0 for the head of the phrase, whose
+    relation is that of the phrase to its future head. So distances do not change when phrases are joined.
     """
 
     words: tuple[str, ...]
@@ -39,12 +39,12 @@ class Phrase:
 
 
 def word(form: str, tag: str, relation: str = "dep") -> Phrase:
-    """A single word; ``dep`` stands until its phrase gets its relation."""
+    """A single word; its relation is ``dep`` until its phrase gets one."""
     return Phrase((form,), (tag,), (0,), (relation,))
 
 
 def joined(before: Sequence[Phrase], head: Phrase, after: Sequence[Phrase] = ()) -> Phrase:
-    """``head`` with its dependents on either side, in their order."""
+    """``head`` with its dependents on either side, in order."""
     parts = [*before, head, *after]
     starts = list(accumulate((len(part.words) for part in parts), initial=0))
     places = [start + part.head for start, part in zip(starts, parts, strict=False)]

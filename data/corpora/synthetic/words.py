@@ -1,4 +1,4 @@
-"""The words of the grammar corpus, by what they can be (``data/corpora/synthetic/grammar.py`` has the rules)."""
+"""The words of the grammar corpus, by word class (``data/corpora/synthetic/grammar.py`` has the rules)."""
 
 DETERMINERS = ("the", "some", "no", "my", "that")
 NOUNS = ("river", "dog", "tree", "boy", "horse", "tower", "garden", "letter", "teacher", "king")

@@ -1,7 +1,7 @@
-"""An accelerator that is not there: tensors on it have a shape and a device, and no numbers.
+"""A simulated accelerator: its tensors have a shape and a device, but no numbers.
 
-What a program would do on one is seen without one: whether its tensors meet others that lie elsewhere, where it would
-wait for the device, and how many operations it would launch.
+It shows without a GPU whether a program mixes tensors of host and device, where it would wait for the device, and how
+many operations it would launch.
 """
 
 import functools
@@ -25,22 +25,22 @@ from skipstack.models.ground.device import SIMULATED
 
 
 class HostReadsError(RuntimeError):
-    """The program asked for a number that the device has not computed yet: there, it would wait."""
+    """The program reads a number that the device has not computed yet: on a GPU, it would wait."""
 
 
 class DevicesMixError(RuntimeError):
-    """One operation got tensors of the device and of the host."""
+    """An operation got tensors of both the device and the host."""
 
 
 @functools.cache
 def simulated() -> torch.device:
-    """The device, made known to this process, where it stays."""
+    """The simulated device, registered with torch for the rest of this process."""
     _setup_privateuseone_for_python_backend(SIMULATED)
     return torch.device(SIMULATED, 0)
 
 
 class _FromLists(TorchFunctionMode):
-    """Tensors that are made of Python's numbers on the device are made on the host, and copied."""
+    """Creates tensors from Python numbers on the host, then copies them to the device."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -57,12 +57,12 @@ class _FromLists(TorchFunctionMode):
 
 
 class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """While it is entered, tensors may be made on ``device``, and what would be done there is added to ``work``.
+    """Within the context, tensors may be created on ``device``, and operations on it are counted in ``work``.
 
-    What is asked for on the host is done. A copy to the host brings zeros, and counts as a wait; so does a copy from
-    the host unless it starts from pinned memory and is asked not to block. Gradients are there if it is made before the
-    first backward pass of the process, which is when torch counts devices. Raises HostReadsError where a number of the
-    device decides how the program goes on, or how large a tensor is, and DevicesMixError.
+    Operations on the host run normally. A copy to the host returns zeros, and counts as a wait; so does a copy from the
+    host unless it starts from pinned memory and is non-blocking. Gradients work if the first instance is created before
+    the first backward pass of the process, which is when torch counts devices. Raises HostReadsError where control flow
+    or the size of a tensor depends on a number of the device, and DevicesMixError.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.device = simulated()
         self.work = Work()
         self._shapes = FakeTensorMode(allow_non_fake_inputs=True)
-        self._pinned: dict[int, Tensor] = {}  # by address, and kept, so that nothing else comes to stand there
+        self._pinned: dict[int, Tensor] = {}  # by address; keeping the tensor keeps its address from being reused
         self._lists = _FromLists()
 
     def __enter__(self) -> Self:
@@ -100,12 +100,12 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if any(not isinstance(each, FakeTensor) and each.dim() for each in tensors):
             raise DevicesMixError(f"{func} got tensors of {SIMULATED} and of the host")
         what = operation(func)
-        made = self._made(func, what, args, kwargs)
+        made = self._result(func, what, args, kwargs)
         self.work.add(what, tensors, made)
         return made
 
-    def _made(self, func: Any, what: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What an operation returns; of one that only writes, the tensor that it wrote."""
+    def _result(self, func: Any, what: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of an operation; of one that writes in place, the tensor that it wrote."""
         if what.writes_places and any(each is not None and each.dtype == torch.bool for each in args[1]):
             raise HostReadsError(f"{func} reads a number of the device")
         if what.into is not None:
@@ -121,7 +121,7 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return func(*args, **kwargs)
 
     def _on_host(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """As ever, but for pinned memory, which there is for devices that exist alone."""
+        """Runs normally, except for pinned memory, which torch has for real devices only."""
         if func is torch.ops.aten.is_pinned.default:
             return args[0].untyped_storage().data_ptr() in self._pinned
         if func is torch.ops.aten._pin_memory.default:

@@ -1,4 +1,4 @@
-"""What a program does on a device: operations, the bytes that they move, copies, waits."""
+"""Counts a program's work on a device: operations, bytes moved, copies, waits."""
 
 import functools
 import math
@@ -14,20 +14,20 @@ LAUNCHES_NOTHING = frozenset(
         "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view", "lift_fresh", "set_"
     )
 )  # fmt: skip
-"""Operations that only make room, or look at what is there in another way."""
+"""Operations that only allocate memory or return a view."""
 
 READS_ROWS = frozenset(f"aten::{name}" for name in ("embedding", "gather", "index", "index_select"))
-"""Operations that read of their first tensor as much as they put out."""
+"""Operations that read as much of their first tensor as they put out."""
 
 WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put_impl_"))
-"""Operations that write at places, their second argument; where flags name the places, the host has to count them."""
+"""Operations that write at indices, their second argument; for a boolean mask, the host has to count the indices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What an operation of torch does on a device.
+    """How an operation of torch uses a device.
 
-    ``into``: the argument that it writes and returns, by its place and its name; None where it returns another tensor.
+    ``into``: the argument that it writes and returns, by position and name; None where it returns another tensor.
     """
 
     launches: bool
@@ -38,7 +38,7 @@ class Operation:
 
 @functools.cache
 def operation(func: Any) -> Operation:
-    """From its schema: what returns a part of an argument as it is launches nothing."""
+    """Read from its schema; an operation that returns a part of an argument unchanged launches nothing."""
     schema = func._schema
     views = [each.alias_info is not None and not each.alias_info.is_write for each in schema.returns]
     nothing = schema.name in LAUNCHES_NOTHING or (bool(views) and all(views))
@@ -70,7 +70,7 @@ class Work:
     waits: int = 0
 
     def add(self, what: Operation, read: Sequence[Tensor], made: Any) -> None:
-        """One operation. An argument that is written and returned counts twice, as does what it is computed from."""
+        """Count one operation. An argument that is written and returned counts twice, and so do its inputs."""
         if not what.launches:
             return
         results = made if isinstance(made, list | tuple) else [made]
@@ -80,22 +80,22 @@ class Work:
         self.moved += written + first + _bytes(others)
 
     def copy_there(self, source: Tensor, *, waits: bool) -> None:
-        """One copy from the host."""
+        """Count one copy from the host."""
         self.sent += source.nbytes
         self.waits += waits
 
     def copy_back(self, source: Tensor) -> None:
-        """One copy to the host, which waits until it is there."""
+        """Count one copy to the host, which waits until it has arrived."""
         self.returned += source.nbytes
         self.waits += 1
 
     def __sub__(self, before: "Work") -> "Work":
-        """What was done since ``before``."""
+        """The work since ``before``."""
         return Work(*(getattr(self, each.name) - getattr(before, each.name) for each in fields(Work)))
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:
-    """What they take in memory; what is repeated along an axis without being stored counts once."""
+    """Their size in memory; data repeated along an axis without being stored counts once."""
     return sum(
         each.itemsize * math.prod(size for size, step in zip(each.shape, each.stride(), strict=True) if step)
         for each in tensors

@@ -1,4 +1,4 @@
-"""From a config to the layer and the head of a network of label feedback."""
+"""Builds the layer and the head of a label-feedback network from its config."""
 
 from typing import assert_never
 
@@ -10,7 +10,7 @@ from skipstack.models.parts.heads.feedback import FeedbackHead
 
 
 def build_feedback(config: FeedbackConfig, *, below: int, lanes: int, tags: int) -> tuple[FeedbackLayer, FeedbackHead]:
-    """Both, for ``below`` numbers a time step."""
+    """The layer and the head, for ``below`` features per time step."""
     directions = Directions(config.directions)
     sizes = LinkSizes(lanes=lanes, directions=len(directions), context=config.context, hidden=config.hidden)
     labels: LabelLink | LabelVectorLink | None = None

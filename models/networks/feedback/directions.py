@@ -12,7 +12,7 @@ TURNED = {"forward": (False,), "backward": (True,), "both": (False, True)}
 
 
 class Directions:
-    """The order in which each direction reads; in every order, padding stands at the end."""
+    """The order in which each direction reads; in every order, padding comes at the end."""
 
     def __init__(self, kind: Literal["forward", "backward", "both"]) -> None:
         self.turned = TURNED[kind]
@@ -21,7 +21,7 @@ class Directions:
         return len(self.turned)
 
     def turn(self, x_GTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """From reading order to each direction's own, and back again: its own inverse."""
+        """Reorders from the text's order to each direction's own, and back: its own inverse."""
         parts_RTBF = x_GTBF.reshape(-1, len(self), *x_GTBF.shape[1:]).unbind(1)
         turned = [
             ReadingOrder(lengths_RB, part.shape[1]).turned(part) if turned else part

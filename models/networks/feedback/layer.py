@@ -1,6 +1,6 @@
 """The hidden layer of a label-feedback network, and its loop over time.
 
-Everything with an axis G stands in its direction's own order. X = H; S = T + W, W positions of the context.
+Arrays with an axis G are in their direction's own order. X = H; S = T + W, W positions of the context.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": torch.si
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of sentences before the loop: the pre-activations but for what is fed back, and its weights."""
+    """Computed before the loop: the pre-activations without feedback, and the weights of the feedback."""
 
     pre_GTBX: Tensor
     labels: Weights | None
@@ -31,7 +31,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """What a reading of sentences feeds back at each position, as constants; None of what a variant feeds not.
+    """What is fed back at each position, as constants; None for what a variant does not feed.
 
     Labels are ids, labels_GTB, or distributions over them, labels_GTBK.
     """
@@ -43,13 +43,13 @@ class Fed:
 class FeedbackLayer(nn.Module):
     """h_t = f(I_t H + b + [y_{t-c} ... y_{t-1}] R + [h_{t-c} ... h_{t-1}] R')              (dinarelli2016 eqs 6-8)
 
-    I_t is the window of words, f a sigmoid or the rectified linear function; of the last two terms, each variant has
-    those that it names (``models/networks/feedback/links.py``).
+    I_t is the window of words, f a sigmoid or the rectified linear function; each variant has the last, the last but
+    one, or both of the last two terms (``models/networks/feedback/links.py``).
 
-    Learning is by the traditional back-propagation, as in the paper (section 2.3): the c values that are fed back are
-    an explicit context, given as input, and no gradient goes through them to earlier positions, be they labels,
-    distributions or hidden layers. So the loop over time only has to find what is fed back: then all positions are
-    learnt at once, with one matrix product for each matrix.
+    Training uses traditional back-propagation, as in the paper (section 2.3): the c values that are fed back are an
+    explicit context, given as input, and no gradient goes through them to earlier positions, be they labels,
+    distributions or hidden layers. So the loop over time only has to find the feedback: then all positions are trained
+    at once, with one matrix product for each matrix.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class FeedbackLayer(nn.Module):
         self.previous = previous
 
     def project(self, x_RTBI: Tensor, lengths_RB: Tensor) -> Known:
-        """I_t H + b for all time steps, with what the first ones read before the first position."""
+        """I_t H + b for all time steps, plus what the first steps read from before the first position."""
         lanes, steps, sentences, _ = x_RTBI.shape
         weight_RIX = self.below.transpose(1, 2).flatten(2)
         pre_RNX = product(x_RTBI.flatten(1, 2), weight_RIX, self.bias.flatten(1).unsqueeze(1))
@@ -87,7 +87,7 @@ class FeedbackLayer(nn.Module):
         return Known(pre_GTBX, labels, previous)
 
     def hidden(self, known: Known, fed: Fed) -> Tensor:
-        """The h of all time steps at once, given what is fed back: hidden_GTBH."""
+        """The h of all time steps at once, given the feedback: hidden_GTBH."""
         pre_GTBX = known.pre_GTBX
         for weights, values in ((known.labels, fed.labels), (known.previous, fed.hidden_GTBH)):
             if weights is not None:
@@ -99,10 +99,10 @@ class FeedbackLayer(nn.Module):
     def decide(
         self, known: Known, head: FeedbackHead, kept_GTBH: Tensor | None = None, gold_GTB: Tensor | None = None
     ) -> tuple[Tensor, Fed]:
-        """Position after position, from own decisions: the head's scores_GTBK, and what was fed back.
+        """Decides position after position, from its own decisions: the head's scores_GTBK, and the feedback.
 
-        Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed. ``kept_GTBH`` is
-        what dropout multiplies the hidden layer by, for the head; ``gold_GTB`` are fed in the place of decisions.
+        Padding comes at the end of a sentence, so no earlier step reads it: no mask is needed. ``kept_GTBH`` are the
+        dropout factors of the hidden layer, for the head; ``gold_GTB`` are fed back in place of decisions.
         """
         steps, context = known.pre_GTBX.shape[1], self.context
         pre_GSBX = functional.pad(known.pre_GTBX, (0, 0, 0, 0, 0, context))
@@ -121,5 +121,5 @@ class FeedbackLayer(nn.Module):
         return torch.stack(scores, dim=1), fed
 
     def _label(self, scores_GBK: Tensor) -> Tensor:
-        """What stands for the label decided on: its id, or the distribution."""
+        """The feedback of a decision: the label's id, or the distribution."""
         return scores_GBK.softmax(dim=-1) if self.feedback == "distribution" else scores_GBK.argmax(dim=-1)

@@ -1,6 +1,6 @@
-"""What the hidden layer reads of the c positions before.
+"""The feedback that the hidden layer reads from the c positions before.
 
-W positions of the context; Q numbers fed back at a position: K or H; X = H; Z = W * X: what a position adds to the
+W positions of the context; Q features fed back at a position: K or H; X = H; Z = W * X: what a position adds to the
 pre-activations of the W positions after it, the next one first.
 """
 
@@ -17,10 +17,10 @@ from skipstack.models.kernels.products import product
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each number that is fed back adds to the positions after it, and what stands before the first position adds.
+    """The contribution of feedback to the positions after it, and of the learned start before the first position.
 
-    All that depends on parameters alone is in here, computed once for all time steps. Fed back are either vectors,
-    whose product with ``rows_GQZ`` it is, or labels, which stand for vectors of a single 1: rows are looked up.
+    Everything that depends on parameters only is computed here once for all time steps. Feedback is either vectors,
+    which are multiplied by ``rows_GQZ``, or label ids, which look its rows up.
     """
 
     rows_GQZ: Tensor
@@ -28,7 +28,7 @@ class Weights:
     context: int
 
     def added(self, fed_GNQ: Tensor) -> Tensor:
-        """What positions with these vectors, or labels fed_GN, add to those after them: added_GNWX."""
+        """The contribution of positions with these vectors, or labels fed_GN, to those after them: added_GNWX."""
         if fed_GNQ.is_floating_point():
             added_GNZ = product(fed_GNQ, self.rows_GQZ)
         else:
@@ -38,7 +38,7 @@ class Weights:
         return added_GNZ.view(*added_GNZ.shape[:2], self.context, -1)
 
     def read(self, fed_GTBQ: Tensor) -> Tensor:
-        """What each position reads of those before it, the start left out: pre_GTBX."""
+        """The sum that each position reads from those before it, without the start: pre_GTBX."""
         groups, steps, sentences = fed_GTBQ.shape[:3]
         parts = self.added(fed_GTBQ.flatten(1, 2)).view(groups, steps, sentences, self.context, -1).unbind(3)
         later = [min(distance, steps) for distance in range(1, self.context + 1)]
@@ -47,15 +47,15 @@ class Weights:
         ).sum(dim=0)
 
     def before_first(self, steps: int) -> Tensor:
-        """What each position reads of those before the first, the same in every sentence: pre_GTX."""
+        """The sum that each position reads from before the first position, the same in every sentence: pre_GTX."""
         parts_GWX = self.first_GZ.view(len(self.first_GZ), self.context, -1)
-        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those more than t before it
+        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those more than t positions back
         return functional.pad(first_GWX, (0, 0, 0, steps - first_GWX.shape[1]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinkSizes:
-    """How large a link is: positions of the context, and hidden units."""
+    """The size of a link: positions of the context, and hidden units."""
 
     lanes: int
     directions: int
@@ -64,25 +64,25 @@ class LinkSizes:
 
 
 class Link(nn.Module, ABC):
-    """[f_{t-c} ... f_{t-1}] R, where f is what is fed back: the printed contexts of c positions, the earliest first.
+    """[f_{t-c} ... f_{t-1}] R, where f is the feedback: the printed contexts of c positions, the earliest first.
 
-    Eqs 6-8 print t-c+1 ... t-1, which are c - 1 positions; ours are c, which is what the paper says of c and counts in
-    eqs 9-12. What stands before the first position of a sentence has parameters of its own, which start at zero and are
-    counted like biases: the paper, which leaves these out of its equations, says nothing of it.
+    Eqs 6-8 print t-c+1 ... t-1, which are c - 1 positions; ours are c, as the paper says of c and counts in eqs 9-12.
+    The values before the first position of a sentence are parameters, which start at zero and count as biases: the
+    paper leaves these out of its equations and does not specify them.
     """
 
     def __init__(self, sizes: LinkSizes, fed: int) -> None:
-        """``fed``: numbers fed back at a position."""
+        """``fed``: features fed back at a position."""
         super().__init__()
         self.context = sizes.context
         self.weight = parameter(sizes.lanes, sizes.directions, sizes.context * fed, sizes.hidden, role=WEIGHT)
 
     @abstractmethod
     def weights(self) -> Weights:
-        """What is needed of the parameters."""
+        """The precomputed weights."""
 
     def rows(self) -> Tensor:
-        """The weight by what is fed back, nearest position first: rows_GQZ."""
+        """The weight of the feedback, nearest position first: rows_GQZ."""
         weight_GNX = self.weight.flatten(0, 1)
         weight_GWQX = weight_GNX.view(len(weight_GNX), self.context, -1, weight_GNX.shape[-1])
         return weight_GWQX.flip(1).transpose(1, 2).flatten(2)
@@ -103,8 +103,8 @@ class HiddenLink(Link):
 
 
 class LabelLink(Link):
-    """Labels, or distributions over them (J-RNN, eq. 6): f = y. Before the first stands one more label, which is
-    never predicted.
+    """Labels, or distributions over them (J-RNN, eq. 6): f = y. A label of its own, never predicted, comes before the
+    first position.
 
     Its rows of R are a parameter of their own, so that R is the c|O| x |H| of eq. 9.
     """
@@ -122,16 +122,15 @@ class LabelVectorLink(Link):
     """Labels as vectors (I-RNN, eq. 7; and eq. 8): f = E_l(y), and R is the part of H that they are
     multiplied by.
 
-    A distribution is fed as its expectation, sum_k y_k E_l(k). Before the first stands one more label with a vector of
-    its own.
-    Both directions read the same vectors, as they do of words.
+    A distribution is fed as its expectation, sum_k y_k E_l(k). A label of its own, with a vector, comes before the
+    first position. Both directions share the label vectors, as they share those of words.
 
-    Whatever the sentences, E_l R has a row for each label and place of the context; so these are computed, and looked
-    up. They are c|O|D|H| products in place of c D|H| for each position.
+    E_l R does not depend on the sentences and has a row for each label and place of the context; so these rows are
+    computed once, and looked up. They are c|O|D|H| products in place of c D|H| for each position.
     """
 
     def __init__(self, sizes: LinkSizes, labels: int, size: int) -> None:
-        """``size``: numbers a label."""
+        """``size``: the size of a label's vector."""
         super().__init__(sizes, fed=size)
         self.table = parameter(sizes.lanes, labels, size, role=TABLE)
         self.bias_begin = parameter(sizes.lanes, size, role=BIAS)

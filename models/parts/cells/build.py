@@ -1,4 +1,4 @@
-"""From a config to a layer: which class a kind of cell or gate means."""
+"""Builds layers from configs: maps each kind of cell or gate to its class."""
 
 from typing import assert_never
 
@@ -28,7 +28,7 @@ from skipstack.models.parts.cells.sutskever import SutskeverCell
 
 
 def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
-    """A layer without a source. Raises UserError for one of code that is not loaded."""
+    """A layer without a source. Raises UserError for a cell whose code is not loaded."""
     match kind:
         case OwnConfig():
             layer: Layer = kind.build(sizes, streams)
@@ -46,8 +46,8 @@ def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
 
 
 def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
-    """A layer with a source. Raises UserError for a gate of code that is not loaded, and of one's own where the
-    topology needs a vector and it is none.
+    """A layer with a source. Raises UserError for a gate whose code is not loaded, and for a user's gate that is no
+    vector where the topology needs one.
     """
     links = TOPOLOGIES[config.topology]
     gates = [_gate(config, sizes, streams) for _ in range(links.gates)]

@@ -12,7 +12,7 @@ class FeedForwardLayer(Layer):
     """h_i = g(W_h^T x_i + b_h)                                                             (chen2017 eq. 1)
 
     x_i is the layer below at the same time step, and nothing else is read: two directions are two such layers side by
-    side. The paper leaves g open; ours is tanh, as in its feature maps.
+    side. The paper does not specify g; ours is tanh, as in its feature maps.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:

@@ -1,4 +1,4 @@
-"""The gates of shortcuts (wu2017 section 3.3, Table 3): what lets the output of an earlier layer through."""
+"""The gates of shortcuts (wu2017 section 3.3, Table 3), which weigh the output of an earlier layer."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
@@ -16,12 +16,11 @@ from skipstack.models.layers.layer import LayerSizes
 class Gate(nn.Module, ABC):
     """Decides how much of a skip passes to a layer: g, and g * skip, for all time steps at once.
 
-    A subclass says ``carried``, or where it is a ``VectorGate``, as most are, ``values``.
+    A subclass defines ``carried``, or, as a ``VectorGate``, which most are, ``values``.
 
-    A gate that reads h_{t-1}^l is known in the step alone. It is ``in_step``: its cell computes its
-    pre-activation with its own, in the same matrix products, and multiplies by g there; what is
-    known before is then the skip as it is. As ``below``, a gate is given h_t^{l-1}, or h_{t-1}^{l-1} where it
-    is ``earlier``.
+    A gate that reads h_{t-1}^l can be computed only within the step. It is ``in_step``: its cell computes its
+    pre-activation together with its own, in the same matrix products, and multiplies by g there; before the loop, only
+    the ungated skip is known. A gate's ``below`` is h_t^{l-1}, or h_{t-1}^{l-1} if it is ``earlier``.
     """
 
     part: ClassVar[Part] = "gate"
@@ -29,12 +28,12 @@ class Gate(nn.Module, ABC):
     earlier: ClassVar[bool] = False
 
     def skip(self, skipped_GTBH: Tensor) -> Tensor:
-        """What stands for h_t^{-l} wherever the layer uses it, gated or not."""
+        """The value used in place of h_t^{-l} wherever the layer uses it, gated or not."""
         return skipped_GTBH
 
     @abstractmethod
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
-        """What is known of g * skip before the loop, and g where it is a vector known there."""
+        """The product g * skip as far as it is known before the loop, and g where it is a vector known there."""
 
 
 class OpenGate(Gate):

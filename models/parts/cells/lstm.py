@@ -26,11 +26,11 @@ class LstmCell(Cell):
 
     @torch.no_grad()
     def open_forget_gates(self, bias: float) -> None:
-        """Let the forget gates start with this bias, in place of their own."""
+        """Set the initial bias of the forget gates."""
         self.bias[..., self.hidden : 2 * self.hidden] = bias
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """By a loop of its own, since nearly every study has this layer; the last state is [h, c]."""
+        """Runs a loop of its own, since nearly every study has this layer; the last state is [h, c]."""
         if exporting() and start is None:
             return self.loop(self.project(below_GTBI, skipped_GTBH), None)
         assert skipped_GTBH is None, "this layer has no source"

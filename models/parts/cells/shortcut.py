@@ -1,6 +1,6 @@
 """Layers that take the output of an earlier layer: the eleven topologies of wu2017 (Table 2, eq. 8).
 
-X = 3H (4H with a cell state), and H more for each gate that is known in the step alone.
+X = 3H (4H with a cell state), plus H for each gate computed within the step.
 """
 
 from abc import abstractmethod
@@ -19,20 +19,20 @@ from skipstack.models.layers.layer import LayerSizes, Unrolled
 from skipstack.models.parts.cells.gates import Gate, VectorGate
 
 Parts = Mapping[str, Tensor]
-"""What a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip), ``kept``
-(1 - g). Each is there where a link of the layer asks for it."""
+"""What a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip), ``kept`` (1 -
+g). Each is present if a link of the layer needs it."""
 
 
 class ShortcutCell(Cell):
-    """The skip of a layer and its gates (``models/parts/cells/gates.py``); what else the layer computes is its
-    subclass's.
+    """The base of layers with a skip: handles the skip and its gates (``models/parts/cells/gates.py``); subclasses
+    compute the rest.
 
-    The skip h_t^{-l} is the output of an earlier layer at the same step: ``skipped``. With h_t^{l-2} it
-    is eq. 11. Everything about it that needs no earlier step is computed before the loop.
+    The skip h_t^{-l} is the output of an earlier layer at the same step: ``skipped``. With h_t^{l-2} it is eq. 11.
+    Everything that needs no earlier step is computed before the loop.
     """
 
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], own: int) -> None:
-        """``own`` pre-activations, beside those of the gates that are known in the step alone."""
+        """``own``: pre-activations beside those of gates computed within the step."""
         assert len(gates) == links.gates, "one gate for each vector"
         in_step = sum(gate.in_step for gate in gates)
         super().__init__(sizes, gates=own + in_step)
@@ -53,7 +53,7 @@ class ShortcutCell(Cell):
         )
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """The last state is [h; c; below], since a gate may read one step later what stands below."""
+        """The last state is [h; c; below], since a gate may read the layer below one step later."""
         state, before_GBI = None, None
         if start is not None:
             state, before_GBI = start.tensor_split([start.shape[-1] - below_GTBI.shape[-1]], dim=-1)
@@ -61,24 +61,24 @@ class ShortcutCell(Cell):
             unrolled = self.loop(self.project(below_GTBI, skipped_GTBH, before_GBI), state)
         else:
             unrolled = self.written_out(below_GTBI, self.of_skip(below_GTBI, skipped_GTBH, before_GBI), state)
-        if unrolled.last is None:  # in a program, from which nothing goes on
+        if unrolled.last is None:  # in an exported program, which carries no state
             return unrolled
         return replace(unrolled, last=torch.cat([unrolled.last, below_GTBI[:, -1].detach()], dim=-1))
 
     @abstractmethod
     def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
-        """What ``loop`` computes, by a loop with a backward pass of its own: where all ``parts`` of the skip are known
-        before it.
+        """The result of ``loop``, by a loop with a hand-written backward pass: possible if all ``parts`` of the skip
+        are known before it.
         """
 
     def project(
         self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None
     ) -> tuple[Tensor, ...]:
-        """(pre_GTBX, ...): the own gates' share from below, and the parts of the skip as far as they are known."""
+        """(pre_GTBX, ...): the input's share of its own gates, and the parts of the skip as far as they are known."""
         return self.affine(below_GTBI), *self.of_skip(below_GTBI, skipped_GTBH, before_GBI).values()
 
     def of_skip(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None) -> Parts:
-        """The parts of the skip as far as they are known; ``before_GBI`` is what stood below before the first step,
+        """The parts of the skip as far as they are known; ``before_GBI`` is the layer below before the first step,
         None: zeros.
         """
         assert skipped_GTBH is not None, "a shortcut needs a source"
@@ -92,12 +92,12 @@ class ShortcutCell(Cell):
         return {name: parts[name] for name in self.known}
 
     def activated(self, pre_GBX: Tensor) -> list[Tensor]:
-        """The own sigmoid gates, each gate of the skip that is known in the step alone, and the tanh candidate s."""
+        """The cell's own sigmoid gates, each gate of the skip computed within the step, and the tanh candidate s."""
         gates_GBX, s_GBH = torch.split(pre_GBX, [pre_GBX.shape[-1] - self.hidden, self.hidden], dim=-1)
         return [*torch.split(torch.sigmoid(gates_GBX), self.hidden, dim=-1), torch.tanh(s_GBH)]
 
     def parts(self, known_GBH: Sequence[Tensor], g_GBH: Sequence[Tensor]) -> Parts:
-        """The parts of the skip at this step; ``g_GBH`` are the gates known only here."""
+        """The parts of the skip at this step; ``g_GBH`` are the gates computed within it."""
         parts = dict(zip(self.known, known_GBH, strict=True))
         for name, g in zip(("carried", "carried_apart"), g_GBH, strict=False):
             parts[name] = g * parts[name]
@@ -106,7 +106,7 @@ class ShortcutCell(Cell):
         return parts
 
     def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
-        """The own gates, then those of the skip that are vectors."""
+        """The cell's own gates, then the vector gates of the skip."""
         assert skipped_GTBH is not None, "a shortcut needs a source"
         gates = dict(super().openings(pre_GTBX, below_GTBI, skipped_GTBH))
         in_step = iter(self.sigmoids(pre_GTBX)[len(self.gate_names) :])
@@ -198,13 +198,13 @@ class ShortcutBlock(ShortcutCell):
 
 
 def earlier(below_GTBI: Tensor, before_GBI: Tensor | None = None) -> Tensor:
-    """What stood below one step earlier, ``before_GBI`` at the first one; None: zeros."""
+    """The layer below one step earlier, ``before_GBI`` at the first one; None: zeros."""
     first_GBI = torch.zeros_like(below_GTBI[:, 0]) if before_GBI is None else before_GBI
     return torch.cat([first_GBI.unsqueeze(1), below_GTBI[:, :-1]], dim=1)
 
 
 def added(link: Link, parts: Parts) -> Tensor | None:
-    """What the skip adds to a value; None where it adds nothing, or the output gate lets it through."""
+    """The term that the skip adds to a value; None where it adds nothing, or passes through the output gate."""
     match link:
         case "none" | "shared":
             return None

@@ -14,8 +14,8 @@ class SimpleCell(Cell):
     """h_t = R(x_t, h_{t-1}) = g(W^hx x_t + W^hh h_{t-1} + b^h)                          (collins, "A Simple
     Recurrent Network")
 
-    x_t is the layer below. The slides leave the transfer function g open; ours is tanh, as in both of
-    the LSTMs. h_0 is a parameter of the network, as on the slides; it starts at zero, as biases do.
+    x_t is the layer below. The slides do not specify the transfer function g; ours is tanh, as in both LSTMs. h_0 is a
+    parameter of the network, as on the slides; it starts at zero, as biases do.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:

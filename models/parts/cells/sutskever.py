@@ -1,4 +1,4 @@
-"""The LSTM of the lecture, which has it from Sutskever's thesis. F = 2H, X = 5H."""
+"""The LSTM of the lecture, after Sutskever's thesis. F = 2H, X = 5H."""
 
 from collections.abc import Sequence
 
@@ -17,11 +17,10 @@ class SutskeverCell(Cell):
     iota_t = sigm(W^iota u_t + b^iota), o_t, f_t likewise: input, output and forget gate
     s_t = s_{t-1} * f_t + i_t * iota_t,    s~_t = s_t * o_t
 
-    x_t is the layer below, s_t the memory, s~_t what the output gate lets out of it. It differs from
-    the usual LSTM: gates see s~_{t-1}, h_t is not read from the memory, and the memory leaves without
-    a tanh. The slides leave g open; ours is tanh. Their initial values are ours of zero.
-    The layer puts out [h_t; s~_t], which the slides' tagger reads; in a deeper stack the layer above
-    reads the same (the slides have one layer).
+    x_t is the layer below, s_t the memory, s~_t the memory after the output gate. It differs from the usual LSTM: gates
+    read s~_{t-1}, h_t is not read from the memory, and the memory is put out without a tanh. The slides do not specify
+    g; ours is tanh. Initial states are zero. The layer puts out [h_t; s~_t], which the slides' tagger reads; in a
+    deeper stack the layer above reads the same (the slides have one layer).
     """
 
     gate_names = ("iota", "output", "forget")
@@ -33,7 +32,7 @@ class SutskeverCell(Cell):
         self.recurrent = parameter(*sizes.groups, 2, sizes.hidden, 5 * sizes.hidden, role=RECURRENT)
 
     def recurrent_weight(self) -> Tensor:
-        """By which [h_{t-1}; s~_{t-1}] is multiplied: weight_GFX."""
+        """The weight of [h_{t-1}; s~_{t-1}]: weight_GFX."""
         return self.recurrent.flatten(2, 3).flatten(0, 1)
 
     def start(self, like_GBX: Tensor) -> HiddenState:

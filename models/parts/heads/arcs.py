@@ -12,8 +12,8 @@ from skipstack.models.ground.parameters import BIAS, FORM, SCORE, WEIGHT, parame
 class ArcScores(nn.Module):
     """s[w, h] = head_h^T U dependent_w + head_h^T u                                     (eq. 6)
 
-    How well place h is the head of word w; the term of u is how likely h is to have dependents at all. (A 1 beside
-    the head instead would add the same to all heads of a word, which no choice among them sees.) U and u start at
+    The score of place h as the head of word w; the term of u is how likely h is to have dependents at all. (A 1
+    appended to the head instead would add the same to all heads of a word, which changes no choice.) U and u start at
     zero, where all heads are equally likely.
     """
 
@@ -32,8 +32,8 @@ class ArcScores(nn.Module):
 class RelationScores(nn.Module):
     """s_k = head^T U_k dependent + W_k [head; dependent] + b_k                          (eq. 3)
 
-    How well relation k names the arc from a head to a dependent. U and b start at zero, where the relations are those
-    of a plain layer.
+    The score of relation k for the arc from a head to a dependent. U and b start at zero, where the scores are those of
+    a linear layer.
     """
 
     def __init__(self, *, lanes: int, size: int, relations: int) -> None:

@@ -21,12 +21,12 @@ from skipstack.models.parts.heads.base import UNSEEN, Decoded, Gold, Head, log_l
 from skipstack.models.parts.heads.trees import best_tree
 
 SLOPE = 0.1
-"""Of the leaky rectifier, below zero."""
+"""The slope of the leaky rectifier below zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """What each place is as a dependent and as a head: of an arc, and of a relation."""
+    """The vectors of each place as a dependent and as a head: for arcs, and for relations."""
 
     arc_dependents_RTBA: Tensor
     arc_heads_RSBA: Tensor
@@ -35,13 +35,13 @@ class _Roles:
 
 
 class BiaffineHead(Head):
-    """Dozat and Manning (2017): arcs and relations are scored from four readings of the features x.
+    """Dozat and Manning (2017): arcs and relations are scored from four projections of the features x.
 
     role_w = leaky(W_role x_w + b_role), dropped out, for the four roles of ``_Roles``        (eqs 4-5)
 
-    Their transfer function is not in the equations: ours is the leaky rectifier of slope 0.1. x of the root is a vector
-    of its own, learnt; it is put before the words behind the stack, which reads words alone. A word is never its own
-    head, neither in training nor in decoding.
+    Their transfer function is not in the equations: ours is the leaky rectifier of slope 0.1. x of the root is a
+    learned vector, placed before the words above the stack, which reads words only. A word is never its own head,
+    neither in training nor in decoding.
     """
 
     def __init__(self, config: BiaffineConfig, *, features: int, relations: int, streams: Streams) -> None:
@@ -58,7 +58,7 @@ class BiaffineHead(Head):
 
     @property
     def decides_on_host(self) -> bool:
-        """Where it decides on trees."""
+        """True if it decodes trees."""
         return self.tree
 
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ class BiaffineHead(Head):
 
     @torch.no_grad()
     def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
-        """Heads, and the likeliest relation to each as tags."""
+        """The heads, and as tags the likeliest relation to each."""
         roles = self._roles(features_RTBF)
         arcs_RTBS = self._arc_scores(roles, lengths_RB)
         heads_RTB = arcs_RTBS.argmax(dim=-1)
@@ -85,11 +85,13 @@ class BiaffineHead(Head):
         return Decoded(self._relation_scores(roles, heads_RTB).argmax(dim=-1), heads_RTB)
 
     def opinion(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """The scores of the arcs to every word; -inf where there is no such place or it is the word itself."""
+        """The scores of the arcs to every word; -inf for places that do not exist, and for the word itself."""
         return self._arc_scores(self._roles(features_RTBF), lengths_RB)
 
     def decision_loss(self, features_RTBF: Tensor, lengths_RB: Tensor, place_RB: Tensor) -> Tensor:
-        """That of the arc to the word at this place: loss_RB. It is scored beside all other words of the sentence."""
+        """The loss of the arc to the word at this place: loss_RB. It is scored together with all other words of the
+        sentence.
+        """
         decoded = self.decode(features_RTBF, lengths_RB)
         assert decoded.heads_RTB is not None
         elsewhere_RTB = torch.arange(features_RTBF.shape[1], device=place_RB.device).view(-1, 1) != place_RB.unsqueeze(
@@ -110,7 +112,7 @@ class BiaffineHead(Head):
         return _Roles(arc_dependents[:, 1:], arc_heads, relation_dependents[:, 1:], relation_heads)
 
     def _arc_scores(self, roles: _Roles, lengths_RB: Tensor) -> Tensor:
-        """scores_RTBS, -inf where there is no such place or it is the word itself."""
+        """scores_RTBS, -inf for places that do not exist, and for the word itself."""
         scores_RTBS = self.averaged_scores(self.arcs(roles.arc_dependents_RTBA, roles.arc_heads_RSBA))
         place_S = torch.arange(scores_RTBS.shape[-1], device=scores_RTBS.device)
         beyond_R1BS = (place_S > lengths_RB.unsqueeze(-1)).unsqueeze(1)
@@ -126,7 +128,7 @@ class BiaffineHead(Head):
 
 
 def _best_trees(arcs_RTBS: Tensor, heads_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
-    """The heads of the best tree of each sentence: heads_RTB; at padding those that are given."""
+    """The heads of the best tree of each sentence: heads_RTB; unchanged at padding."""
     scores = arcs_RTBS.cpu().double().numpy()
     heads = heads_RTB.cpu().numpy().copy()
     for (lane, sentence), length in np.ndenumerate(lengths_RB.cpu().numpy()):

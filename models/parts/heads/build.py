@@ -1,4 +1,4 @@
-"""From a config to the head above a stack."""
+"""Builds heads from configs."""
 
 from typing import assert_never
 
@@ -15,8 +15,8 @@ from skipstack.models.parts.heads.softmax import SoftmaxHead
 def build_head(
     config: HeadConfig, *, features: int, tags: int, transitions: Transitions | None, streams: Streams
 ) -> Head:
-    """The head that a config asks for, with a lane for each of ``streams``; where sentences are parsed, ``tags`` are
-    relations. Raises UserError for one of code that is not loaded.
+    """The head for a config, with a lane for each of ``streams``; for parsing, ``tags`` are relations. Raises UserError
+    for a head whose code is not loaded.
     """
     lanes = streams.lanes
     match config:

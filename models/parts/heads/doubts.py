@@ -1,4 +1,4 @@
-"""What is computed first and asked about later (``models/parts/heads/chain/doubts.py``)."""
+"""Runs computations whose losses are checked at the end (``models/parts/heads/chain/doubts.py``)."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,17 +12,17 @@ Done = TypeVar("Done")
 
 
 def settled(head: Head, device: torch.device, work: Callable[[], Done]) -> Done:
-    """What ``work`` gives where each loss of ``head`` is right.
+    """The result of ``work``, with accurate losses of ``head``.
 
-    On a CPU it is seen to in each. On another device that would be to wait for it each time; there all is computed as
-    if nothing were in doubt, and once more where something was.
+    On a CPU each loss is checked at once. On another device each check would wait for it; so ``work`` runs without
+    checks, and runs again, with checks, if a loss may be wrong.
     """
     done, doubted = attempted(head, work) if head.may_doubt and device.type != "cpu" else (work(), False)
     return work() if doubted else done
 
 
 def attempted(head: Head, work: Callable[[], Done]) -> tuple[Done, bool]:
-    """What ``work`` gives, and whether a loss in it may be wrong."""
+    """The result of ``work``, and whether a loss in it may be wrong."""
     head.doubts = Doubts()
     try:
         return work(), head.doubts.arose()

@@ -1,4 +1,4 @@
-"""A label for each token, from networks that read in one or two directions."""
+"""The head of label-feedback networks, which read in one or two directions."""
 
 import math
 
@@ -12,9 +12,9 @@ from skipstack.models.parts.heads.base import Decoded, Gold, Head, log_loss
 class FeedbackHead(Head):
     """y_t = 1/D sum_d softmax(O_d h_t^d + b_d), over D = 1 or 2 directions                      (dinarelli2016)
 
-    The paper has one direction and leaves the others for later work; in both, the network's output is the average, and
-    its loss is eq. 1 of that output. What a direction feeds back to itself is its own y_d alone, so it takes its
-    ``scores`` step by step; the features that decisions are made from are then those of all directions, side by side.
+    The paper has one direction and leaves the others for later work; with both, the network's output is the average,
+    and its loss is eq. 1 of that output. Each direction feeds back only its own y_d, so it takes its ``scores`` step by
+    step; decisions are then made from the features of all directions, side by side.
     """
 
     def __init__(self, *, lanes: int, directions: int, hidden: int, tags: int) -> None:
@@ -31,7 +31,7 @@ class FeedbackHead(Head):
         return log_loss(self._log_likelihoods(features_RUBF), gold.tags_RUB)
 
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
-        """argmax_k y_t (eq. 2); the smallest id where two are equal."""
+        """argmax_k y_t (eq. 2); ties go to the smallest id."""
         return Decoded(self._log_likelihoods(features_RUBF).argmax(dim=-1))
 
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:

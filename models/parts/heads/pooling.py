@@ -1,4 +1,4 @@
-"""One vector for a whole text."""
+"""Pooling: one vector for a whole text."""
 
 from typing import assert_never
 
@@ -11,9 +11,9 @@ from skipstack.models.configs.model import Pooling
 def pooled(features_RTBF: Tensor, lengths_RB: Tensor, directions: int, how: Pooling) -> Tensor:
     """The features of a text from those of its tokens, [forward; backward]: text_R1BF, as of a text of one token.
 
-    ``last``: of each direction, its last state, which has read the whole text: the last token's of the forward one
-    and the first token's of the backward one (gui2019 section 4.4: "the last hidden state"). ``mean`` and ``max``: of
-    each number, over the tokens. Padding counts nothing.
+    ``last``: the last state of each direction, which has read the whole text: the last token's of the forward one and
+    the first token's of the backward one (gui2019 section 4.4: "the last hidden state"). ``mean`` and ``max``: of each
+    feature, over the tokens. Padding is ignored.
     """
     match how:
         case "last":

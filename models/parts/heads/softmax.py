@@ -1,4 +1,4 @@
-"""A label for each token on its own."""
+"""The head that decides the label of each token independently."""
 
 from torch import Tensor
 
@@ -24,12 +24,12 @@ class SoftmaxHead(LinearHead):
         return log_losses(self._log_likelihoods(features_RUBF), gold.tags_RUB)
 
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Their sum over each sentence: loss_RB."""
+        """The sum of the losses over each sentence: loss_RB."""
         return self.losses(features_RUBF, gold, counts_RB).sum(dim=1)
 
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
-        """The likeliest tag of every token; the smallest id where two are equal."""
-        decisive = self._log_likelihoods if self.together else self.scores  # whose largest ones are the same
+        """The likeliest tag of every token; ties go to the smallest id."""
+        decisive = self._log_likelihoods if self.together else self.scores  # both have the same argmax
         return Decoded(decisive(features_RUBF).argmax(dim=-1))
 
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:

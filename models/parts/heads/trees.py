@@ -1,4 +1,4 @@
-"""From the scores of arcs to the heads of words.
+"""Decodes heads of words from the scores of arcs.
 
 S = T + 1 places: 0 is the root, w the w-th word. N words of a cycle, O places outside it.
 """
@@ -15,7 +15,7 @@ Heads = NDArray[np.int64]
 
 
 def greedy_heads(scores_TS: Scores) -> Heads:
-    """The best head of each word on its own: heads_T; of equal ones the first. They need not be a tree.
+    """The best head of each word independently: heads_T; ties go to the first. They need not be a tree.
 
     ``scores_TS[w - 1, h]`` is the score of head h for word w; -inf forbids.
     """
@@ -26,13 +26,13 @@ def greedy_heads(scores_TS: Scores) -> Heads:
 def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
     """heads_T = argmax over all trees of sum_w scores[w, heads[w]]      (Chu and Liu, 1965; Edmonds, 1967)
 
-    Greedy heads that are a tree are the best one, and are kept. Otherwise a cycle of them is contracted to one place,
-    whose arcs are worth what they gain over the cycle's, and so on; unfolding breaks each cycle at the arc that
-    enters it. ``single_root``: exactly one word has the root for its head, as Universal Dependencies ask. Where the
-    best tree of all has more, every arc from the root is made worse by more than any two trees differ, so that the
-    best tree has as few as can be, and is the best among those.
+    Greedy heads that form a tree are the best tree, and are kept. Otherwise a cycle among them is contracted to one
+    place, whose arcs are worth their gain over the cycle's arcs, and so on; unfolding breaks each cycle at the arc that
+    enters it. ``single_root``: exactly one word has the root as its head, as Universal Dependencies require. If the
+    best tree of all has more, every arc from the root is made worse by more than any two trees differ, so that the best
+    tree has as few as possible, and is the best among those.
 
-    A word is never its own head. Other scores that are not finite, those of a network that diverged, count as 0.
+    A word is never its own head. Other scores that are not finite, such as those of a diverged network, count as 0.
     """
     square_SS = np.zeros((len(scores_TS) + 1, scores_TS.shape[1]))
     square_SS[1:] = np.where(np.isfinite(scores_TS), scores_TS, 0.0)
@@ -47,21 +47,21 @@ def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
 
 @dataclass(frozen=True, slots=True)
 class _Contraction:
-    """A cycle among places that became one place, the last of those that are left."""
+    """A cycle contracted to one place, the last of the remaining places."""
 
     heads_S: Heads
-    """The greedy heads, among which the cycle is."""
+    """The greedy heads that contain the cycle."""
     cycle_N: Heads
     outside_O: Heads
-    """The places that are left; the root is the first of them."""
+    """The remaining places; the root is the first."""
     entered_O: Heads
-    """The word of the cycle that an arc from each place outside would enter best."""
+    """For each place outside, the word of the cycle that an arc from it would enter best."""
     leaving_O: Heads
-    """The word of the cycle that would be the best head of each place outside."""
+    """For each place outside, the word of the cycle that would be its best head."""
 
 
 def _arborescence(scores_SS: Scores) -> Heads:
-    """heads_S of the best tree, the root's own meaningless; a row holds the scores of a place's heads."""
+    """heads_S of the best tree, the root's own arbitrary; a row holds the scores of a place's heads."""
     contractions = []
     while True:
         heads_S = greedy_heads(scores_SS)

@@ -1,4 +1,4 @@
-"""What turns tokens into numbers, and what is known of every form."""
+"""The base of embedders, which turn tokens into features, and the lexical features of every form."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class LexiconTensors:
     suffix_FA: Tensor
     spelling_FC: Tensor
     lengths_F: Ids | None = None
-    """The characters of each form, one at least, known on the host; None: unknown."""
+    """The number of characters of each form, at least 1, on the host; None: unknown."""
 
     @classmethod
     def on(cls, device: torch.device, lexicon: Lexicon) -> "LexiconTensors":
@@ -40,23 +40,20 @@ class LexiconTensors:
 
 
 class Embedder(nn.Module, ABC):
-    """The input of a network: what the stack reads of each token."""
+    """The input of a network: turns each token into the features that the stack reads."""
 
     part: ClassVar[Part] = "embedder"
 
     words: Lookup | None
-    """The vectors of words; None where it has none."""
+    """The table of word vectors; None without one."""
 
     word_vectors: Literal["trainable", "frozen"] = "trainable"
-    """What becomes of pretrained ones in training."""
+    """Whether pretrained vectors are trained further."""
 
     @abstractmethod
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
-        """What the stack reads, from the ids of forms: x_RTBI.
-
-        ``distinct``: what the method ``distinct`` found of them; None: it is found now.
-        """
+        """x_RTBI from form ids. ``distinct``: the batch's distinct forms; None: they are found here."""
 
     def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
-        """The forms of which something is computed only once; None where nothing is."""
+        """The distinct forms of a batch, if any feature is computed once per form; otherwise None."""
         return None

@@ -1,4 +1,4 @@
-"""From a config to the input of a network."""
+"""Builds the input of a network from its config."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -24,9 +24,9 @@ from skipstack.models.parts.inputs.tokens import TokenEmbedder
 def build_embedder(
     config: AnyEmbedder, *, words: int, characters: int, lanes: Sequence[Lane], streams: Streams
 ) -> Embedder:
-    """What turns tokens into numbers, for so many words and characters, the reserved ids included.
+    """The embedder for this number of words and characters, reserved ids included.
 
-    Raises UserError for one of code that is not loaded.
+    Raises UserError for an embedder whose code is not loaded.
     """
     if isinstance(config, OwnConfig):
         own: Embedder = config.build(words=words, characters=characters, lanes=lanes, streams=streams)

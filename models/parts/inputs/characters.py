@@ -1,4 +1,4 @@
-"""What a token's whole spelling says. N spellings, W characters that a filter sees; G = 2 R."""
+"""Features of a token's whole spelling. N spellings, W characters in a filter; G = 2 R."""
 
 from abc import ABC, abstractmethod
 
@@ -21,8 +21,8 @@ from skipstack.models.parts.inputs.highway import HighwayLayer
 class SpellingReader(nn.Module, ABC):
     """Features of a spelling, and the highway layers above them.
 
-    What stands behind a spelling's end changes nothing. The boundary, a token without characters, is read as one
-    character, its padding, which has a vector of its own.
+    Values after a spelling's end change nothing. The boundary, a token without characters, is read as one character,
+    its padding, which has a vector of its own.
     """
 
     def __init__(self, lanes: int, characters: int, config: SpellingConfig) -> None:
@@ -31,7 +31,7 @@ class SpellingReader(nn.Module, ABC):
         self.highways = nn.ModuleList(HighwayLayer(lanes, config.features) for _ in range(config.highways))
 
     def forward(self, ids_RNC: Tensor) -> Tensor:
-        """y_RNF from ids padded with the boundary's at the end."""
+        """y_RNF from ids, padded with the boundary's id at the end."""
         y_RNF = self.read(ids_RNC)
         for highway in self.highways:
             y_RNF = highway(y_RNF)
@@ -39,19 +39,19 @@ class SpellingReader(nn.Module, ABC):
 
     @abstractmethod
     def read(self, ids_RNC: Tensor) -> Tensor:
-        """y_RNF of spellings, before any highway."""
+        """y_RNF of spellings, before the highway layers."""
 
 
 def lengths(ids_RNC: Tensor) -> Tensor:
-    """Characters of each spelling, one at least: lengths_RN."""
+    """The number of characters of each spelling, at least 1: lengths_RN."""
     return (ids_RNC != BOUNDARY).sum(dim=-1).clamp_(min=1)
 
 
 class CharacterCnn(SpellingReader):
     """y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token; W = 2k + 1
 
-    e are the characters' vectors; beyond either end stands the boundary. The maximum is over the places of characters
-    alone, so padding never counts. (Character CNNs differ in the literature: this is that of Ma and Hovy, 2016, with a
+    e are the characters' vectors; beyond either end comes the boundary. The maximum is over the places of characters
+    only, so padding never counts. (Character CNNs differ in the literature: this is that of Ma and Hovy, 2016, with a
     tanh.)
     """
 
@@ -79,7 +79,8 @@ class CharacterCnn(SpellingReader):
         return torch.tanh(largest_NF.view(lanes, spellings, -1) + self.bias)
 
     def _products(self) -> Tensor:
-        """W_k e of every character, for each lane and each place k of a filter; then a row that is no maximum.
+        """W_k e of every character, for each lane and each place k of a filter; then a row that is never the
+        maximum.
 
         A filter's value is a sum of such products, and there are far fewer of them than characters in a batch.
         """
@@ -92,9 +93,8 @@ class CharacterCnn(SpellingReader):
 class CharacterLstm(SpellingReader):
     """y = [h_n; h'_1], where h_1 .. h_n are an LSTM's states on a spelling, h'_n .. h'_1 another's, read backwards
 
-    Each has read the whole spelling when it ends (Lample et al., 2016). The LSTM is that of the stack
-    (``models/parts/cells/lstm.py``); each direction starts at the end where it has characters, so padding comes after
-    them.
+    Each has read the whole spelling at its end (Lample et al., 2016). The LSTM is that of the stack
+    (``models/parts/cells/lstm.py``); each direction starts at the end that has characters, so padding comes after them.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterLstmConfig) -> None:

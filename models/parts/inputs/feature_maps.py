@@ -22,8 +22,8 @@ class Convolution(nn.Module):
     """z^q_i = tanh(W^q^T x_{i - floor((q-1)/2) : i + ceil((q-1)/2)} + b^q),   q = 1..Q       (chen2017 eq. 5)
     z_i = [z^1_i; ...; z^Q_i]                                                                (eq. 6)
 
-    x_{j:k} are the vectors of the tokens j to k, one after another, and of zeros outside the sentence. The paper writes
-    b without q; it has l_q numbers, so ours is one for each q.
+    x_{j:k} are the vectors of the tokens j to k, one after another, with zeros outside the sentence. The paper writes b
+    without q; it has l_q numbers, so ours is one for each q.
     """
 
     def __init__(self, lanes: int, size: int, sets: int, maps: int) -> None:
@@ -33,7 +33,7 @@ class Convolution(nn.Module):
         self.bias = parameter(lanes, 1, sets * maps, role=BIAS)
 
     def forward(self, x_RTBE: Tensor) -> Tensor:
-        """z_RTBM before the tanh: that changes no order, so it can wait until pooling has left less of z."""
+        """z_RTBM before the tanh: tanh keeps the order, so it is applied after pooling, to fewer values."""
         widest, steps = len(self.weights), x_RTBE.shape[1]
         before = (widest - 1) // 2
         framed = functional.pad(x_RTBE, (0, 0, 0, 0, before, widest // 2))
@@ -47,9 +47,9 @@ class Convolution(nn.Module):
 
 
 def largest(z_RTBM: Tensor, count: int) -> Tensor:
-    """The ``count`` largest numbers of each token, in the order in which they stand.         (chen2017 eq. 7)
+    """The ``count`` largest values of each token, in their original order. (chen2017 eq. 7)
 
-    Which of equal numbers are kept, where not all can be, is ``topk``'s choice.
+    Ties are resolved by ``topk``.
     """
     kept = z_RTBM.topk(count, dim=-1, sorted=False).indices.sort(dim=-1).values
     return z_RTBM.gather(-1, kept)
@@ -58,8 +58,8 @@ def largest(z_RTBM: Tensor, count: int) -> Tensor:
 class Highway(nn.Module):
     """y = c * T(x) + x * (1 - T(x)),   T(x) = sigm(W_T^T x + b_T)                           (chen2017 eqs 8-9)
 
-    c is what was made of x, and as wide; * is the element-wise product. The paper is silent on the initial b_T; ours is
-    zero, as every bias.
+    c are the features computed from x, of the same width; * is the element-wise product. The paper does not specify the
+    initial b_T; ours is zero, as every bias.
     """
 
     def __init__(self, lanes: int, size: int) -> None:
@@ -74,9 +74,10 @@ class Highway(nn.Module):
 
 
 class FeatureMapEmbedder(Embedder):
-    """x, z, its largest numbers or the highway's y, as far as the config goes (chen2017 Table 3, from top to bottom).
+    """x, z, its largest values or the highway's y, as configured (chen2017 Table 3, from top to bottom).
 
-    Without pooling the stack reads all of z. Dropout, which the paper does not have, falls on what the stack reads.
+    Without pooling the stack reads all of z. Dropout, which the paper does not have, is applied to what the stack
+    reads.
     """
 
     words: Lookup
@@ -92,7 +93,7 @@ class FeatureMapEmbedder(Embedder):
         self.dropout = Dropout(dropout_R, streams)
 
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
-        """What the stack reads of each token, from form ids."""
+        """The stack's input for each token, from form ids."""
         words_RTB = lexicon.word_F[forms_RTB]
         x_RTBE = self.words(words_RTB) * (words_RTB != BOUNDARY).unsqueeze(-1)
         dropped: Tensor = self.dropout(self._features(x_RTBE))

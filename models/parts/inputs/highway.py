@@ -1,4 +1,4 @@
-"""Layers through which what they read can pass unchanged."""
+"""Highway layers, through which the input can pass unchanged."""
 
 import torch
 from torch import Tensor, nn
@@ -7,14 +7,14 @@ from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.products import product
 
 CARRY = -2.0
-"""What is added to the gate's argument, so that a new layer lets most of its input pass."""
+"""Added to the gate's argument, so that a new layer passes most of its input."""
 
 
 class HighwayLayer(nn.Module):
     """z = t * relu(W y + b) + (1 - t) * y,   t = sigm(V y + d)                    (Srivastava et al., 2015)
 
-    y is what the layer reads, as wide as z; * is the element-wise product. This is the layer that Kim et al. (2016) put
-    above a character CNN. They start d near -2; our biases all start at zero, so it is d - ``CARRY`` that is learnt.
+    y is the input of the layer, as wide as z; * is the element-wise product. This is the layer that Kim et al. (2016)
+    put above a character CNN. They start d near -2; our biases all start at zero, so d - ``CARRY`` is learned.
     """
 
     def __init__(self, lanes: int, size: int) -> None:

@@ -26,9 +26,9 @@ from skipstack.models.parts.inputs.characters import SpellingReader
 class WindowGate(nn.Module):
     """r_t = sigm(V [w_{t-k}; ...; w_{t+k}] + b), a number in (0, 1) for each token of the window (wu2017 section 4.1)
 
-    w are the words' vectors, which r weighs: [r_{t-k} w_{t-k}; ...; r_{t+k} w_{t+k}]. The paper calls it "a
-    logistic gate in R^d" and does not print what it is computed from; ours reads all words of the window. A window
-    of the token alone has a gate of one number.
+    w are the words' vectors, which r weights: [r_{t-k} w_{t-k}; ...; r_{t+k} w_{t+k}]. The paper calls it "a logistic
+    gate in R^d" and does not print its input; ours reads all words of the window. A window of one token has a gate of
+    one number.
     """
 
     def __init__(self, lanes: int, tokens: int, size: int) -> None:
@@ -37,7 +37,7 @@ class WindowGate(nn.Module):
         self.bias = parameter(lanes, 1, tokens, role=BIAS)
 
     def forward(self, words_RTBWE: Tensor) -> Tensor:
-        """The words of each window, weighed."""
+        """The weighted words of each window."""
         rows = words_RTBWE.flatten(3).flatten(1, 2)
         gate_RTBW = torch.sigmoid(product(rows, self.weight, self.bias)).view(words_RTBWE.shape[:4])
         return words_RTBWE * gate_RTBW.unsqueeze(-1)
@@ -46,10 +46,9 @@ class WindowGate(nn.Module):
 class TokenEmbedder(Embedder):
     """f = [word; capitals; prefix; suffix] for each token (eq. 16), over a window of tokens (eq. 17).
 
-    What reads whole spellings is not the paper's, and comes after its parts.
-    Affix characters count from the word's outer ends. Tokens outside the sentence are the
-    boundary, form 0, which has vectors of its own. Dropout falls on the whole window. A part of
-    size 0 has no weights: without words, for example, a token is its characters and capitals.
+    The whole spelling is not in the paper, and comes after its parts. Affix characters count from the word's outer
+    ends. Tokens outside the sentence are the boundary, form 0, which has vectors of its own. Dropout is applied to the
+    whole window. A part of size 0 has no weights: without words, for example, a token is its characters and capitals.
     """
 
     def __init__(
@@ -96,11 +95,11 @@ class TokenEmbedder(Embedder):
 
         tables, rows, by_row = zip(*parts, strict=True)
         rows_RSBA = [each.unsqueeze(-1) if each.dim() == 3 else each for each in rows]
-        x_RTBX: Tensor = SideBySide.apply(self.tokens, self.dropout.kept, by_row, *tables, *rows_RSBA)
+        x_RTBX: Tensor = SideBySide.apply(self.tokens, self.dropout.factors, by_row, *tables, *rows_RSBA)
         return x_RTBX
 
     def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
-        """Those of all windows, if their spellings are read."""
+        """The distinct forms of all windows, if spellings are read."""
         if self.spelling is None:
             return None
         margin = self.tokens // 2
@@ -109,12 +108,12 @@ class TokenEmbedder(Embedder):
         return distinct_forms(forms_RTB, lexicon.lengths_F)
 
     def _window(self, token_RSBE: Tensor) -> Tensor:
-        """x_RTBWE: each token with those around it."""
+        """x_RTBWE: each token with its neighbours."""
         steps = token_RSBE.shape[1] - self.tokens + 1
         return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
 
     def _parts(self, forms_RSB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None) -> list[Sought]:
-        """What is read of each token, words first, as far as the config has them: one row of a table, or several."""
+        """The configured features of each token, words first: one table row each, or several."""
         parts = []
         if self.words is not None:
             parts.append(self.words.sought(lexicon.word_F[forms_RSB]))
@@ -132,7 +131,7 @@ class TokenEmbedder(Embedder):
 
 
 def _distinct(forms_RSB: Tensor, lexicon: LexiconTensors) -> Distinct:
-    """The forms of tokens that come without a batch in which they were found."""
+    """The distinct forms of tokens, if the batch did not bring them."""
     if exporting():
         return Distinct.all(forms_RSB, lexicon.spelling_FC.shape[0])
     found = distinct_forms(forms_RSB.cpu().numpy(), lexicon.lengths_F)

@@ -1,4 +1,4 @@
-"""From a config to a layer that skips."""
+"""Builds skipping layers from configs."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -10,7 +10,7 @@ from skipstack.models.parts.skips.layers import AttentionSkipLstm, DynamicSkipLs
 
 
 def build_skip(config: SkipConfig, sizes: LayerSizes, lanes: Sequence[Lane], streams: Streams) -> SkipLayer:
-    """The layer that a config asks for."""
+    """The layer for a config."""
     match config:
         case FixedSkipConfig():
             return FixedSkipLstm(sizes, config)

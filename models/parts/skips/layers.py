@@ -29,7 +29,7 @@ class SkipLayer(Layer):
         self.reach = reach
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """All time steps, and what was read at each; the last J states are start_JGBY of the next call."""
+        """Runs all time steps, and keeps what each read; the last J states are start_JGBY of the next call."""
         (pre_GTBX,) = self.cell.project(below_GTBI, skipped_GTBH)
         if start is None:
             groups, _, sentences, width = pre_GTBX.shape
@@ -38,13 +38,13 @@ class SkipLayer(Layer):
 
     @abstractmethod
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """The steps, from pre-activations that lack U h."""
+        """All steps, from pre-activations without U h."""
 
     def chosen(
         self, pre_GTBX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor, partial[Tensor]]:
-        """Step by step, one state that ``choose`` names, mixed with the previous one: state_SGBY, back_GTB, and what
-        gives read_GTBJ.
+        """Step by step, with the state that ``choose`` names, mixed with the previous one: state_SGBY, back_GTB, and a
+        function that returns read_GTBJ.
         """
         state_SGBY, back_TGB = SkipLoop.apply(  # type: ignore[no-untyped-call]
             pre_GTBX, self.cell.recurrent_weight(), start_JGBY, share_G, choose
@@ -64,7 +64,7 @@ class FixedSkipLstm(SkipLayer):
         super().__init__(sizes, config.reach)
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """The state is always the first of the J."""
+        """Always reads the earliest of the J states."""
         back_GB = torch.full(start_JGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
         share_G = pre_GTBX.new_ones(len(pre_GTBX))
         state_SGBY, _, read = self.chosen(pre_GTBX, start_JGBY, share_G, lambda step, before_GBH: back_GB)
@@ -82,12 +82,12 @@ class DynamicSkipLstm(SkipLayer):
         super().__init__(sizes, config.reach)
         self.policy = policy_of(config, sizes)
         self.config = config
-        # In float64, whatever the network computes with: the config tells them, and no file of weights holds them.
+        # In float64 in every precision of the network: the shares come from the config, not from files of weights.
         self.register_buffer("shares_R", torch.as_tensor(np.array(shares_R, dtype=np.float64)), persistent=False)
         self.streams = streams
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """The policy chooses; what it chose by is kept for its gradient."""
+        """The policy chooses; its inputs are kept for its gradient."""
         directions = len(pre_GTBX) // len(self.shares_R)
         share_G = self.shares_R.to(pre_GTBX.dtype).repeat_interleave(directions)
         choose = self.policy.chooser(below_GTBI, self._noise(pre_GTBX))
@@ -99,7 +99,7 @@ class DynamicSkipLstm(SkipLayer):
         return Unrolled(self.outputs(state_SGBY), pre_GTBX, choices, read, state_SGBY[-self.reach :].detach())
 
     def _noise(self, pre_GTBX: Tensor) -> Tensor | None:
-        """-log(-log u), u uniform in (0, 1): noise_GTBJ; None where nothing is drawn."""
+        """-log(-log u), u uniform in (0, 1): noise_GTBJ; None if nothing is sampled."""
         if not self.training and self.config.test_action == "argmax":
             return None
         lanes = len(self.shares_R)
@@ -109,7 +109,8 @@ class DynamicSkipLstm(SkipLayer):
 
 
 class AttentionSkipLstm(SkipLayer):
-    """The LSTM over sum_k p_k [h; c]_{t-k}, k = 1 ... J: the policy's distribution as weights, learnt by gradient.
+    """The LSTM over sum_k p_k [h; c]_{t-k}, k = 1 ... J: the policy's distribution as weights, trained by gradient
+    descent.
 
     The paper's "LSTM with attention", which it describes only as an expectation over the features (its eq. 9).
     """
@@ -139,13 +140,15 @@ class AttentionSkipLstm(SkipLayer):
 
 
 def policy_of(config: AttentionSkipConfig | DynamicSkipConfig, sizes: LayerSizes) -> Policy:
-    """The policy that a config asks for."""
+    """The policy for a config."""
     kind = PlacePolicy if config.addressing == "place" else Policy
     return kind(sizes, units=config.policy_hidden, reach=config.reach)
 
 
 def _read(back_GTB: Tensor, share_G: Tensor, reach: int) -> Tensor:
-    """How much of each of the J last states a step read: lambda of the chosen one, the rest of the previous."""
+    """The weight of each of the J last states in a step's input: lambda for the chosen one, the rest for the previous
+    one.
+    """
     read_GTBJ = share_G.new_zeros(*back_GTB.shape, reach)
     read_GTBJ[..., 0] = 1 - share_G.view(-1, 1, 1)
     share_GTB1 = share_G.view(-1, 1, 1, 1).expand(*back_GTB.shape, 1)

@@ -1,6 +1,6 @@
-"""A policy that says where in the text a state is read, rather than how far back. Ours; the papers have none.
+"""A policy that addresses states by their place in the text, rather than by distance. Ours; the papers have none.
 
-E numbers of a place's code; S places, those of J states before the first step included.
+E numbers in the code of a place; S places, those of J states before the first step included.
 """
 
 import math
@@ -14,36 +14,36 @@ from skipstack.models.kernels.layers import project
 from skipstack.models.parts.skips.policy import Policy
 
 RATES: Final = 16
-"""How many waves a place is coded by."""
+"""The number of waves in the code of a place."""
 
 FASTEST, SLOWEST = 0.9 * math.pi, 0.009 * math.pi
-"""Radians from one place to the next, of the fastest and the slowest of them: neighbours differ by nearly half a turn
-of the one, and places of texts of up to two hundred words by less than a whole turn of the other."""
+"""Radians from one place to the next, for the fastest and the slowest wave: neighbours differ by nearly half a turn of
+the one, and places of texts of up to two hundred words by less than a full turn of the other."""
 
 
 class PlacePolicy(Policy):
     """p_t = softmax_k(e(t - k) . P tanh(W [h_{t-1}; x_t] + b) + d_k), k = 1 ... J
 
-    e(j) are the sines and cosines of place j at ``RATES`` rates in a geometric row (after Vaswani et al., 2017). Where
-    the paper's outputs are distances, so that a policy that wants a certain word of the text must know how far from it
-    it stands, these are places, and what is read, "go to the third word", tells the choice.
+    e(j) are the sines and cosines of place j at ``RATES`` rates in a geometric sequence (after Vaswani et al., 2017).
+    In the paper, outputs are distances, so a policy that wants a certain word of the text must know its distance to
+    that word; here, outputs are places, and the input can name the choice directly ("go to the third word").
 
     ``output``: P, ``bias_output``: d. Places count from 0 in each direction's own order; states before the text, or
-    carried on from a window before, have places below 0.
+    carried over from a previous window, have negative places.
     """
 
     def outputs(self) -> int:
-        """The numbers of a code, E."""
+        """The size of a code, E."""
         return 2 * RATES
 
     def scores(self, hidden_GTBM: Tensor, first: int) -> Tensor:
-        """logits_GTBJ: how well the code that the perceptron asks for agrees with those of the J last places."""
+        """logits_GTBJ: the agreement of the perceptron's code with those of the J last places."""
         asked_GTBE = project(hidden_GTBM, self.output)
         code_TEJ = self._codes(first, hidden_GTBM.shape[1])
         return torch.matmul(asked_GTBE, code_TEJ) + self.bias_output.flatten(0, 1)[:, None, None]
 
     def score_weights(self, steps: int) -> Sequence[Tensor]:
-        """Of each step, P with the codes of the J last places: of a step, weight_GMJ."""
+        """For each step, P times the codes of the J last places: weight_GMJ."""
         output_GME = self.output.flatten(0, 1)
         return [output_GME @ code_EJ for code_EJ in self._codes(0, steps)]
 

@@ -1,4 +1,4 @@
-"""The policy: what decides, at each step, how far back a state is read. J is K in the paper."""
+"""The policy, which decides at each step how far back a state is read. J is K in the paper."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ class Policy(nn.Module):
         self.bias_output = parameter(*sizes.groups, reach, role=BIAS)
 
     def outputs(self) -> int:
-        """How many outputs the perceptron has."""
+        """The number of outputs of the perceptron."""
         return self.reach
 
     @torch.no_grad()
@@ -36,7 +36,7 @@ class Policy(nn.Module):
         self.bias_output[..., 0] += bias
 
     def logits(self, below_GTBI: Tensor, before_GTBH: Tensor, first: int = 0) -> Tensor:
-        """What the softmax is taken of, for all steps at once, the ``first`` of a text and on: logits_GTBJ."""
+        """The logits for all steps at once, from step ``first`` of a text on: logits_GTBJ."""
         hidden_GTBM = project(below_GTBI, self.below, self.bias) + project(before_GTBH, self.previous)
         return self.scores(torch.tanh(hidden_GTBM), first)
 
@@ -45,7 +45,7 @@ class Policy(nn.Module):
         return project(hidden_GTBM, self.output, self.bias_output)
 
     def score_weights(self, steps: int) -> Sequence[Tensor]:
-        """Of each step, the V from the units to the J last states: of a step, weight_GMJ."""
+        """For each step, the V from the units to the J last states: weight_GMJ."""
         return [self.output.flatten(0, 1)] * steps
 
     def log_probabilities(self, below_GTBI: Tensor, before_GTBH: Tensor) -> Tensor:
@@ -54,7 +54,9 @@ class Policy(nn.Module):
 
     @torch.no_grad()
     def chooser(self, below_GTBI: Tensor, noise_GTBJ: Tensor | None) -> Choose:
-        """Step by step, the likeliest choice; with Gumbel noise on the logits, one drawn from p_t."""
+        """A function that returns the likeliest choice of each step; with Gumbel noise on the logits, a sample of
+        p_t.
+        """
         known_TGBM = project(below_GTBI, self.below, self.bias).transpose(0, 1).unbind()
         previous_GHM, weights = self.previous.flatten(0, 1), self.score_weights(below_GTBI.shape[1])
         bias_GTBJ = self.bias_output.flatten(0, 1)[:, None, None].expand(-1, *below_GTBI.shape[1:3], -1)

@@ -1,4 +1,4 @@
-"""What a policy learns from: REINFORCE with an entropy term."""
+"""Trains policies: REINFORCE with an entropy term."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,48 +11,49 @@ from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.layers.layer import Choices
 
 DECAY = 0.99
-"""Of the moving averages of rewards, an update."""
+"""The decay of the moving averages of rewards, per update."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rewards:
-    """What each decision of the network earned, and what it counts, 0 at padding: a tag's, or the whole sentence's."""
+    """The reward of each decision of the network, and its weight, 0 at padding: per tag, or for the whole sentence."""
 
     earned_RUB: Tensor
     counts_RUB: Tensor
 
     def whole(self) -> "Rewards":
-        """Those of sentences, whose decisions are taken at once."""
+        """The rewards of whole sentences, for joint decisions."""
         return Rewards(self.earned_RUB.sum(dim=1, keepdim=True), self.counts_RUB.sum(dim=1, keepdim=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """The choices of a layer; ``seen_before``: whether what is decided on tokens read earlier depends on them, too."""
+    """The choices of a layer; ``seen_before``: whether decisions on tokens read earlier depend on them, too."""
 
     choices: Choices
     seen_before: bool
 
 
 class Reinforce(nn.Module):
-    """J_2 = E[R] + alpha sum_t H(p_t), made larger by the gradient of
+    """J_2 = E[R] + alpha sum_t H(p_t), maximised by the gradient of
 
     sum_t log p_t(a_t) sum_u (r_u - b n_u) + alpha sum_t H(p_t)                              (gui2019 eqs 4 and 5)
 
-    of the actions that were taken, over all steps, directions and layers that choose. The decisions u of a sentence
-    earn r_u, together its reward R, and count n_u; b is the mean reward of what counts 1, so that long sentences are
-    held against long ones. The paper credits each step with all of R. A step has no influence on what is decided before
-    it: where each tag is decided alone, u runs over the tags from t on, in the order in which the direction reads.
-    Neither the baseline, which does not depend on the actions, nor this changes the expected gradient.
+    over the sampled actions of all steps, directions and layers that choose. The decisions u of a sentence have rewards
+    r_u, whose sum is R, and weights n_u; b is the mean reward per unit of weight, so that long sentences are compared
+    with long ones. The paper credits each step with all of R. A step cannot influence decisions before it: if tags are
+    decided independently, u runs over the tags from t on, in the direction's order of reading. Neither the baseline,
+    which does not depend on the actions, nor this restriction changes the expected gradient.
 
-    No gradient goes through r and b. The log-likelihood as reward, this and the gradient of the loss J_1 itself are
-    together that of E[J_1]: by the policy's parameters, and by all where ``config.gradient`` says "network". Otherwise
-    the network's lacks what its states change in the choices. Each epoch ``begin``s, since alpha may decay.
+    No gradient goes through r and b. With the log-likelihood as reward, this gradient and that of the loss J_1 itself
+    add up to that of E[J_1]: for the policy's parameters, and for all if ``config.gradient`` is "network". Otherwise
+    the network's gradient lacks the effect of its states on the choices. Call ``begin`` at each epoch, since alpha may
+    decay.
     """
 
     alpha: Tensor
-    """A tensor beside the others: a step that is captured reads it anew each time, which it does with no number of the
-    host (``models/training/captured.py``)."""
+    """alpha is a tensor on the device, since a captured step cannot read a changing number of the host
+    (``models/training/captured.py``)."""
     average_R: Tensor
     weight_R: Tensor
 
@@ -64,13 +65,14 @@ class Reinforce(nn.Module):
         self.register_buffer("weight_R", torch.zeros(lanes))
 
     def begin(self, epoch: int) -> None:
-        """An epoch begins, counted from 0."""
+        """Start an epoch, counted from 0."""
         self.alpha.fill_(self.config.entropy_weight * self.config.entropy_decay**epoch)
 
     def forward(self, made: Sequence[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
-        """A number for each sentence, objective_RB, whose gradient that of the docstring is; its value means nothing.
+        """A number for each sentence, objective_RB, whose gradient is that of the docstring above; its value is
+        arbitrary.
 
-        In training the baseline then takes in these rewards.
+        In training the baseline is then updated with these rewards.
         """
         surplus_RUB = (rewards.earned_RUB - self._baseline().view(-1, 1, 1) * rewards.counts_RUB).detach()
         if self.training:

@@ -1,4 +1,6 @@
-"""A network as a graph: its parts, and what each reads of which time steps. Torch-free: drawings are made from it."""
+"""A network as a graph: its parts, and which time steps of each other they read. Torch-free: drawings are made from
+it.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,23 +12,22 @@ from skipstack.models.configs.skips import SkipConfig
 Direction = Literal["forward", "backward"]
 
 Kind = Literal["input", "token", "made", "layer", "labels", "join", "text", "head"]
-"""What a part is: something looked up for a token; a token, or a window of tokens, put together; something made of it
-below the layers; a layer; vectors of earlier labels; both directions side by side; one vector for a whole text; what
-decides."""
+"""The kind of a part: a lookup for a token; the joined features of a token or a window; features computed below the
+layers; a layer; vectors of earlier labels; both directions joined; a pooled vector for a whole text; the head."""
 
 Role = Literal["reads", "shortcut", "passed", "state", "fed_back", "moves"]
-"""Why a part reads another: as what stands below it; as the output of an earlier layer that it takes by a shortcut; as
-what a highway lets pass unchanged; as its own earlier state; as what the network decided on earlier; as the tag before,
-which a chain of tags scores its moves from."""
+"""The role in which a part reads another: as its input from below; by a shortcut from an earlier layer; as the
+unchanged input of a highway; as its own earlier state; as fed-back earlier decisions; as the previous tag, for a
+chain's transition scores."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """A part of a network. ``name`` is its own alone; ``label`` says what it is.
+    """A part of a network. ``name`` is unique; ``label`` describes it.
 
-    ``size``: numbers that it puts out at a time step, None where the corpus decides; ``note``: where they come from.
-    ``direction`` and ``layer`` (from 1, bottom up) are those of layers. ``carries`` is what a layer hands from one time
-    step to the next.
+    ``size``: features that it puts out at a time step, None if the corpus decides; ``note``: where they come from.
+    ``direction`` and ``layer`` (from 1, bottom up) are those of layers. ``carries``: the states that a layer passes to
+    the next time step.
     """
 
     name: str
@@ -38,16 +39,17 @@ class Part:
     layer: int | None = None
     carries: tuple[str, ...] = ()
     units: int | None = None
-    """Those of a layer; it puts out a number for each, or two, as Sutskever's cell."""
+    """Hidden units of a layer, which puts out one feature for each, or two, as Sutskever's cell."""
     tokens: int = 1
-    """Those that a window has."""
+    """The number of tokens in a window."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """``end`` reads ``start`` at the time steps from ``first`` to ``last``, 0 the own one and -1 the one before.
+    """``end`` reads ``start`` at the time steps from ``first`` to ``last``, relative to its own: 0 the same, -1 the
+    previous one.
 
-    They count in the order in which the direction of ``end`` reads. ``gate`` says what weighs it, if anything does.
+    They count in the direction of reading of ``end``. ``gate`` names the gate that weights it, if any.
     """
 
     start: str
@@ -62,7 +64,7 @@ class Reading:
 class Diagram:
     """All parts of a network, each after those below it, and what each reads.
 
-    ``shortcut``: what layers with a source are made of; ``skip``: which earlier states skipping layers read; None where
+    ``shortcut``: the config of layers with a source; ``skip``: which earlier states skipping layers read; None where
     the network has no such layers.
     """
 
@@ -77,14 +79,15 @@ class Diagram:
         return {part.name: part for part in self.parts}
 
     def into(self, end: str, *roles: Role) -> list[Reading]:
-        """What a part reads, in one of these roles; without any, all of it."""
+        """The readings of a part, in these roles; by default in all."""
         return [each for each in self.readings if each.end == end and (not roles or each.role in roles)]
 
     @cached_property
     def levels(self) -> dict[str, int]:
-        """How high each part stands: 0 reads nothing of the same time step, the others stand above all that they read.
+        """The height of each part in a drawing: parts that read nothing of the same time step are at 0, the others
+        above all that they read.
 
-        What is fed back from earlier time steps leads downwards, and does not count.
+        Feedback from earlier time steps leads downwards, and does not count.
         """
         levels: dict[str, int] = {}
         for part in self.parts:

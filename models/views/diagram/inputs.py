@@ -1,4 +1,4 @@
-"""The graph of an input: from what is looked up for a token to what the lowest layer reads."""
+"""The graph of an input: from the lookups of a token to the input of the lowest layer."""
 
 from collections.abc import Iterator
 from typing import assert_never
@@ -19,7 +19,7 @@ Piece = Part | Reading
 
 
 def input_pieces(config: AnyEmbedder, token: str) -> Iterator[Piece]:
-    """Parts and readings, bottom up; the last part is what the layers read. ``token`` is what a token is called."""
+    """Parts and readings, bottom up; the last part is the input of the layers. ``token``: the word for a token."""
     match config:
         case EmbedderConfig():
             yield from _tokens(config, token)

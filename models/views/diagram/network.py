@@ -1,4 +1,4 @@
-"""From a config to the graph of its network."""
+"""Builds the graph of a network from its config."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, assert_never
@@ -17,23 +17,23 @@ from skipstack.models.views.diagram.inputs import Piece, input_pieces
 DIRECTIONS: Final[tuple[Direction, Direction]] = ("forward", "backward")
 
 SKIPS: Final = "LSTM, skips"
-"""What a layer that skips is called."""
+"""The labels of skipping layers."""
 
 FED: Final[Mapping[Feedback, str]] = {
     "predicted": "labels decided on",
     "gold": "right labels in training",
     "distribution": "distributions over labels",
 }
-"""What stands for the labels that are fed back."""
+"""The labels of the kinds of feedback."""
 
 HEADS: Final = {"crf": "CRF", "margin": "max-margin chain"}
-"""What heads are called, if not by their kinds."""
+"""The labels of heads, where they differ from their kinds."""
 
 POOLED: Final[Mapping[Pooling, str]] = {"last": "last state", "mean": "mean of the states", "max": "largest numbers"}
 
 
 def diagram(config: ModelConfig, *, single_label: bool = False, token: str = "word") -> Diagram:
-    """The graph of a network; ``single_label``: whether a text has one tag as a whole; ``token``: what is read."""
+    """The graph of a network; ``single_label``: whether a text has one tag; ``token``: the word for a token."""
     pieces = list(input_pieces(config.embedder, token))
     below = next(piece for piece in reversed(pieces) if isinstance(piece, Part))
     match config.stack:
@@ -56,7 +56,7 @@ def diagram(config: ModelConfig, *, single_label: bool = False, token: str = "wo
 
 
 def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[Piece]:
-    """Layers bottom up, a direction beside the other, with what joins them (``models/networks/stack.py``)."""
+    """Layers bottom up, with the joins of their directions (``models/networks/stack.py``)."""
     directions = DIRECTIONS if config.directions == "both" else DIRECTIONS[:1]
     wiring = sources(config.composition, config.depth)
     lower = dict.fromkeys(directions, below.name)
@@ -103,7 +103,7 @@ def _layer(config: StackConfig, number: int, source: int, direction: Direction) 
             case DynamicSkipConfig(reach=reach):
                 first = -reach
             case None:
-                raise AssertionError("a layer that skips has a way to")
+                raise AssertionError("unknown kind of skip")
             case _:
                 assert_never(config.skip)
     layer = Part(
@@ -135,7 +135,7 @@ def _head(config: HeadConfig, below: str) -> Iterator[Piece]:
 
 
 def _feedback(config: FeedbackConfig, below: str) -> Iterator[Piece]:
-    """dinarelli2016: hidden layer and output of each direction, and what is fed back
+    """dinarelli2016: hidden layer and output of each direction, and the feedback
     (``models/networks/feedback/links.py``).
     """
     directions = DIRECTIONS if config.directions == "both" else (config.directions,)

@@ -207,7 +207,9 @@ def test_a_format_whose_code_is_not_loaded_is_known_and_reads_nothing() -> None:
     own = own_corpus(file, "stars").own
     other = OwnConfig("format", "stars", file.model_copy(update={"sha256": "0" * 64}), own.text, own.value)
     assert OwnReader(other).task("stars") == "classification"
-    assert "code that is not run unasked (allowed: --code FILE" in told(OwnReader(other).read, file_of(""), "stars")
+    assert "code is run only if you ask for it (allowed: --code FILE" in told(
+        OwnReader(other).read, file_of(""), "stars"
+    )
 
 
 def test_a_record_of_a_format_that_is_none_is_refused() -> None:

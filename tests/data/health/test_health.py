@@ -156,14 +156,14 @@ def monotonous(split: str, number: int) -> Callable[[Splits], None]:
         (cut, "dev has 495 tags: by chance alone, a score of 90 % is off by 1.3 points"),
         (reworded("dev", 199, "unheard"), None),
         (monotonous("train", 13), None),
-        (monotonous("train", 12), "95.2 % of train's tags are P: always answering it is right as often"),
+        (monotonous("train", 12), "95.2 % of train's tags are P: always predicting it is right as often"),
         (
             reworded("test", 1, "\ufffd"),
-            "0.1 % of test's tokens have U+FFFD, for bytes that could not be read: is its encoding another one?",
+            "0.1 % of test's tokens have U+FFFD, for bytes that could not be decoded: is the encoding right?",
         ),
         (
             reworded("train", 1, "o\u200bld"),
-            "0.1 % of train's tokens have characters that nobody sees, as U+200B",
+            "0.1 % of train's tokens have invisible characters, such as U+200B",
         ),
     ],
 )

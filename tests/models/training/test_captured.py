@@ -144,7 +144,7 @@ def test_what_cannot_be_captured_and_what_may_go_wrong_is_told() -> None:
     model.embedder.words.by_row = True  # type: ignore[union-attr]
     assert "as many rows as a batch has words" in str(captured.obstacle(model))
     model.head = OwnSoftmax(lanes=3, features=10, tags=3)
-    assert "OwnSoftmax is code of your own" in str(captured.obstacle(model))
+    assert "OwnSoftmax is your own code" in str(captured.obstacle(model))
     skip = DynamicSkipConfig(reach=3, policy_hidden=4, reward="correct")
     model = network(skip=skip).model
     assert captured.obstacle(model) is None

@@ -60,7 +60,7 @@ def test_what_can_be_no_program_is_refused_before_anything_is_written(plain: Stu
     parser = config.model_copy(
         update={"model": config.model.model_validate({**config.model.model_dump(), "head": {"kind": "biaffine"}})}
     )
-    with pytest.raises(UserError, match=r"--torch-export: the best tree is found outside of torch \(allowed: "):
+    with pytest.raises(UserError, match=r"--torch-export: the best tree is computed outside of torch \(allowed: "):
         check_program(parser, tmp_path / "new.pt2")
     assert list(tmp_path.iterdir()) == [there]
 

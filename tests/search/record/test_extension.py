@@ -209,7 +209,7 @@ NAMED = finite("random", 2).model_copy(
         ({"trials": 1, "choices": {"model.stack.dept": [5]}}, r"unknown axis 'model.stack.dept' \(nearest"),
         ({"trials": 1, "choices": {DEPTH: [5]}}, r"got a value without a name \(allowed: '\{NAME: VALUE\}'"),
         ({"trials": 1, "choices": {DEPTH: [{"one": 5}]}}, r"got the name 'one' \(allowed: a new one"),
-        ({"trials": 1, "choices": {DEPTH: [{"three": 2}]}}, r"value 2 is there twice"),
+        ({"trials": 1, "choices": {DEPTH: [{"three": 2}]}}, r"value 2 occurs twice"),
         ({"trials": 1, "choices": {DEPTH: [{"three": "x"}]}}, r"got 'x' \(allowed: an integer"),
         ({"trials": 1, "choices": {RATE: [0.5]}}, r"the axis has numbers from .* \(allowed: an axis of choices\)"),
     ],

@@ -9,11 +9,11 @@ from skipstack.models.parts.heads.chain.semirings import Max
 
 @torch.no_grad()
 def best_tagging(chain: Chain) -> Tensor:
-    """argmax_t r(t), by Viterbi's algorithm (chen2017 eqs 4 and 17): tags_RTB; -1 behind a sentence's end, and where
+    """argmax_t r(t), by Viterbi's algorithm (chen2017 eqs 4 and 17): tags_RTB; -1 after a sentence's end, and where
     every tagging is forbidden.
 
-    Back-pointers are found on the way back, for the tags on the way alone: tag j points to the tag i with the largest
-    value[i] + transition[i, j]; of equal ones the smaller i comes first.
+    Back-pointers are computed in the backward sweep, for tags of the best path only: tag j points to the tag i with the
+    largest value[i] + transition[i, j]; ties go to the smaller i.
     """
     semiring = Max()
     alpha_RTBK = alphas(chain, semiring)
@@ -29,7 +29,7 @@ def best_tagging(chain: Chain) -> Tensor:
 
 
 class _MovesTo:
-    """The scores of the moves to given tags."""
+    """The scores of the transitions to given tags."""
 
     def __init__(self, transition_RKK: Tensor) -> None:
         lanes, tags, _ = transition_RKK.shape

@@ -1,4 +1,4 @@
-"""The tags of a sentence as a linear chain. Of two axes K, the first is the tag that a move comes from."""
+"""The head that decides the tags of a sentence as a linear chain. Of two axes K, the first is the previous tag."""
 
 from dataclasses import replace
 from typing import assert_never
@@ -20,10 +20,10 @@ from skipstack.models.parts.heads.chain.program import Chain, others, score
 class ChainHead(LinearHead):
     """r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
 
-    p are the head's scores, A those of moves. The paper has no scores of the two ends; ours have them under both
+    p are the head's scores, A the transition scores. The paper has no scores of the two ends; ours have them under both
     losses, as conditional random fields do. All of them start at zero, where the chain is the softmax of each token.
-    Under ``allowed`` a move that the label scheme forbids scores -inf: it is never decoded, and in training no
-    tagging has it. A gold tagging that has one has the loss inf.
+    With ``allowed``, a transition that the label scheme forbids scores -inf: it is never decoded, and in training no
+    tagging contains it. A gold tagging that contains one has the loss inf.
     """
 
     forbidden_start_K: Tensor
@@ -40,14 +40,14 @@ class ChainHead(LinearHead):
         self.bias_end = parameter(lanes, tags, role=BIAS)
         if allowed is None:
             allowed = Transitions(np.full(tags, True), np.full((tags, tags), True), np.full(tags, True))
-        # The config and the tags tell them: they are no weights, and no file of weights holds them.
+        # They follow from the config and the tags: they are no weights, and not in files of weights.
         self.register_buffer("forbidden_start_K", torch.as_tensor(~allowed.start_K), persistent=False)
         self.register_buffer("forbidden_between_KK", torch.as_tensor(~allowed.between_KK), persistent=False)
         self.register_buffer("forbidden_end_K", torch.as_tensor(~allowed.end_K), persistent=False)
 
     @property
     def may_doubt(self) -> bool:
-        """Where its loss is a log-partition."""
+        """True if its loss is a log-partition."""
         return isinstance(self.config, CrfConfig)
 
     def chain(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Chain:
@@ -61,16 +61,16 @@ class ChainHead(LinearHead):
         )
 
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
-        """What the config's kind names, of each sentence: loss_RB.
+        """The loss of each sentence by the config's kind: loss_RB.
 
         ``crf``     -log P(t*) = log sum_t exp r(t) - r(t*), in nats                  (Lafferty et al., 2001)
         ``margin``  max_t (r(t) + Delta(t*, t)) - r(t*), in scores                      (chen2017 eq. 21)
         where t* is the gold tagging and Delta = eta times the number of wrong tags (eq. 19), so that the maximum is
         another decoding. Eq. 20 averages over sentences and adds L2; both are the training loop's.
 
-        Where gold tags are unobserved, r(t*) stands for all taggings t' that have the observed ones: under ``crf``
-        log sum_t' exp r(t'), so that the loss is -log P(observed); under ``margin`` max_t' r(t'), as in latent
-        structural support vector machines (Yu and Joachims, 2009), and Delta counts the observed tokens alone.
+        If gold tags are unobserved, r(t*) is replaced by a sum over all taggings t' that have the observed ones: under
+        ``crf`` log sum_t' exp r(t'), so that the loss is -log P(observed); under ``margin`` max_t' r(t'), as in latent
+        structural support vector machines (Yu and Joachims, 2009), and Delta counts the observed tokens only.
         """
         chain = self.chain(features_RTBF, lengths_RB)
         match self.config:

@@ -16,9 +16,9 @@ def log_partition(chain: Chain, doubts: Doubts | None = None) -> Tensor:
     """The log-partition log Z = log sum_t exp r(t) over all taggings t of each sentence: log_partition_RB.
 
     Its gradient is the marginals: P(t_i = k) for an emission, the expected number of uses for a transition. A sentence
-    whose taggings are all forbidden has log Z = -inf, and no gradient. The matrix product serves ordinary scores;
-    sentences in which it lost what matters, which it tells by itself, go through the exact semiring. With ``doubts``
-    they do not, and it is noted that there is one.
+    whose taggings are all forbidden has log Z = -inf, and no gradient. The matrix product is accurate for ordinary
+    scores; sentences in which it lost precision, which it detects itself, are recomputed in the exact semiring. With
+    ``doubts`` they are not recomputed, but recorded.
     """
     total_RB: Tensor
     doubtful_RB: Tensor
@@ -54,9 +54,9 @@ class _MatrixLogPartition(Function):
         lengths_RB: Tensor,
         asks: bool,
     ) -> tuple[Tensor, Tensor]:
-        """log_partition_RB, and the sentences_RB in which it is not to be trusted.
+        """log_partition_RB, and the sentences_RB in which it may be inaccurate.
 
-        ``asks``: whether it may look at its numbers, which spares what only doubtful ones need.
+        ``asks``: whether it may read its numbers, which avoids work that only inaccurate sentences need.
         """
         chain = Chain(
             emissions_RTBK=emissions_RTBK,
@@ -76,9 +76,7 @@ class _MatrixLogPartition(Function):
         numbers = torch.finfo(s_RTBK.dtype)
         least = 4 * s_RTBK.shape[-1] * numbers.tiny / numbers.eps
         doubtful_RB = torch.zeros_like(lengths_RB, dtype=torch.bool)
-        if s_RTBK.numel() and not (
-            asks and s_RTBK.amin() >= least
-        ):  # one that is no number is none that is large enough
+        if s_RTBK.numel() and not (asks and s_RTBK.amin() >= least):  # NaN counts as too small
             read_RTBK = (emissions_RTBK[:, 1:] > -torch.inf) & chain.inside()[:, 1:].unsqueeze(-1)
             doubtful_RB = (~(s_RTBK >= least) & read_RTBK).any(dim=3).any(dim=1)
             p_RTBK, s_RTBK = p_RTBK.nan_to_num(), s_RTBK.nan_to_num().clamp_min(least)
@@ -108,5 +106,5 @@ class _MatrixLogPartition(Function):
 
 
 def _stacked(kept_TRBK: list[Tensor], like_RTBK: Tensor) -> Tensor:
-    """kept_RTBK; sentences of one token alone keep nothing."""
+    """The kept values stacked: kept_RTBK; sentences of one token keep nothing."""
     return torch.stack(kept_TRBK, dim=1) if kept_TRBK else like_RTBK[:, :0]

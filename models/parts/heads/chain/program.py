@@ -1,5 +1,5 @@
-"""One linear chain, and the one program that reads it over any semiring. Of two axes K, the first is the tag that a
-move comes from.
+"""One linear chain, and one algorithm that evaluates it over any semiring. Of two axes K, the first is the previous
+tag.
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ class Chain:
     """r(t) = start[t_1] + sum_i emission_i[t_i] + sum_{i>1} transition[t_{i-1}, t_i] + end[t_n]
 
     The score of a tagging t of a sentence of n >= 1 tokens (chen2017 eq. 3, with scores of the ends as well). A score
-    of -inf forbids; none may be +inf or no number. What stands behind a sentence's end changes nothing.
+    of -inf forbids; none may be +inf or NaN. Values after a sentence's end change nothing.
     """
 
     emissions_RTBK: Tensor
@@ -25,18 +25,18 @@ class Chain:
     lengths_RB: Tensor
 
     def inside(self) -> Tensor:
-        """Where a sentence has a token: flags_RTB."""
+        """Whether a position is inside its sentence: flags_RTB."""
         time_T1 = torch.arange(self.emissions_RTBK.shape[1], device=self.lengths_RB.device).unsqueeze(1)
         return time_T1 < self.lengths_RB.unsqueeze(1)
 
     def observing(self, tags_RTB: Tensor) -> "Chain":
-        """The chain of the taggings that have these tags; a token whose tag is -1 may have any."""
+        """The chain restricted to taggings that have these tags; a token whose tag is -1 may have any."""
         other_RTBK = others(tags_RTB, self.emissions_RTBK.shape[-1])
         return replace(self, emissions_RTBK=self.emissions_RTBK.masked_fill(other_RTBK, -torch.inf))
 
     def levelled(self) -> "Chain":
-        """The same scores with every transition 0 at most: the largest to a tag moves into the tag's emissions, and
-        out of its start. Where all are -inf, none moves.
+        """An equivalent chain whose transitions are at most 0: the largest transition to a tag is moved into the tag's
+        emissions, and out of its start. If all are -inf, nothing is moved.
         """
         largest_RK = self.transition_RKK.amax(dim=1)
         largest_RK = largest_RK.where(largest_RK > -torch.inf, 0)
@@ -48,7 +48,7 @@ class Chain:
         )
 
     def alone(self, lane: Tensor, sentence: Tensor) -> "Chain":
-        """The sentences at these places, each as a lane of its own; 0 behind their ends."""
+        """The given sentences, each as a lane; 0 after their ends."""
         inside_NT1 = self.inside()[lane, :, sentence].unsqueeze(-1)
         return Chain(
             emissions_RTBK=self.emissions_RTBK[lane, :, sentence].where(inside_NT1, 0).unsqueeze(2),
@@ -60,17 +60,17 @@ class Chain:
 
 
 class Semiring(ABC):
-    """How scores are joined: along a tagging they are added up (this is the semiring's product); over taggings, by
+    """How scores are combined: along a tagging they are added up (this is the semiring's product); over taggings, by
     the semiring's sum.
     """
 
     @abstractmethod
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """The function of values that gives value'[j] = sum_i value[i] * transition[i, j], less the values' scale."""
+        """The function value'[j] = sum_i value[i] * transition[i, j] of values, less the values' scale."""
 
     @abstractmethod
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """scale_RTB: what ``product`` takes off values, so that no number grows with T."""
+        """scale_RTB: the amount that ``product`` subtracts, so that values do not grow with T."""
 
     @abstractmethod
     def sum(self, values_RBK: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ class Semiring(ABC):
 def alphas(chain: Chain, semiring: Semiring) -> Tensor:
     """alpha_1 = start * emission_1;  alpha_t = emission_t * (alpha_{t-1} transition), in the semiring: values_RTBK.
 
-    Each alpha_t is less the scales of those before it. What stands behind a sentence's end means nothing.
+    Each alpha_t is less the scales of those before it. Values after a sentence's end are arbitrary.
     """
     emissions = chain.emissions_RTBK.unbind(1)
     product = semiring.product(chain.transition_RKK)
@@ -91,7 +91,7 @@ def alphas(chain: Chain, semiring: Semiring) -> Tensor:
 
 
 def ending(chain: Chain, alpha_RTBK: Tensor) -> Tensor:
-    """Alpha of each sentence's last token * end: values_RBK."""
+    """The alpha of each sentence's last token * end: values_RBK."""
     last_R1B1 = (chain.lengths_RB - 1).unsqueeze(1).unsqueeze(-1)
     last_R1BK = last_R1B1.expand(-1, -1, -1, alpha_RTBK.shape[-1])
     return alpha_RTBK.gather(1, last_R1BK).squeeze(1) + chain.end_RK.unsqueeze(1)
@@ -104,13 +104,13 @@ def total(chain: Chain, alpha_RTBK: Tensor, semiring: Semiring) -> Tensor:
 
 
 def others(tags_RTB: Tensor, tags: int) -> Tensor:
-    """Where a tag is another than the given one: flags_RTBK of ``tags`` tags; none is where -1 is given."""
+    """Whether a tag differs from the given one: flags_RTBK of ``tags`` tags; False where -1 is given."""
     tag_K = torch.arange(tags, device=tags_RTB.device)
     return (tag_K != tags_RTB.unsqueeze(-1)) & (tags_RTB >= 0).unsqueeze(-1)
 
 
 def score(chain: Chain, tags_RTB: Tensor) -> Tensor:
-    """r(t) of the given taggings: score_RB. What stands behind a sentence's end changes nothing."""
+    """r(t) of the given taggings: score_RB. Values after a sentence's end change nothing."""
     inside_RTB = chain.inside()
     tags_RTB = tags_RTB.where(inside_RTB, 0)
     emission_RTB = chain.emissions_RTBK.gather(-1, tags_RTB.unsqueeze(-1)).squeeze(-1)

@@ -1,4 +1,4 @@
-"""The semirings of a chain. Of two axes K, the first is the tag that a move comes from."""
+"""The semirings of a chain. Of two axes K, the first is the previous tag."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ class Log(Semiring):
         return times
 
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """The largest value; held constant under differentiation, since it is taken off and put back."""
+        """The largest value; constant under differentiation, since it is subtracted and added again."""
         return _largest(values_RTBK).squeeze(-1)
 
     def sum(self, values_RBK: Tensor) -> Tensor:
@@ -41,8 +41,8 @@ class Log(Semiring):
 class _LogProduct(Function):
     """log s + m,   s[j] = sum_i exp(term[i, j] - m[j]),   term[i, j] = value[i] + transition[i, j]
 
-    m[j] is the largest term[i, j]; the gradient is exp(term[i, j] - m[j]) / s[j], and 0 where there is no term. For it
-    the K x K terms are computed again, in the memory that all steps of a chain compute them in, one after another.
+    m[j] is the largest term[i, j]; the gradient is exp(term[i, j] - m[j]) / s[j], and 0 where there is no term. The
+    backward pass recomputes the K x K terms, in a buffer that all steps of a chain share.
     """
 
     @staticmethod
@@ -65,10 +65,10 @@ class _LogProduct(Function):
 
 
 class MatrixLog(Semiring):
-    """The same by a matrix product: K exponentials a step in place of K x K.
+    """The same as ``Log`` by a matrix product: K exponentials a step in place of K x K.
 
-    value' = log s, where s = p E, p = softmax(value) and E = exp(transition). Of transitions that are 0 at most, no
-    factor exceeds 1; but a term far below the largest of its factors vanishes, so a very small s is not to be trusted
+    value' = log s, where s = p E, p = softmax(value) and E = exp(transition). If transitions are at most 0, no factor
+    exceeds 1; but a term far below the largest of its factors vanishes, so a very small s is inaccurate
     (``models/parts/heads/chain/partition.py``). Every p and s is kept for the backward pass.
     """
 
@@ -105,7 +105,7 @@ class Max(Semiring):
         return lambda values_RBK: (values_RBK.unsqueeze(2) + to_R1KK).amax(dim=-1)
 
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """Nothing is taken off."""
+        """Zero: nothing is subtracted."""
         return values_RTBK.new_zeros(values_RTBK.shape[:3])
 
     def sum(self, values_RBK: Tensor) -> Tensor:
@@ -114,12 +114,12 @@ class Max(Semiring):
 
 
 def _largest(x: Tensor) -> Tensor:
-    """Over the last axis, which stays; a finite number also where all is -inf."""
+    """The maximum over the last axis, which stays; a finite number also where all are -inf."""
     return x.detach().amax(dim=-1, keepdim=True).clamp_min(torch.finfo(x.dtype).min)
 
 
 def _log_sum_exp(x: Tensor) -> Tensor:
-    """Over the last axis. Where all is -inf it is -inf, and its gradient 0 (that of ``torch.logsumexp`` is NaN)."""
+    """Over the last axis. If all are -inf it is -inf, and its gradient 0 (that of ``torch.logsumexp`` is NaN)."""
     largest = _largest(x)
     total = (x - largest).exp().sum(dim=-1)
     none = total == 0
