@@ -12,7 +12,6 @@ from skipstack.models.kernels.choice import compiles, multiplies_bfloat16
 from skipstack.models.kernels.fused.choice import fuses
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reference.block_loop import BlockLoop
-from skipstack.models.kernels.reference.lstm_loop import LstmLoop
 from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
 
 _watched: ContextVar[bool] = ContextVar("watched", default=False)
@@ -58,9 +57,7 @@ def lstm_layer(
         from skipstack.models.kernels.fused.loops import FusedLstm
 
         return *_applied(FusedLstm, *given, *skip, start_2GBH), pre_GTBX
-    if any(part is not None for part in skip):
-        return *_applied(ShortcutLoop, *given, *skip, start_2GBH), pre_GTBX
-    return *_applied(LstmLoop, *given, start_2GBH), pre_GTBX
+    return *_applied(ShortcutLoop, *given, *skip, start_2GBH), pre_GTBX
 
 
 def lstm_both_ways(x_RTBI: Tensor, lengths_RB: Tensor, weights: Weights, kept_GTBH: Tensor | None) -> Tensor:

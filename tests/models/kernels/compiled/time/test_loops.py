@@ -15,7 +15,6 @@ from skipstack.models.kernels import layers as loops
 from skipstack.models.kernels.compiled.time.loops import CompiledBlock, CompiledLstm
 from skipstack.models.kernels.layers import Weights, block_layer, is_compiled, lstm_layer, watched
 from skipstack.models.kernels.reference.block_loop import BlockLoop
-from skipstack.models.kernels.reference.lstm_loop import LstmLoop
 from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
 from tests.models.kernels.beside import both, layer_of, passes
 
@@ -74,7 +73,7 @@ def test_in_bfloat16_they_sum_up_products_of_rounded_factors(
         assert (one - unrounded).norm() > 5e-4 * other.norm()
 
 
-CHOSEN: list[tuple[Callable[..., Any], Any, int]] = [(lstm_layer, LstmLoop, 4), (block_layer, BlockLoop, 3)]
+CHOSEN: list[tuple[Callable[..., Any], Any, int]] = [(lstm_layer, ShortcutLoop, 4), (block_layer, BlockLoop, 3)]
 
 
 @pytest.mark.parametrize(("chosen", "defined", "gates"), CHOSEN)
@@ -82,7 +81,7 @@ def test_where_the_cpu_does_not_multiply_so_or_there_is_no_numba_the_loops_of_to
     chosen: Callable[..., Any], defined: Any, gates: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers, above_GTBH = below_and_weights(gates), torch.ones(2, 6, 17, 9)
-    absent: list[Tensor | None] = [None] * (1 if defined is LstmLoop else 4)
+    absent: list[Tensor | None] = [None] * 4
 
     def chosen_and_defined() -> list[list[Tensor]]:
         assert not is_compiled(numbers[0])
