@@ -42,7 +42,12 @@ def rounds() -> bool:
 
 def rounds_rows(rows: int) -> bool:
     """Whether a product of so many rows is."""
-    return rounds() and rows >= FEW_ROWS
+    return rounds() and not are_few(rows)
+
+
+def are_few(rows: int) -> bool:
+    """Whether a product has so few rows that it is left as it is."""
+    return rows < FEW_ROWS
 
 
 def rounds_steps(sentences: int) -> bool:

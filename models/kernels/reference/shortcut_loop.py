@@ -1,5 +1,6 @@
-"""The LSTM through time, with shortcuts or without, with its backward pass written out: a few operations a step in place
-of autograd's many.
+"""The LSTM through time, with shortcuts or without, with its backward pass written out.
+
+A step is a few operations, in place of autograd's many.
 
 X = 4H, S = T + 1: all internal states, the first included.
 """
