@@ -167,3 +167,4 @@ def _notes(content: Content) -> Iterator[str]:
         f"of all seeds, an epoch ends with dev; both were timed here, on {device}, one trial running, without "
         "pretraining. ±: the standard error, since the drawn networks stand for all others."
     )
+    yield f"Kernels: {content['machine']['kernels']}."

@@ -69,7 +69,7 @@ MODULES: Final[Mapping[str, str]] = {
     "stack": "networks.stack",
     "time.block_loop": "kernels.reference.block_loop",
     "time.loops": "kernels.layers",
-    "time.lstm_loop": "kernels.reference.lstm_loop",
+    "time.lstm_loop": "kernels.reference.steps",
     "time.reading": "kernels.reading",
     "time.shortcut_loop": "kernels.reference.shortcut_loop",
     "time.skip_loop": "kernels.reference.skip_loop",

@@ -43,7 +43,12 @@ def rounds() -> bool:
 
 def rounds_rows(rows: int) -> bool:
     """Whether a product with this many rows is in bfloat16."""
-    return rounds() and rows >= FEW_ROWS
+    return rounds() and not are_few(rows)
+
+
+def are_few(rows: int) -> bool:
+    """Whether a product has too few rows for rounding to pay: it stays in float32."""
+    return rows < FEW_ROWS
 
 
 def rounds_steps(sentences: int) -> bool:

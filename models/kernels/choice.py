@@ -1,40 +1,227 @@
-"""Which numbers compiled operations take. It loads no numba, which takes a quarter of a second."""
+"""Which code runs: of each operation the versions that there are, and the one function that chooses among them.
 
+``reference``: torch's operations, which define it and run everywhere; ``compiled``: numba's machine code, on a CPU;
+``fused``: Triton's kernels, on a GPU. It loads no Triton, and no numba before something may be compiled.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
-from typing import Final
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
 
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.models.ground.device import SIMULATED
+from skipstack.models.ground.precision import are_few, rounds
 from skipstack.models.ground.scanning import exporting
+from skipstack.models.kernels import abilities
 
-HAS_NUMBA: Final = find_spec("numba") is not None
-"""A machine that has little more than torch, to look at its GPU, trains without."""
+Kernels: TypeAlias = Literal["reference", "compiled", "fused"]
+KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
+
+VARIABLE: Final = "SKIPSTACK_KERNELS"
+"""In the environment, says which of them run, wherever an operation has them; workers inherit it."""
+HOST: Final = "host"
+"""Where arrays stand that are no tensors of a device yet."""
+GPUS: Final = frozenset({"cuda", SIMULATED})
 TYPES: Final = frozenset({torch.float32, torch.float64})
+"""Of the numbers that something is compiled for."""
 
 
-def compiles(x: Tensor) -> bool:
-    """Those on a CPU, of the types of networks. A program that torch exports has operations of torch alone."""
-    return x.is_cpu and x.dtype in TYPES and not exporting() and compiles_on_host()
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The versions that there are beside the reference.
+
+    ``in_bfloat16``: what becomes of the compiled version's matrix products where products are rounded to bfloat16: they
+    are of rounded factors, on CPUs that have such products; they stay ``exact``; or the ``reference`` runs. None: it
+    multiplies no matrices, and is compiled on every CPU. ``hides``: the compiled version never has the pre-activations
+    that whoever looks into a layer asks for. ``of_many_rows``: it is compiled where rows are not few.
+    """
+
+    compiled: bool = False
+    fused: bool = False
+    in_bfloat16: Literal["rounded", "exact", "reference"] | None = None
+    hides: bool = False
+    of_many_rows: bool = False
 
 
-def compiles_on_host() -> bool:
-    """Whether what is found in the host's arrays, for whatever device, is found by what is compiled."""
-    return HAS_NUMBA and _multiplies()
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    "lstm": Operation(compiled=True, fused=True, in_bfloat16="rounded", hides=True),
+    "lstm_both_ways": Operation(compiled=True, in_bfloat16="rounded", hides=True),
+    "block": Operation(compiled=True, fused=True, in_bfloat16="rounded", hides=True),
+    "skip": Operation(),
+    "dense": Operation(compiled=True, in_bfloat16="rounded", of_many_rows=True),
+    "log_loss": Operation(compiled=True, in_bfloat16="reference"),
+    "character_cnn": Operation(compiled=True, in_bfloat16="exact"),
+    "moves": Operation(compiled=True),
+    "lookup": Operation(compiled=True),
+    "distinct": Operation(compiled=True),
+    "rows": Operation(compiled=True),
+    "updates": Operation(compiled=True),
+    "draws": Operation(compiled=True, fused=True),
+    "dropout": Operation(compiled=True),
+}
+
+_watched: ContextVar[bool] = ContextVar("watched", default=False)
+
+
+class Choice(NamedTuple):
+    """What runs, and why it is that and nothing else."""
+
+    kernels: Kernels
+    why: str
+
+
+def choose(operation: str, like: Tensor | None = None, rows: int | None = None) -> Kernels:
+    """What runs an operation on numbers as those of ``like``; None: on arrays of the host. ``rows``: how many rows a
+    product has, for an operation that asks.
+
+    Within an export it is the reference: a program that torch exports has torch's operations alone. Else the numbers'
+    place says what is sought: on a CPU the compiled version, on a GPU the fused one, elsewhere neither. In its place
+    the reference runs where
+
+    1. ``SKIPSTACK_KERNELS=reference`` asks for it;
+    2. the operation has no such version;
+    3. numba, or Triton, is not there or told not to work;
+    4. of what is compiled, the numbers are neither float32 nor float64;
+    5. ... there are few rows, for an operation that is compiled ``of_many_rows``;
+    6. ... it multiplies matrices, and numba may not use registers of this CPU that our products are made for;
+    7. ... products are rounded to bfloat16, and it has none such, here or at all (few rows are not rounded);
+    8. ... somebody looks into layers (``watched``), and it hides what is looked for.
+
+    Raises UserError where the environment asks for what is not there, or cannot run where the numbers are.
+    """
+    if exporting():
+        return "reference"
+    few = rows is not None and are_few(rows)
+    if like is None:
+        return decided(operation, HOST, None, few).kernels
+    return decided(
+        operation, "cpu" if like.is_cpu else like.device.type, like.dtype, few, rounds(), _watched.get()
+    ).kernels
 
 
 @cache
-def _multiplies() -> bool:
-    """Whether matrix products are compiled for this CPU."""
-    from skipstack.models.kernels.gemm.registers import REGISTERS
+def decided(
+    name: str,
+    device: str,
+    dtype: torch.dtype | None,
+    few: bool = False,
+    rounded: bool = False,
+    looked_into: bool = False,
+) -> Choice:
+    """What ``choose`` says, with the reason; it is found out once."""
+    operation, asked, sought = OPERATIONS[name], override(), _sought(device)
+    if asked == "reference":
+        return Choice("reference", f"{VARIABLE}=reference")
+    if asked not in (None, sought) and device != HOST:
+        raise UserError(f"{VARIABLE}: got {asked}, but numbers are on {device} (allowed there: reference, {sought})")
+    if asked == "fused" and device == HOST:
+        return Choice("reference", f"{VARIABLE}=fused, and the host has no such thing")
+    if sought == "reference":
+        return Choice("reference", f"nothing is made for {device}")
+    why = _nothing_fused(operation, device) if sought == "fused" else _nothing_compiled(operation, dtype, few)
+    if why is None and sought == "compiled":
+        why = _not_so_compiled(operation, rounded=rounded and not few, looked_into=looked_into)
+    if why is not None:
+        return Choice("reference", why)
+    return Choice(sought, f"on {'the host' if device == HOST else device}")
 
-    return REGISTERS is not None
+
+def _nothing_fused(operation: Operation, device: str) -> str | None:
+    if not operation.fused:
+        return "there is no fused version"
+    return None if device == SIMULATED else abilities.no_triton()
+
+
+def _nothing_compiled(operation: Operation, dtype: torch.dtype | None, few: bool) -> str | None:
+    if not operation.compiled:
+        return "there is no compiled version"
+    if (why := abilities.no_compiler()) is not None:
+        return why
+    if dtype is not None and dtype not in TYPES:
+        return f"nothing is compiled for {dtype}"
+    return "torch is as fast where rows are few" if few and operation.of_many_rows else None
+
+
+def _not_so_compiled(operation: Operation, *, rounded: bool, looked_into: bool) -> str | None:
+    if operation.in_bfloat16 is not None and (why := abilities.no_products()) is not None:
+        return why
+    if rounded and operation.in_bfloat16 == "reference":
+        return "its compiled version has no products in bfloat16"
+    if rounded and operation.in_bfloat16 == "rounded" and (why := abilities.no_bfloat16()) is not None:
+        return why
+    return "somebody looks into layers" if looked_into and operation.hides else None
 
 
 @cache
-def multiplies_bfloat16() -> bool:
-    """Whether those of bfloat16 are."""
-    from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16
+def override() -> Kernels | None:
+    """What the environment asks for, read once; None where it asks for nothing.
 
-    return HAS_BFLOAT16
+    Raises UserError for a name that there is not, and for what cannot run in this process.
+    """
+    asked = named()
+    why = None
+    if asked == "compiled":
+        why = abilities.no_compiler() or abilities.no_products()
+    elif asked == "fused":
+        why = abilities.no_triton()
+    if why is not None:
+        raise UserError(f"{VARIABLE}: got {asked}, which cannot run here: {why} (allowed: {_others(asked)})")
+    return asked
+
+
+def named() -> Kernels | None:
+    """The name that stands in the environment, whether or not such a thing can run here. Raises UserError for none."""
+    got = os.environ.get(VARIABLE, "")
+    for each in KERNELS:
+        if got == each:
+            return each
+    if got:
+        raise UserError(f"{VARIABLE}: {unknown('kernels', got, KERNELS)}")
+    return None
+
+
+def _others(asked: str | None) -> str:
+    return ", ".join(each for each in KERNELS if each != asked)
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Within, every layer has its pre-activations, for whoever looks inside: none is compiled."""
+    token = _watched.set(True)
+    try:
+        yield
+    finally:
+        _watched.reset(token)
+
+
+def what_runs(device: torch.device, dtype: torch.dtype = torch.float32) -> dict[str, Choice]:
+    """What training in that type runs there by operation, and why; where products are of many rows, and not rounded."""
+    return {
+        name: decided(name, HOST, None) if name == "distinct" else decided(name, device.type, dtype)
+        for name in OPERATIONS
+    }
+
+
+def in_a_line(device: torch.device) -> str:
+    """The same in a line: ``compiled on this CPU (AVX2 and FMA, numba 0.68.1)``."""
+    found, sought = what_runs(device), _sought(device.type)
+    others = defaultdict[str, list[str]](list)
+    for name, (kernels, why) in found.items():
+        if kernels == "reference" and getattr(OPERATIONS[name], sought, False):
+            others[why].append(name)
+    if not any(each.kernels == sought != "reference" for each in found.values()):
+        return f"torch's operations ({'; '.join(others) or f'nothing is made for {device.type}'})"
+    told = "fused on this GPU" if sought == "fused" else f"compiled on this CPU ({abilities.compiler()})"
+    return "; ".join([told, *(f"torch's operations for {', '.join(names)} ({why})" for why, names in others.items())])
+
+
+def _sought(device: str) -> Kernels:
+    return "fused" if device in GPUS else "compiled" if device in ("cpu", HOST) else "reference"

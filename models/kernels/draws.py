@@ -7,8 +7,7 @@ R lanes; N numbers of a lane, in any arrangement; M blocks of four words.
 
 from torch import Tensor
 
-from skipstack.models.kernels.choice import compiles
-from skipstack.models.kernels.fused.choice import fuses
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.philox import fractions, philox_words
 
 
@@ -21,12 +20,13 @@ def drawn(key_R: Tensor, draw: int | Tensor, like: Tensor) -> Tensor:
     """
     lanes, numbers = len(key_R), like.numel() // len(key_R)
     blocks = -(-numbers // 4)
-    if compiles(like) and isinstance(draw, int):
+    kernels = choose("draws", like)
+    if kernels == "compiled":
         from skipstack.models.kernels.compiled.philox import fill
 
         uniform_RN = like.new_empty(lanes, 4 * blocks)
-        fill(key_R.numpy(), draw, uniform_RN.numpy())
-    elif fuses(like):
+        fill(key_R.numpy(), int(draw), uniform_RN.numpy())
+    elif kernels == "fused":
         from skipstack.models.kernels.fused.operators import OPERATIONS
 
         uniform_RN = like.new_empty(lanes, 4 * blocks)

@@ -1,21 +1,13 @@
-"""Which loop runs a layer through time: a compiled one on a CPU, one of fused steps on a GPU, else one of torch's."""
+"""Layers through time, by whichever loop is chosen for them: a compiled one, one of fused steps, or one of torch's."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from skipstack.models.ground.precision import rounds
-from skipstack.models.kernels.choice import compiles, multiplies_bfloat16
-from skipstack.models.kernels.fused.choice import fuses
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reference.block_loop import BlockLoop
-from skipstack.models.kernels.reference.lstm_loop import LstmLoop
 from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
-
-_watched: ContextVar[bool] = ContextVar("watched", default=False)
 
 
 class Weights(NamedTuple):
@@ -45,8 +37,8 @@ def lstm_layer(
     """An LSTM with what a skip adds to it: h_GTBH, and last_2GBH, h and c (``ShortcutLoop`` has the equations); and
     pre_GTBX, W below + b, which a compiled layer never has.
     """
-    skip = internal_GTBH, output_GTBH, kept_GTBH
-    if is_compiled(below_GTBI):
+    kernels, skip = choose("lstm", below_GTBI), (internal_GTBH, output_GTBH, kept_GTBH)
+    if kernels == "compiled":
         from skipstack.models.kernels.compiled.time.loops import (
             CompiledLstm,  # numba takes a quarter of a second to load
         )
@@ -54,18 +46,16 @@ def lstm_layer(
         return *_applied(CompiledLstm, below_GTBI, *weights, *skip, start_2GBH), None
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
     given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
-    if fuses(pre_GTBX):
+    if kernels == "fused":
         from skipstack.models.kernels.fused.loops import FusedLstm
 
         return *_applied(FusedLstm, *given, *skip, start_2GBH), pre_GTBX
-    if any(part is not None for part in skip):
-        return *_applied(ShortcutLoop, *given, *skip, start_2GBH), pre_GTBX
-    return *_applied(LstmLoop, *given, start_2GBH), pre_GTBX
+    return *_applied(ShortcutLoop, *given, *skip, start_2GBH), pre_GTBX
 
 
 def lstm_both_ways(x_RTBI: Tensor, lengths_RB: Tensor, weights: Weights, kept_GTBH: Tensor | None) -> Tensor:
     """An LSTM over both directions of sentences as they are written, h_RTB(2H), times what is kept of it. Only where
-    it ``is_compiled``.
+    that is compiled: otherwise it is three operations, of which this is made.
     """
     from skipstack.models.kernels.compiled.time.both_ways import CompiledLstmBothWays
 
@@ -82,33 +72,18 @@ def block_layer(
     start_GBH: Tensor | None = None,
 ) -> tuple[Tensor, Tensor | None]:
     """A shortcut block: h_GTBH (``BlockLoop`` has the equations); and pre_GTBX, as ``lstm_layer`` has it."""
-    parts = internal_GTBH, output_GTBH, shared_GTBH, start_GBH
-    if is_compiled(below_GTBI):
+    kernels, parts = choose("block", below_GTBI), (internal_GTBH, output_GTBH, shared_GTBH, start_GBH)
+    if kernels == "compiled":
         from skipstack.models.kernels.compiled.time.loops import CompiledBlock
 
         return _applied(CompiledBlock, below_GTBI, *weights, *parts), None
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
     given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
-    if fuses(pre_GTBX):
+    if kernels == "fused":
         from skipstack.models.kernels.fused.loops import FusedBlock
 
         return _applied(FusedBlock, *given, *parts), pre_GTBX
     return _applied(BlockLoop, *given, *parts), pre_GTBX
-
-
-@contextmanager
-def watched() -> Iterator[None]:
-    """Within, every layer has its pre-activations, for whoever looks inside: none is compiled."""
-    token = _watched.set(True)
-    try:
-        yield
-    finally:
-        _watched.reset(token)
-
-
-def is_compiled(below_GTBI: Tensor) -> bool:
-    """Whether a compiled layer takes these numbers, and multiplies as it is asked to here."""
-    return not _watched.get() and compiles(below_GTBI) and (not rounds() or multiplies_bfloat16())
 
 
 def _applied(function: Any, *given: Tensor | None) -> Any:

@@ -9,15 +9,14 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from skipstack.models.ground.precision import FEW_ROWS, in_tf32, multiplies, rounds, rounds_rows, rounds_steps
-from skipstack.models.kernels.choice import compiles, multiplies_bfloat16
+from skipstack.models.ground.precision import in_tf32, multiplies, rounds, rounds_rows, rounds_steps
+from skipstack.models.kernels.choice import choose
 
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
     """X W, or X W + b, for each of G batches, in the precision of the training."""
     rows = x_GNI.shape[1]
-    # How many rows there are is asked last: a program that torch exports takes any number.
-    if compiles(x_GNI) and (not rounds() or multiplies_bfloat16()) and rows >= FEW_ROWS:
+    if choose("dense", x_GNI, rows) == "compiled":
         from skipstack.models.kernels.compiled.dense import CompiledProduct  # numba takes a quarter of a second to load
 
         compiled_GNO: Tensor = CompiledProduct.apply(x_GNI, weight_GIO, bias, rounds())

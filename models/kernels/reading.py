@@ -5,7 +5,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.choice import choose
 
 
 class ReadingOrder:
@@ -20,13 +20,13 @@ class ReadingOrder:
 
     def turned(self, x_RTBI: Tensor) -> Tensor:
         """Each sentence in the opposite order. Its own inverse."""
-        if compiles(x_RTBI):
+        if choose("moves", x_RTBI) == "compiled":
             return _moved(x_RTBI, self.lengths_RB, "turned")
         return _rows(x_RTBI, self._lanes[1].flatten()).view_as(x_RTBI)
 
     def apart(self, x_RTBI: Tensor) -> Tensor:
         """Read forward and backward: x_GTBI, two directions a lane."""
-        if compiles(x_RTBI):
+        if choose("moves", x_RTBI) == "compiled":
             return _moved(x_RTBI, self.lengths_RB, "apart")
         lanes, *shape = x_RTBI.shape
         both_N = torch.stack(self._lanes, dim=1).flatten()
@@ -34,7 +34,7 @@ class ReadingOrder:
 
     def together(self, x_GTBF: Tensor, kept_GTBF: Tensor | None = None) -> Tensor:
         """[forward; backward] in the order in which a sentence is written, times what is ``kept`` of x: x_RTB(2F)."""
-        if compiles(x_GTBF):
+        if choose("moves", x_GTBF) == "compiled":
             return _moved(x_GTBF, self.lengths_RB, "together", kept_GTBF)
         x_GTBF = x_GTBF if kept_GTBF is None else x_GTBF * kept_GTBF
         groups, *shape, features = x_GTBF.shape
@@ -42,7 +42,7 @@ class ReadingOrder:
 
     def joined(self, x_GTBF: Tensor) -> Tensor:
         """[forward; backward] for each direction, in its own order of reading: x_GTB(2F)."""
-        if compiles(x_GTBF):
+        if choose("moves", x_GTBF) == "compiled":
             return _moved(x_GTBF, self.lengths_RB, "joined")
         *shape, features = x_GTBF.shape
         return _rows(x_GTBF, self._joined).view(*shape, 2 * features)

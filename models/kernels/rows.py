@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.compiled.arrays import sparse
 
 
@@ -55,7 +55,7 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
 
 def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """The distinct rows of lanes of so many, and the sums of their values, in their order on every device."""
-    if compiles(values_NE):
+    if choose("rows", values_NE) == "compiled":
         from skipstack.models.kernels.compiled.inputs.places import summed  # numba takes a quarter of a second to load
 
         places_2U, sums_UE = summed(lane_and_row_2N.numpy(), values_NE.numpy(), size)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.data.basis.seeding import derive
-from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.draws import drawn
 from skipstack.models.kernels.philox import WORD
 
@@ -103,13 +103,13 @@ class Dropout(nn.Module):
         if not any(self.rates_R):
             self.streams.skip()
             return None
-        if compiles(x) and isinstance(self.streams.draws, int):
+        if choose("dropout", x) == "compiled":
             from skipstack.models.kernels.compiled.philox import keep  # numba takes a quarter of a second to load
 
             self.streams.skip()
             kept = torch.empty_like(x, memory_format=torch.contiguous_format)
             kept_RN = kept.numpy().reshape(self.streams.lanes, -1)
-            keep(self.streams.key_R.numpy(), self.streams.draws, self.share_R.numpy(), kept_RN)
+            keep(self.streams.key_R.numpy(), int(self.streams.draws), self.share_R.numpy(), kept_RN)
             return kept
         uniform_RN = self.streams.uniform(x).view(self.streams.lanes, -1)
         share, *others = set(self.rates_R)

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from skipstack.data.basis.arrays import Ids
 from skipstack.models.ground.parameters import TABLE, parameter
-from skipstack.models.kernels.choice import compiles_on_host
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.rows import LookUp
 
 
@@ -81,7 +81,7 @@ class DistinctForms(NamedTuple):
 
 def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
     """The distinct forms of each lane of a batch. ``lengths_F``: the characters of every form, if known."""
-    if compiles_on_host():
+    if choose("distinct") == "compiled":
         from skipstack.models.kernels.compiled.inputs.places import (
             distinct,  # numba takes a quarter of a second to load
         )

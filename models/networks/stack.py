@@ -6,7 +6,8 @@ from itertools import count
 
 from torch import Tensor, nn
 
-from skipstack.models.kernels.layers import is_compiled, lstm_both_ways
+from skipstack.models.kernels.choice import choose
+from skipstack.models.kernels.layers import lstm_both_ways
 from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.layers.lanes import Dropout
 from skipstack.models.layers.layer import Layer, Unrolled
@@ -78,9 +79,10 @@ class Stack(nn.Module):
         if not self.cells:
             return x_RTBI
         order = ReadingOrder(lengths_RB, x_RTBI.shape[1]) if self.directions == 2 else None
-        if order is not None and passed is None and memory is None and len(self.cells) == 1 and is_compiled(x_RTBI):
+        if order is not None and passed is None and memory is None and len(self.cells) == 1:
             (cell,) = self.cells
-            if type(cell) is LstmCell:  # a user's subclass runs its own code
+            # A user's subclass runs its own code.
+            if type(cell) is LstmCell and choose("lstm_both_ways", x_RTBI) == "compiled":
                 output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.hidden)
                 return lstm_both_ways(x_RTBI, lengths_RB, cell.weights(), self.dropout.factors(output_GTBH))
         below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)

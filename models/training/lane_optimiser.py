@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.rows import gradient_rows
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class LaneOptimiser(ABC):
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
         """Subtract each lane's learning rate times the direction from the parameters that have these gradients."""
-        if compiles(learning_rate_R):
+        if choose("updates", learning_rate_R) == "compiled":
             self._compiled(tuple(gradients))(list(gradients.values()), learning_rate_R, self.constants())
             return
         for name, gradient in gradients.items():
@@ -70,7 +70,7 @@ class LaneOptimiser(ABC):
     def update_rows(self, name: str, learning_rate_R: Tensor) -> None:
         """The same for a table, only in the rows that have a gradient."""
         places_2U, gradient_UE = gradient_rows(self.parameters[name])
-        if compiles(learning_rate_R):
+        if choose("updates", learning_rate_R) == "compiled":
             self._compiled((name,)).rows(places_2U, gradient_UE, learning_rate_R, self.constants())
             return
         lane_U, row_U = places_2U

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from skipstack.data.basis.errors import UserError
-from skipstack.models.kernels.layers import watched
+from skipstack.models.kernels.choice import watched
 from skipstack.models.layers.cell import Cell
 from skipstack.models.layers.layer import Layer
 from skipstack.models.networks.ensemble import Ensemble

@@ -16,6 +16,7 @@ from skipstack.data.basis.system import usable_cpus
 from skipstack.data.store.batches import Batch
 from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.ground.device import choose_device, clock
+from skipstack.models.kernels.choice import in_a_line
 from skipstack.models.networks.build import Sizes, build
 from skipstack.models.training.evaluate import evaluated
 from skipstack.models.training.loop import Training, dtype_of
@@ -172,7 +173,7 @@ def room(device: str, gpus_per_trial: float | Literal["auto"]) -> Room:
     """How many trials this machine has room for, one CPU each and as much of a GPU as they ask for, where it has one.
 
     ``auto`` counts a whole GPU for each trial, the most that it takes; without a share trials compute on a CPU. Raises
-    UserError where ``device`` is not there, or not even one trial fits.
+    UserError where ``device`` is not there, not even one trial fits, or kernels are asked for that cannot run there.
     """
     chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
     share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial
@@ -182,7 +183,7 @@ def room(device: str, gpus_per_trial: float | Literal["auto"]) -> Room:
         if not 0 < share <= gpus:
             raise UserError(f"--gpus-per-trial {share:g}: got {gpus} GPUs here (allowed: above 0, at most that many)")
         slots = min(slots, gpus // int(share) if share >= 1 else gpus * int(1 / share + 1e-9))
-    return Room(slots=slots, device=chosen, gpus_per_trial=share)
+    return Room(slots=slots, device=chosen, gpus_per_trial=share, kernels=in_a_line(torch.device(chosen)))
 
 
 def middles(order: Sequence[int], runs: int) -> list[int]:

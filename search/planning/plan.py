@@ -80,11 +80,12 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many trials run side by side, on which device, and the share of a GPU that each takes."""
+    """How many trials run side by side, on which device, by which kernels, and the share of a GPU that each takes."""
 
     slots: int = 1
     device: str = "cpu"
     gpus_per_trial: float = 0.0
+    kernels: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,5 +1,6 @@
 """Trains a trial: the one place where the search meets the networks. Shapes: R lanes."""
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -20,6 +21,7 @@ from skipstack.data.store.vectors import open_vectors
 from skipstack.data.tasks.measure import Counts
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.ground.device import CAPTURED, choose_device, limit_memory
+from skipstack.models.kernels.choice import in_a_line
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.build import Sizes
 from skipstack.models.networks.trained import lane_of, trained
@@ -36,6 +38,8 @@ from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.workers.deadline import Deadline
 from skipstack.search.workers.trial_files import TrialFiles
 from skipstack.spaces.trial import as_network
+
+LOG = logging.getLogger(__name__)
 
 WIDEST_FUSED_ON_CPU = 256
 """Hidden units up to which a CPU trains all lanes as one program; wider ones are as fast one after another."""
@@ -56,6 +60,8 @@ class TrainingWorker(Worker):
         torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
         device = choose_device(task.device)
         limit_memory(device, task.memory_limit)
+        if LOG.isEnabledFor(logging.DEBUG):
+            LOG.debug("kernels: %s", in_a_line(device))
         config = as_network(task.config)
         corpus = corpus_of(stored_in(task), config.data, task.vectors)
         self.groups = [

@@ -23,7 +23,7 @@ from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.configs.model import StackConfig
 from skipstack.models.ground.device import choose_device, clock
 from skipstack.models.ground.precision import Precision
-from skipstack.models.kernels.fused.choice import HAS_TRITON
+from skipstack.models.kernels import abilities
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.stack import Memory
 from skipstack.models.parts.heads.chain.partition import Doubts
@@ -179,7 +179,7 @@ def main() -> int:
     if not chosen.without_tests:
         failed = subprocess.run([sys.executable, "-m", "pytest", "-m", "gpu", "tests/models"], check=False).returncode
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else "one thread of a CPU"
-    steps = "fused by Triton" if device.type == "cuda" and HAS_TRITON else "not fused"
+    steps = "fused by Triton" if device.type == "cuda" and abilities.no_triton() is None else "not fused"
     torch.backends.cudnn.rnn.fp32_precision = "ieee"  # unasked, cuDNN multiplies in TF32
     print(f"\n{where}, torch {torch.__version__}, steps {steps}; sentences of {LENGTH} tokens\n")
     rows = timed(chosen.presets, chosen.lanes, device, chosen.seconds)

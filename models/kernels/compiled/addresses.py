@@ -9,7 +9,7 @@ import numpy as np
 from numba import carray, types
 from numba.extending import intrinsic
 
-from skipstack.models.kernels.compiled.steps import Array
+from skipstack.models.kernels.compiled.rowwise import Array
 from skipstack.models.kernels.compiling import inlined
 
 

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from skipstack.models.ground.once import Once, once
 from skipstack.models.kernels.compiled.arrays import ABSENT, arrays
-from skipstack.models.kernels.compiled.steps import Array, add, sum_rows
+from skipstack.models.kernels.compiled.rowwise import Array, add, sum_rows
 from skipstack.models.kernels.compiling import compiled
 from skipstack.models.kernels.gemm.pairs import PAIRS, across, down
-from skipstack.models.kernels.gemm.panels import multiply, packed, packed_turned
+from skipstack.models.kernels.gemm.product import multiply, pack, pack_transposed
 
 
 class CompiledProduct(Once):
@@ -44,7 +44,7 @@ class CompiledProduct(Once):
 def forward(x_GNI: Array, weight_GIO: Array, bias_G1O: Array, y_GNO: Array, like: Array) -> None:
     """Fills y. A bias without elements is an absent one."""
     for g in range(len(y_GNO)):
-        multiply(across(x_GNI[g], like), packed(down(weight_GIO[g], like)), y_GNO[g])
+        multiply(across(x_GNI[g], like), pack(down(weight_GIO[g], like)), y_GNO[g])
         if len(bias_G1O) > 0:
             for n in range(len(y_GNO[g])):
                 add(y_GNO[g, n], bias_G1O[g, 0])
@@ -63,8 +63,8 @@ def backward(
     """Fills the three before ``like`` that have elements: X' = Y' W^T, W' = X^T Y', b' the sum of all rows of Y'."""
     for g in range(len(above_GNO)):
         if len(to_x_GNI) > 0:
-            multiply(across(above_GNO[g], like), packed_turned(across(weight_GIO[g], like)), to_x_GNI[g])
+            multiply(across(above_GNO[g], like), pack_transposed(across(weight_GIO[g], like)), to_x_GNI[g])
         if len(to_weight_GIO) > 0:
-            multiply(down(x_GNI[g], like), packed(down(above_GNO[g], like)), to_weight_GIO[g], x_turned=True)
+            multiply(down(x_GNI[g], like), pack(down(above_GNO[g], like)), to_weight_GIO[g], x_turned=True)
         if len(to_bias_G1O) > 0:
             sum_rows(to_bias_G1O[g, 0], above_GNO[g])

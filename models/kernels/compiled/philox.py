@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from skipstack.models.kernels.compiled.steps import Array
+from skipstack.models.kernels.compiled.rowwise import Array
 from skipstack.models.kernels.compiling import compiled, inlined
 from skipstack.models.kernels.philox import FACTORS, ROUNDS, STEPS, WORD
 

@@ -8,7 +8,7 @@ from numba import types
 from numba.extending import overload
 
 from skipstack.models.kernels.compiled.arithmetic import ONE, parts_of_exp
-from skipstack.models.kernels.compiled.steps import Array, zero_row
+from skipstack.models.kernels.compiled.rowwise import Array, zero_row
 from skipstack.models.kernels.compiling import inlined
 
 SIDE_BY_SIDE: Final = 16

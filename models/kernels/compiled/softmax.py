@@ -13,9 +13,9 @@ from skipstack.models.ground.once import Once, once
 from skipstack.models.kernels.compiled.arithmetic import ONE
 from skipstack.models.kernels.compiled.arrays import arrays, numbers
 from skipstack.models.kernels.compiled.reductions import SIDE_BY_SIDE, exponentials, largest, total
-from skipstack.models.kernels.compiled.steps import Array, add, zero_row
+from skipstack.models.kernels.compiled.rowwise import Array, add, zero_row
 from skipstack.models.kernels.compiling import compiled
-from skipstack.models.kernels.gemm.panels import multiply, packed, packed_turned
+from skipstack.models.kernels.gemm.product import multiply, pack, pack_transposed
 
 
 class CompiledLogLoss(Once):
@@ -54,7 +54,7 @@ def forward(
     """Fills the last two, y by way of the scores that it is the softmax of."""
     room = np.empty(SIDE_BY_SIDE, y_RNK.dtype)
     for r in range(len(x_RNF)):
-        multiply(x_RNF[r], packed(weight_RFK[r]), y_RNK[r])
+        multiply(x_RNF[r], pack(weight_RFK[r]), y_RNK[r])
         for n in range(len(gold_RN[r])):
             row, gold = y_RNK[r, n], gold_RN[r, n]
             add(row, bias_R1K[r, 0])
@@ -95,5 +95,5 @@ def backward(
                 row[k] = y[k] * above
             row[gold] -= above
             add(to_bias, row)
-        multiply(to_score_NK, packed_turned(weight_RFK[r]), to_x_RNF[r])
-        multiply(x_RNF[r], packed(to_score_NK), to_weight_RFK[r], x_turned=True)
+        multiply(to_score_NK, pack_transposed(weight_RFK[r]), to_x_RNF[r])
+        multiply(x_RNF[r], pack(to_score_NK), to_weight_RFK[r], x_turned=True)

@@ -1,25 +1,19 @@
-"""What all compiled loops do alike, of one group. X: as many numbers as the layer's gates have together.
+"""What all compiled loops over time do alike, of one group. X: as many numbers as the layer's gates have together.
 
-Each loop over a row writes one array, from its first number on: then several numbers are computed at once, which is
-not done where numba thinks that an index may be negative. ``like`` says in which numbers products are taken
-(``products/pairs.py``). What may be absent comes as an array of one group (1), or of none.
+``like`` says in which numbers products are taken (``gemm/pairs.py``). What may be absent comes as an array of one group
+(1), or of none.
 """
 
-from typing import Any
-
-from numpy.typing import NDArray
-
+from skipstack.models.kernels.compiled.rowwise import Array, put, rows_of, sum_rows
 from skipstack.models.kernels.compiling import inlined
 from skipstack.models.kernels.gemm.pairs import across, down
-from skipstack.models.kernels.gemm.panels import multiply, packed, packed_turned
-
-Array = NDArray[Any]
+from skipstack.models.kernels.gemm.product import multiply, pack, pack_transposed
 
 
 @inlined
 def read_below(x_TBI: Array, below_IX: Array, out_TBX: Array, like: Array) -> None:
     """W x for all steps and sentences."""
-    multiply(across(rows_of(x_TBI), like), packed(down(below_IX, like)), rows_of(out_TBX))
+    multiply(across(rows_of(x_TBI), like), pack(down(below_IX, like)), rows_of(out_TBX))
 
 
 @inlined
@@ -54,67 +48,17 @@ def return_below(
 ) -> None:
     """W' = sum_t x_t pre_t'^T and b' = sum_t pre_t'; x' = W^T pre', if asked for."""
     pre_NX = rows_of(to_pre_TBX)
-    multiply(down(rows_of(x_TBI), like), packed(down(pre_NX, like)), to_below_IX, x_turned=True)
+    multiply(down(rows_of(x_TBI), like), pack(down(pre_NX, like)), to_below_IX, x_turned=True)
     if len(to_x_1TBI) > 0:
-        multiply(across(pre_NX, like), packed_turned(across(below_IX, like)), rows_of(to_x_1TBI[0]))
+        multiply(across(pre_NX, like), pack_transposed(across(below_IX, like)), rows_of(to_x_1TBI[0]))
     sum_rows(to_bias_X, pre_NX)
 
 
 @inlined
 def return_previous(h_TBH: Array, start_11BH: Array, to_pre_TBX: Array, to_weight_HX: Array, like: Array) -> None:
     """U' = sum_t h_{t-1} pre_t'^T."""
-    before_NH, pre_NX = down(rows_of(h_TBH[:-1]), like), packed(down(rows_of(to_pre_TBX[1:]), like))
+    before_NH, pre_NX = down(rows_of(h_TBH[:-1]), like), pack(down(rows_of(to_pre_TBX[1:]), like))
     multiply(before_NH, pre_NX, to_weight_HX, x_turned=True)
     if len(start_11BH) > 0:
-        start_PKX = packed(down(to_pre_TBX[0], like))
+        start_PKX = pack(down(to_pre_TBX[0], like))
         multiply(down(start_11BH[0, 0], like), start_PKX, to_weight_HX, x_turned=True, added=True)
-
-
-@inlined
-def rows_of(x_TBI: Array) -> Array:
-    """All steps and sentences one after another."""
-    steps, sentences, size = x_TBI.shape
-    return x_TBI.reshape(steps * sentences, size)
-
-
-@inlined
-def sum_rows(sum_X: Array, rows_NX: Array) -> None:
-    """The sum of rows, of which there is one at least."""
-    put(sum_X, rows_NX[0])
-    for n in range(1, len(rows_NX)):
-        add(sum_X, rows_NX[n])
-
-
-@inlined
-def zero(out_BH: Array) -> None:
-    """Nothing, everywhere."""
-    for n in range(len(out_BH)):
-        zero_row(out_BH[n])
-
-
-@inlined
-def zero_row(row_H: Array) -> None:
-    """Nothing, everywhere in a row."""
-    for j in range(len(row_H)):
-        row_H[j] = 0
-
-
-@inlined
-def add(row_H: Array, added_H: Array) -> None:
-    """``row`` and what is added, in its place."""
-    for j in range(len(row_H)):
-        row_H[j] += added_H[j]
-
-
-@inlined
-def scale(row_H: Array, factor_H: Array) -> None:
-    """``row`` times the factor, in its place."""
-    for j in range(len(row_H)):
-        row_H[j] *= factor_H[j]
-
-
-@inlined
-def put(row_H: Array, values_H: Array) -> None:
-    """The values, in the place of ``row``."""
-    for j in range(len(row_H)):
-        row_H[j] = values_H[j]

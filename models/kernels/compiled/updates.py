@@ -14,7 +14,7 @@ from torch import Tensor
 from skipstack.models.kernels.compiled.addresses import numbers_at
 from skipstack.models.kernels.compiled.arithmetic import ONE
 from skipstack.models.kernels.compiled.arrays import arrays, numbers
-from skipstack.models.kernels.compiled.steps import Array, add
+from skipstack.models.kernels.compiled.rowwise import Array, add
 from skipstack.models.kernels.compiling import compiled, inlined
 
 SGD, MOMENTUM, ADAGRAD, ADAM = range(4)

@@ -14,20 +14,20 @@ from torch.autograd.function import once_differentiable
 from skipstack.models.ground.precision import multiplies
 from skipstack.models.kernels.fused.operators import OPERATIONS
 from skipstack.models.kernels.products import plus_product, step_weight, transposed
-from skipstack.models.kernels.reference import block_loop, lstm_loop
-from skipstack.models.kernels.reference.lstm_loop import ended, recurrent_gradient
+from skipstack.models.kernels.reference import block_loop
+from skipstack.models.kernels.reference.steps import begun, ended, recurrent_gradient
 
 
 @multiplies
 class FusedLstm(torch.autograd.Function):
-    """``ShortcutLoop``, and ``LstmLoop`` where the skip adds nothing."""
+    """``ShortcutLoop``."""
 
     @staticmethod
     def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, *parts: Tensor | None) -> tuple[Tensor, Tensor]:
         """h_GTBH, and last_2GBH: h and c. ``parts``: a, b and k of the skip, and the first state."""
         *skip_GTBH, start_2GBH = parts
         gates_GTBX = torch.empty_like(pre_GTBX, memory_format=torch.contiguous_format)
-        h_GTBH, c_GSBH, tanh_GTBH = lstm_loop.begun(gates_GTBX, weight_GHX.shape[1], start_2GBH)
+        h_GTBH, c_GSBH, tanh_GTBH = begun(gates_GTBX, weight_GHX.shape[1], start_2GBH)
         v_GTBH = None if skip_GTBH[2] is None else torch.empty_like(tanh_GTBH)
         start_GBH = None if start_2GBH is None else start_2GBH[0]
         step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])

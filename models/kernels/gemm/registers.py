@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from llvmlite import binding
-from numba import config
+from numba.core.registry import cpu_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +24,11 @@ def registers_of(features: frozenset[str]) -> Registers | None:
 
 
 def features() -> frozenset[str]:
-    """What this CPU can do, or what ``NUMBA_CPU_FEATURES`` says that it may be taken to do."""
-    if config.CPU_FEATURES is not None:
-        return frozenset(each[1:] for each in config.CPU_FEATURES.split(",") if each.startswith("+"))
-    return frozenset(name for name, there in binding.get_host_cpu_features().items() if there)
+    """Those that numba lets LLVM use: what this CPU can do, as far as the user's settings (``NUMBA_ENABLE_AVX``,
+    ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) leave it. LLVM ends the process where code asks for any other register.
+    """
+    _, _, told = cpu_target.target_context.codegen().magic_tuple()
+    return frozenset(each[1:] for each in told.split(",") if each.startswith("+"))
 
 
 REGISTERS: Final = registers_of(features())

@@ -8,7 +8,7 @@ from torch.autograd.function import once_differentiable
 
 from skipstack.models.ground.precision import multiplies
 from skipstack.models.kernels.products import plus_product, step_weight, transposed
-from skipstack.models.kernels.reference.lstm_loop import pre_activation, recurrent_gradient
+from skipstack.models.kernels.reference.steps import each_step, pre_activation, recurrent_gradient
 
 
 @multiplies
@@ -92,8 +92,3 @@ def begun(gates_GTBX: Tensor, hidden: int, shared_GTBH: Tensor | None) -> tuple[
     """What a loop fills step by step: h_GTBH; read_GTBH, tanh(m) + q; and tanh_GTBH, which is both without q."""
     h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(*gates_GTBX.shape[:3], hidden) for _ in range(2))
     return h_GTBH, tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH), tanh_GTBH
-
-
-def each_step(added_GTBH: Tensor | None, like_GTBX: Tensor) -> tuple[Tensor, ...]:
-    """What is added at each step: zero, where it is nothing."""
-    return (like_GTBX.new_zeros(()),) * like_GTBX.shape[1] if added_GTBH is None else added_GTBH.unbind(1)

@@ -1,4 +1,6 @@
-"""The LSTM with shortcuts through time, with its backward pass written out.
+"""The LSTM through time, with shortcuts or without, with its backward pass written out.
+
+A step is a few operations, in place of autograd's many.
 
 X = 4H, S = T + 1: all internal states, the first included.
 """
@@ -12,8 +14,14 @@ from torch.nn import functional
 
 from skipstack.models.ground.precision import multiplies
 from skipstack.models.kernels.products import plus_product, step_weight, transposed
-from skipstack.models.kernels.reference.block_loop import each_step
-from skipstack.models.kernels.reference.lstm_loop import begun, ended, factors, pre_activation, recurrent_gradient
+from skipstack.models.kernels.reference.steps import (
+    begun,
+    each_step,
+    ended,
+    factors,
+    pre_activation,
+    recurrent_gradient,
+)
 
 
 @multiplies
@@ -71,7 +79,10 @@ class ShortcutLoop(torch.autograd.Function):
             else:
                 if internal_GTBH is not None:
                     torch.add(v[t], a[t], out=c[t + 1])
-                before_GBH = torch.addcmul(b[t], o[t], tanh[t], out=h[t])
+                if output_GTBH is None:
+                    before_GBH = torch.mul(o[t], tanh[t], out=h[t])
+                else:
+                    before_GBH = torch.addcmul(b[t], o[t], tanh[t], out=h[t])
         kept = () if kept_GTBH is None else (kept_GTBH, v_GTBH)
         ctx.save_for_backward(step_GHX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, start_2GBH, *kept)
         ctx.added = [added is not None for added in (internal_GTBH, output_GTBH)]

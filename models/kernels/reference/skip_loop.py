@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from skipstack.models.ground.precision import multiplies
 from skipstack.models.kernels.products import plus_product, step_weight, transposed, weight_gradient
-from skipstack.models.kernels.reference.lstm_loop import factors
+from skipstack.models.kernels.reference.steps import factors
 
 Choose = Callable[[int, Tensor], Tensor]
 """From the step and h_{t-1}, before_GBH, to how many states further back than that one is read: back_GB, 0 to J-1."""

@@ -2,8 +2,7 @@
 
 from torch import Tensor
 
-from skipstack.models.ground.precision import rounds_rows
-from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.choice import choose
 from skipstack.models.parts.heads.base import Decoded, Gold, LinearHead, log_losses
 
 
@@ -13,7 +12,7 @@ class SoftmaxHead(LinearHead):
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         """-log y_t of each gold tag: losses_RUB (nats). Padding counts nothing, so the counts are not needed."""
         rows = gold.tags_RUB[0].numel()
-        if not self.together and compiles(features_RUBF) and not rounds_rows(rows):
+        if not self.together and choose("log_loss", features_RUBF, rows) == "compiled":
             from skipstack.models.kernels.compiled.softmax import (
                 CompiledLogLoss,  # numba takes a quarter of a second to load
             )

@@ -9,7 +9,7 @@ from torch.nn import functional
 from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
-from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.kernels.reference.largest_sum import largest_sum
 from skipstack.models.layers.layer import LayerSizes
@@ -63,10 +63,10 @@ class CharacterCnn(SpellingReader):
 
     def read(self, ids_RNC: Tensor) -> Tensor:
         """As above."""
-        if compiles(self.weight):
+        if choose("character_cnn", self.weight) == "compiled":
             from skipstack.models.kernels.compiled.inputs.character_cnn import CompiledCharacterCnn
 
-            given = ids_RNC, self.vectors.table, self.weight, self.bias
+            given = ids_RNC, BOUNDARY, self.vectors.table, self.weight, self.bias
             y_RNF: Tensor = CompiledCharacterCnn.apply(*given)
             return y_RNF
         (lanes, spellings, longest), margin = ids_RNC.shape, self.width // 2

@@ -15,7 +15,7 @@ from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.ground.scanning import exporting
-from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.products import product
 from skipstack.models.layers.lanes import Dropout, Streams
 from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup, Sought, distinct_forms
@@ -78,7 +78,7 @@ class TokenEmbedder(Embedder):
         margin = self.tokens // 2
         forms_RSB = functional.pad(forms_RTB, (0, 0, margin, margin)) if margin else forms_RTB
         parts = self._parts(forms_RSB, lexicon, distinct)
-        if self.window_gate is None and compiles(parts[0].table_RVE):
+        if self.window_gate is None and choose("lookup", parts[0].table_RVE) == "compiled":
             return self._compiled(parts)
         windows = [self._window(each.vectors().flatten(3)) for each in parts]
         if self.window_gate is not None:

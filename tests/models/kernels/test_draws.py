@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.models.kernels import draws
 from skipstack.models.kernels.draws import drawn
 from skipstack.models.kernels.philox import philox
+from tests.models.kernels.chosen import chosen
 
 KNOWN = [
     ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
@@ -38,15 +38,15 @@ def test_a_lane_draws_the_same_numbers_in_company_and_compiled(
     keys: list[int], draw: int, numbers: int, dtype: str
 ) -> None:
     key_R, like_RN = torch.tensor(keys), torch.empty(len(keys), numbers, dtype=getattr(torch, dtype))
-    assert draws.compiles(like_RN)
-    ours = drawn(key_R, draw, like_RN)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(draws, "compiles", lambda _: False)
+    with chosen("compiled"):
+        ours = drawn(key_R, draw, like_RN)
+        known = drawn(key_R, torch.tensor(draw), like_RN)
+    with chosen("reference"):
         alone = [drawn(key_R[lane : lane + 1], draw, like_RN[:1]) for lane in range(len(keys))]
         counted = drawn(key_R, torch.tensor(draw), like_RN)
     assert torch.equal(ours, torch.cat(alone))
     assert torch.equal(ours, counted)
-    assert torch.equal(ours, drawn(key_R, torch.tensor(draw), like_RN)), "a count in a tensor is never read by Python"
+    assert torch.equal(ours, known)
     assert ours.dtype == like_RN.dtype
 
 

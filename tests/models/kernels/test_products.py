@@ -13,7 +13,7 @@ from skipstack.models.configs.model import ModelConfig
 from skipstack.models.configs.training import Constant, Sgd, TrainingConfig
 from skipstack.models.ground import precision
 from skipstack.models.ground.precision import Precision, products_in
-from skipstack.models.kernels import choice
+from skipstack.models.kernels.choice import KERNELS
 from skipstack.models.kernels.products import product, step_weight, weight_gradient
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.parts.heads.arcs import ArcScores, RelationScores
@@ -21,6 +21,7 @@ from skipstack.models.parts.heads.base import LinearHead
 from skipstack.models.training.loop import Training
 from skipstack.search.study_files.document import presets
 from tests.models import test_golden
+from tests.models.kernels.chosen import chosen
 from tests.models.tensor_cores import TensorCores, rounded
 from tests.models.training.test_training import NETWORKS, training
 
@@ -44,11 +45,11 @@ def small_products(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["bfloat16", "tf32"])
-def reduced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Precision]:
+def reduced(request: pytest.FixtureRequest) -> Iterator[Precision]:
     """A precision, and a processor that has it."""
     with ExitStack() as processor:
         if request.param == "tf32":
-            monkeypatch.setattr(choice, "compiles_on_host", lambda: False)
+            processor.enter_context(chosen("reference"))
             processor.enter_context(TensorCores())
         yield request.param
 
@@ -170,18 +171,17 @@ def test_an_evaluation_is_in_float32(reduced: Precision) -> None:
     assert runs[0].run_epoch().train_loss != runs[1].run_epoch().train_loss
 
 
-def test_on_a_cpu_an_update_in_tf32_is_one_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    for compiled in (True, False):
-        monkeypatch.setattr(choice, "compiles_on_host", lambda known=compiled: known)
-        runs = [training(ONCE, Lane(seed=3), precision=each) for each in ("float32", "tf32")]
-        assert len({run.run_epoch().train_loss for run in runs}) == 1
+def test_on_a_cpu_an_update_in_tf32_is_one_in_float32() -> None:
+    for kernels in KERNELS[:2]:
+        with chosen(kernels):
+            runs = [training(ONCE, Lane(seed=3), precision=each) for each in ("float32", "tf32")]
+            assert len({run.run_epoch().train_loss for run in runs}) == 1
 
 
-def test_torchs_switches_stand_afterwards_where_they_stood(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "compiles_on_host", lambda: False)
+def test_torchs_switches_stand_afterwards_where_they_stood() -> None:
     switches = torch.backends.cuda.matmul
     before = switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction
     for each in ("tf32", "bfloat16"):
-        with pytest.raises(RuntimeError, match="Expected size"), products_in(each):
+        with chosen("reference"), pytest.raises(RuntimeError, match="Expected size"), products_in(each):
             product(generated(2, 70, 5), generated(2, 6, 5))
         assert (switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction) == before

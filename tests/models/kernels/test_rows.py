@@ -8,7 +8,7 @@ from skipstack.models.configs.inputs import CharacterLstmConfig, EmbedderConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.training import Adagrad, Adam, Constant, LazyAdam, Optimiser, Sgd, TrainingConfig
 from skipstack.models.ground.parameters import BIAS, parameter
-from skipstack.models.kernels import rows
+from skipstack.models.kernels.choice import Kernels
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.layers.lookup import Lookup
 from skipstack.models.training import lane_optimiser
@@ -16,6 +16,7 @@ from skipstack.models.training.gradients import clip
 from skipstack.models.training.lane_optimiser import LaneOptimiser
 from skipstack.models.training.loop import Training
 from skipstack.models.training.optimisers import optimiser
+from tests.models.kernels.chosen import chosen
 from tests.models.steps import steps
 from tests.models.training.test_pretrained import CORPUS
 
@@ -52,16 +53,16 @@ def trained(config: Optimiser, *, by_row: bool, longest: float | None = None) ->
 
 @EXACT
 @pytest.mark.parametrize("longest", [None, 8.0])
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("kernels", ["compiled", "reference"])
 def test_by_rows_a_table_is_updated_as_the_whole_of_it_is(
-    config: Optimiser, longest: float | None, compiled: bool, monkeypatch: pytest.MonkeyPatch
+    config: Optimiser, longest: float | None, kernels: Kernels
 ) -> None:
-    for module in (rows, lane_optimiser):
-        monkeypatch.setattr(module, "compiles", lambda _: compiled)
-    (whole, slots), (by_row, own) = (trained(config, by_row=by_row, longest=longest) for by_row in (False, True))
+    with chosen(kernels):
+        (whole, slots), (by_row, own) = (trained(config, by_row=by_row, longest=longest) for by_row in (False, True))
+        again = trained(config, by_row=True)[0]
     assert (whole.table - by_row.table).abs().max() < 1e-12
     assert all((value - own.state()[name]).abs().max() < 1e-12 for name, value in slots.state().items())
-    assert by_row.table[0, -1].equal(trained(config, by_row=True)[0].table[0, -1]), "no step has this row"
+    assert by_row.table[0, -1].equal(again.table[0, -1]), "no step has this row"
 
 
 @EXACT
@@ -80,9 +81,8 @@ def test_a_gradient_by_rows_is_the_dense_one_to_the_last_bit(config: Optimiser) 
     assert torch.equal(*tables)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_lazy_adam_is_torchs_sparse_adam_of_each_lane_alone(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_optimiser, "compiles", lambda _: compiled)
+@pytest.mark.parametrize("kernels", ["compiled", "reference"])
+def test_lazy_adam_is_torchs_sparse_adam_of_each_lane_alone(kernels: Kernels) -> None:
     config = LazyAdam(beta1=0.8, beta2=0.95, epsilon=1e-300)  # torch adds it at another place
     generator = torch.Generator().manual_seed(1)
     lookup = Lookup(LANES, ROWS, SIZE)
@@ -96,8 +96,9 @@ def test_lazy_adam_is_torchs_sparse_adam_of_each_lane_alone(compiled: bool, monk
     ]
     for step in range(STEPS):
         lookup.table.grad = None
-        (lookup(looked_up(step)) - step).sin().sum().backward()
-        ours.step(RATES)
+        with chosen(kernels):
+            (lookup(looked_up(step)) - step).sin().sum().backward()
+            ours.step(RATES)
         for lane, (table, update) in enumerate(zip(theirs, solo, strict=True)):
             update.zero_grad()
             vectors = torch.nn.functional.embedding(looked_up(step)[lane], table, sparse=True)

@@ -1,5 +1,6 @@
 """Captured steps train what steps train that are done one operation after another, to the last bit."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmCon
 from skipstack.models.configs.model import HeadConfig, ModelConfig, StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig
 from skipstack.models.configs.training import Adagrad, Adam, LazyAdam, Optimiser, Sgd, TrainingConfig
-from skipstack.models.kernels import choice
 from skipstack.models.layers.lanes import Lane, Streams
 from skipstack.models.layers.lookup import DistinctForms
 from skipstack.models.parts.heads.biaffine import BiaffineHead
@@ -24,6 +24,7 @@ from skipstack.models.training.loading import padded
 from skipstack.models.training.loop import Training
 from skipstack.search.study_files.document import presets
 from tests.models.conformance.accelerator.presets import base, corpus
+from tests.models.kernels.chosen import chosen
 from tests.models.test_golden import small, training
 from tests.models.training.standin import ReplayedOnCpu
 from tests.models.training.test_pretrained import CORPUS
@@ -52,10 +53,11 @@ NETWORKS = (
 
 
 @pytest.fixture(autouse=True)
-def operations_of_torch_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def operations_of_torch_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What is compiled for a CPU is no operation that could be recorded."""
-    monkeypatch.setattr(choice, "HAS_NUMBA", False)
     monkeypatch.setattr(captured, "WARM", 1)
+    with chosen("reference"):
+        yield
 
 
 def trained(run: Training, epochs: int = EPOCHS) -> dict[str, Tensor]:

@@ -9,10 +9,11 @@ from torch import Tensor
 
 from skipstack.models.configs.training import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
 from skipstack.models.ground.parameters import BIAS, TABLE, Parameter, parameter
-from skipstack.models.training import lane_optimiser
+from skipstack.models.kernels.choice import Kernels
 from skipstack.models.training.gradients import clip, penalise
 from skipstack.models.training.optimisers import optimiser
 from skipstack.models.training.schedule import next_learning_rate
+from tests.models.kernels.chosen import chosen
 
 RATES = (0.1, 0.05, 0.007)
 LONGEST = 4.2
@@ -39,23 +40,21 @@ def torchs(config: Optimiser, parameters: list[Tensor], rate: float) -> torch.op
     return torch.optim.Adam(parameters, lr=rate, betas=(config.beta1, config.beta2), eps=config.epsilon)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("kernels", ["compiled", "reference"])
 @pytest.mark.parametrize(
     "config",
     [Sgd(), Sgd(momentum=0.9), Adam(beta1=0.8, beta2=0.95, epsilon=1e-3), Adagrad(), Adagrad(epsilon=0.1)],
     ids=str,
 )
-def test_each_lane_moves_as_torchs_optimiser_moves_it_alone(
-    config: Optimiser, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lane_optimiser, "compiles", lambda _: compiled)
+def test_each_lane_moves_as_torchs_optimiser_moves_it_alone(config: Optimiser, kernels: Kernels) -> None:
     ours = lanes()
     fused = optimiser(config, ours)
     for step in range(7):
         for value in ours.values():
             value.grad = None
         loss(ours, step).backward()
-        fused.step(torch.tensor(RATES, dtype=torch.float64))
+        with chosen(kernels):
+            fused.step(torch.tensor(RATES, dtype=torch.float64))
     for lane, rate in enumerate(RATES):
         theirs = {name: value.detach()[lane].clone().requires_grad_() for name, value in lanes().items()}
         solo = torchs(config, list(theirs.values()), rate)

@@ -16,7 +16,6 @@ from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
 from skipstack.data.tasks.accuracy import Accuracy
-from skipstack.models.kernels import choice
 from skipstack.models.networks.model import Tokens
 from skipstack.models.training import captured
 from skipstack.models.training.checkpoint import read_tensors, write_tensors
@@ -29,6 +28,7 @@ from skipstack.search.workers.metered import MeteredWorkers
 from skipstack.search.workers.trial_files import SupersededError
 from skipstack.search.workers.worker import TrainingWorker, lane_groups
 from skipstack.spaces.trial import TrialConfig
+from tests.models.kernels.chosen import chosen
 from tests.models.training.standin import ReplayedOnCpu
 
 CONFIG = TrialConfig.model_validate(
@@ -79,14 +79,14 @@ def curve(corpus: Path, folder: Path, epochs: int) -> list[tuple[object, ...]]:
 def test_captured_steps_are_trained_where_the_device_says_so(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choice, "HAS_NUMBA", False)
     monkeypatch.setattr(captured, "WARM", 1)
-    whole = curve(corpus, tmp_path / "plain", 3)
     graphs = list[ReplayedOnCpu]()
     monkeypatch.setattr(training_worker, "choose_device", lambda _: torch.device("cpu"))
     monkeypatch.setattr(training_worker, "CudaGraphs", lambda: graphs.append(ReplayedOnCpu()) or graphs[-1])
-    worker = TrainingWorker(replace(task(corpus, tmp_path / "captured"), device="cuda-graphs"))
-    assert [told(worker.run_epoch()) for _ in range(3)] == whole
+    with chosen("reference"):
+        whole = curve(corpus, tmp_path / "plain", 3)
+        worker = TrainingWorker(replace(task(corpus, tmp_path / "captured"), device="cuda-graphs"))
+        assert [told(worker.run_epoch()) for _ in range(3)] == whole
     assert [each.replays > 0 for each in graphs] == [True]
 
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.ground.once import Once, once
 from skipstack.models.kernels.compiled.arithmetic import ONE, tanh
 from skipstack.models.kernels.compiled.arrays import arrays
-from skipstack.models.kernels.compiled.steps import Array, add, put, zero, zero_row
+from skipstack.models.kernels.compiled.rowwise import Array, add, put, zero, zero_row
 from skipstack.models.kernels.compiling import compiled, inlined
-from skipstack.models.kernels.gemm.panels import multiply, packed, packed_turned
+from skipstack.models.kernels.gemm.product import multiply, pack, pack_transposed
 
 
 class CompiledCharacterCnn(Once):
@@ -24,15 +23,17 @@ class CompiledCharacterCnn(Once):
     """
 
     @staticmethod
-    def forward(ctx: Any, ids_RNC: Tensor, table_RVE: Tensor, weight_RIF: Tensor, bias_R1F: Tensor) -> Tensor:
-        """From ids padded with the boundary's at the end; I = WE."""
+    def forward(
+        ctx: Any, ids_RNC: Tensor, boundary: int, table_RVE: Tensor, weight_RIF: Tensor, bias_R1F: Tensor
+    ) -> Tensor:
+        """From ids padded with the ``boundary``'s at the end; I = WE."""
         y_RNF = table_RVE.new_empty(*ids_RNC.shape[:2], bias_R1F.shape[-1])
         table, weight, bias, ids, y = arrays(table_RVE, weight_RIF, bias_R1F, ids_RNC, y_RNF)
         weight_RWEF = weight.reshape(len(weight), -1, table.shape[-1], weight.shape[-1])
         place_RNF = np.empty(y.shape, np.int32)
-        forward(table, weight_RWEF, bias, ids, y, place_RNF)
+        forward(table, weight_RWEF, bias, ids, boundary, y, place_RNF)
         ctx.save_for_backward(y_RNF)
-        ctx.known = table, weight_RWEF, ids, place_RNF
+        ctx.known = table, weight_RWEF, ids, boundary, place_RNF
         return y_RNF
 
     @staticmethod
@@ -40,12 +41,12 @@ class CompiledCharacterCnn(Once):
     def backward(ctx: Any, above_RNF: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of the table, W and b."""
         (y_RNF,) = ctx.saved_tensors
-        table, weight, ids, place_RNF = ctx.known
+        table, weight, ids, boundary, place_RNF = ctx.known
         to_table_RVE, to_weight_RWEF = y_RNF.new_empty(table.shape), y_RNF.new_empty(weight.shape)
         to_bias_R1F = y_RNF.new_empty(len(y_RNF), 1, y_RNF.shape[-1])
         y, *given = arrays(y_RNF, above_RNF, to_table_RVE, to_weight_RWEF, to_bias_R1F)
-        backward(table, weight, ids, y, place_RNF, *given)
-        return None, to_table_RVE, to_weight_RWEF.flatten(1, 2), to_bias_R1F
+        backward(table, weight, ids, boundary, y, place_RNF, *given)
+        return None, None, to_table_RVE, to_weight_RWEF.flatten(1, 2), to_bias_R1F
 
 
 @compiled
@@ -54,6 +55,7 @@ def forward(
     weight_RWEF: Array,
     bias_R1F: Array,
     ids_RNC: Array,
+    boundary: int,
     y_RNF: Array,
     place_RNF: Array,
 ) -> None:
@@ -66,14 +68,14 @@ def forward(
     for r in range(lanes):
         bias = bias_R1F[r, 0]
         for w in range(width):
-            multiply(table_RVE[r], packed(weight_RWEF[r, w]), product_WVF[w])
+            multiply(table_RVE[r], pack(weight_RWEF[r, w]), product_WVF[w])
         for n in range(len(y_RNF[r])):
             ids, y, place = ids_RNC[r, n], y_RNF[r, n], place_RNF[r, n]
             zero_row(place)
-            for j in range(length(ids)):
-                put(sum_F, product_WVF[0, seen(ids, j, 0, width)])
+            for j in range(length(ids, boundary)):
+                put(sum_F, product_WVF[0, seen(ids, j, 0, width, boundary)])
                 for w in range(1, width):
-                    add(sum_F, product_WVF[w, seen(ids, j, w, width)])
+                    add(sum_F, product_WVF[w, seen(ids, j, w, width, boundary)])
                 if j == 0:
                     put(y, sum_F)
                 for f in range(filters):
@@ -89,6 +91,7 @@ def backward(
     table_RVE: Array,
     weight_RWEF: Array,
     ids_RNC: Array,
+    boundary: int,
     y_RNF: Array,
     place_RNF: Array,
     above_RNF: Array,
@@ -111,26 +114,26 @@ def backward(
                 to_sum_F[f] = above[f] * (ONE - y[f] * y[f])
             add(to_bias, to_sum_F)
             for at in range(len(seen_C)):
-                seen_C[at] = seen(ids, at, 0, width)
+                seen_C[at] = seen(ids, at, 0, width, boundary)
             for w in range(width):
                 for f in range(filters):
                     to_product_WVF[w, seen_C[place[f] + w], f] += to_sum_F[f]
         for w in range(width):
-            multiply(table_RVE[r], packed(to_product_WVF[w]), to_weight_RWEF[r, w], x_turned=True)
-            multiply(to_product_WVF[w], packed_turned(weight_RWEF[r, w]), to_table_RVE[r], added=w > 0)
+            multiply(table_RVE[r], pack(to_product_WVF[w]), to_weight_RWEF[r, w], x_turned=True)
+            multiply(to_product_WVF[w], pack_transposed(weight_RWEF[r, w]), to_table_RVE[r], added=w > 0)
 
 
 @inlined
-def length(ids_C: Array) -> int:
+def length(ids_C: Array, boundary: int) -> int:
     """Characters of a spelling, one at least."""
     for j in range(1, len(ids_C)):
-        if ids_C[j] == BOUNDARY:
+        if ids_C[j] == boundary:
             return j
     return len(ids_C)
 
 
 @inlined
-def seen(ids_C: Array, j: int, w: int, width: int) -> int:
+def seen(ids_C: Array, j: int, w: int, width: int, boundary: int) -> int:
     """The character that place w of a filter sees when the filter stands at j; beyond either end the boundary."""
     at = j + w - width // 2
-    return ids_C[at] if 0 <= at < len(ids_C) else BOUNDARY
+    return ids_C[at] if 0 <= at < len(ids_C) else boundary

@@ -15,7 +15,7 @@ from torch import Tensor
 from skipstack.models.ground.once import Once, once
 from skipstack.models.kernels.compiled.arrays import arrays, numbers, sparse
 from skipstack.models.kernels.compiled.inputs.places import summed
-from skipstack.models.kernels.compiled.steps import Array, add, put, scale
+from skipstack.models.kernels.compiled.rowwise import Array, add, put, scale
 from skipstack.models.kernels.compiling import compiled
 
 

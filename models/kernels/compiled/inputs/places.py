@@ -7,7 +7,7 @@ N places, U distinct rows; R lanes of P tokens, at most M distinct forms in each
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.models.kernels.compiled.steps import Array, add
+from skipstack.models.kernels.compiled.rowwise import Array, add
 from skipstack.models.kernels.compiling import compiled
 
 

@@ -6,10 +6,8 @@ X = 3H. The pre-activations are W x + b + U h_{t-1}, x the layer below. An array
 import numpy as np
 
 from skipstack.models.kernels.compiled.arithmetic import ONE, sigmoid, tanh
+from skipstack.models.kernels.compiled.rowwise import Array, add, put
 from skipstack.models.kernels.compiled.steps import (
-    Array,
-    add,
-    put,
     read_below,
     read_previous,
     return_below,
@@ -18,7 +16,7 @@ from skipstack.models.kernels.compiled.steps import (
 )
 from skipstack.models.kernels.compiling import compiled, inlined
 from skipstack.models.kernels.gemm.pairs import across, down
-from skipstack.models.kernels.gemm.panels import packed, packed_turned
+from skipstack.models.kernels.gemm.product import pack, pack_transposed
 
 
 @compiled
@@ -42,7 +40,7 @@ def forward(
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 3
     for g in range(groups):
-        start_11BH, step_PKX = start_1GBH[:, g : g + 1], packed(down(weight_GHX[g], step_like))
+        start_11BH, step_PKX = start_1GBH[:, g : g + 1], pack(down(weight_GHX[g], step_like))
         bias, bias_of_s = bias_GX[g], bias_GX[g, 2 * hidden :]
         read_below(x_GTBI[g], below_GIX[g], gates_GTBX[g], below_like)
         for t in range(steps):
@@ -98,7 +96,7 @@ def backward(
     to_h_BH, to_m_H = np.empty((sentences, hidden), kind), np.empty(hidden, kind)
     to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
     for g in range(groups):
-        start_11BH, back_PKH = start_1GBH[:, g : g + 1], packed_turned(across(weight_GHX[g], step_like))
+        start_11BH, back_PKH = start_1GBH[:, g : g + 1], pack_transposed(across(weight_GHX[g], step_like))
         for t in range(steps - 1, -1, -1):
             return_output(t, above_GTBH[g], to_pre_TBX, back_PKH, to_h_BH, step_like)
             for n in range(sentences):

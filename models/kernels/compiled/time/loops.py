@@ -20,7 +20,7 @@ from skipstack.models.kernels.gemm.pairs import PAIRS
 
 
 class CompiledLstm(Once):
-    """``ShortcutLoop``, and ``LstmLoop`` where the skip adds nothing, with the products of what is below."""
+    """``ShortcutLoop``, with the products of what is below."""
 
     @staticmethod
     def forward(

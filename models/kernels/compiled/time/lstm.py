@@ -8,21 +8,17 @@ below. An array without elements is an absent one.
 import numpy as np
 
 from skipstack.models.kernels.compiled.arithmetic import ONE, sigmoid, tanh
+from skipstack.models.kernels.compiled.rowwise import Array, add, put, scale, zero
 from skipstack.models.kernels.compiled.steps import (
-    Array,
-    add,
-    put,
     read_below,
     read_previous,
     return_below,
     return_output,
     return_previous,
-    scale,
-    zero,
 )
 from skipstack.models.kernels.compiling import compiled, inlined
 from skipstack.models.kernels.gemm.pairs import across, down
-from skipstack.models.kernels.gemm.panels import packed, packed_turned
+from skipstack.models.kernels.gemm.product import pack, pack_transposed
 
 
 @compiled
@@ -50,7 +46,7 @@ def forward(
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4
     for g in range(groups):
-        start_11BH, step_PKX = start_2GBH[:1, g : g + 1], packed(down(weight_GHX[g], step_like))
+        start_11BH, step_PKX = start_2GBH[:1, g : g + 1], pack(down(weight_GHX[g], step_like))
         bias, bias_of_s = bias_GX[g], bias_GX[g, 3 * hidden :]
         if len(start_2GBH) > 0:
             c_GSBH[g, 0] = start_2GBH[1, g]
@@ -117,7 +113,7 @@ def backward(
     )
     to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
     for g in range(groups):
-        start_11BH, back_PKH = start_2GBH[:1, g : g + 1], packed_turned(across(weight_GHX[g], step_like))
+        start_11BH, back_PKH = start_2GBH[:1, g : g + 1], pack_transposed(across(weight_GHX[g], step_like))
         zero(to_c_BH)
         for t in range(steps - 1, -1, -1):
             return_output(t, above_GTBH[g], to_pre_TBX, back_PKH, to_h_BH, step_like)

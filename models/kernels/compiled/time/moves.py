@@ -12,7 +12,7 @@ from torch import Tensor
 
 from skipstack.models.ground.once import Once, once
 from skipstack.models.kernels.compiled.arrays import arrays, numbers
-from skipstack.models.kernels.compiled.steps import Array, add, put
+from skipstack.models.kernels.compiled.rowwise import Array, add, put
 from skipstack.models.kernels.compiling import compiled, inlined
 
 

@@ -1,14 +1,13 @@
 """The compiled product with a bias beside the one of torch's operations, which defines it."""
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 from skipstack.models.ground.precision import FEW_ROWS
-from skipstack.models.kernels import products
 from skipstack.models.kernels.products import product
+from tests.models.kernels.chosen import chosen
 
 SIZES = st.tuples(st.integers(1, 3), st.integers(FEW_ROWS, FEW_ROWS + 20), st.integers(1, 40), st.integers(1, 40))
 """Batches, rows, and numbers of a row before and after."""
@@ -29,10 +28,9 @@ def test_it_gives_what_the_operations_of_torch_give(sizes: tuple[int, ...], aske
     shapes = (batches, rows, before), (batches, before, after), (batches, 1, after), (batches, rows, after)
     *numbers, above_GNO = (torch.randn(shape, dtype=torch.float64, generator=generator) for shape in shapes)
     some = [each.requires_grad_(learns) for each, learns in zip(numbers, asked, strict=False)]
-    assert products.compiles(some[0])
-    ours = passes(some, above_GNO)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(products, "compiles", lambda _: False)
+    with chosen("compiled"):
+        ours = passes(some, above_GNO)
+    with chosen("reference"):
         theirs = passes(some, above_GNO)
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from skipstack.models.parts.heads import softmax
 from skipstack.models.parts.heads.base import UNSEEN, Gold
 from skipstack.models.parts.heads.softmax import SoftmaxHead
+from tests.models.kernels.chosen import chosen
 
 SIZES = st.tuples(*(st.integers(1, most) for most in (3, 4, 5, 9, 50)))
 """Lanes, tags of a sentence, sentences, features, and tags to choose from."""
@@ -22,11 +22,10 @@ def passes(head: SoftmaxHead, features_RUBF: Tensor, gold_RUB: Tensor, above_RUB
 
 def both_ways(head: SoftmaxHead, features_RUBF: Tensor, gold_RUB: Tensor, above_RUB: Tensor) -> list[list[Tensor]]:
     """Compiled, and by the operations of torch."""
-    assert softmax.compiles(features_RUBF)
     given = head, features_RUBF.requires_grad_(), gold_RUB, above_RUB
-    with pytest.MonkeyPatch.context() as patch:
+    with chosen("compiled"):
         ours = passes(*given)
-        patch.setattr(softmax, "compiles", lambda _: False)
+    with chosen("reference"):
         return [ours, passes(*given)]
 
 
@@ -74,6 +73,7 @@ def test_a_score_that_is_no_number_is_seen_in_the_loss_of_its_token_alone(what: 
     with torch.no_grad():
         head.weight[0, 0, tag] = 1e30  # 0 times infinity would be no number, either
         features_RUBF[0, 0, 0, 0] = what
+    with torch.no_grad(), chosen("compiled"):
         losses_RUB = head.losses(features_RUBF, Gold(torch.tensor([[[5, 5]]])), torch.empty(0))
     assert not losses_RUB[0, 0, 0].isfinite()
     assert losses_RUB[0, 0, 1].isfinite()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.data.store.vocabulary import FIRST_KNOWN, UNKNOWN
 from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
-from skipstack.models.layers import lookup
+from skipstack.models.kernels.choice import Kernels
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.lookup import Distinct, distinct_forms
 from skipstack.models.parts.inputs.base import LexiconTensors
@@ -18,6 +18,7 @@ from skipstack.models.parts.inputs.highway import HighwayLayer
 from skipstack.models.parts.inputs.tokens import TokenEmbedder
 from tests.models.corpora import WORDS, small_corpus
 from tests.models.gradients import equal_central_differences
+from tests.models.kernels.chosen import chosen
 from tests.oracles import spellings as oracles
 
 CORPUS = small_corpus()
@@ -132,13 +133,12 @@ def test_every_token_of_every_lane_is_its_own_window_of_features(config: Embedde
     )
 )
 @settings(deadline=None)
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("kernels", ["compiled", "reference"])
 def test_each_form_of_a_lane_is_there_once_and_found_by_every_token_of_it(
-    compiled: bool, forms: list[list[list[int]]]
+    kernels: Kernels, forms: list[list[list[int]]]
 ) -> None:
     forms_RTB = torch.tensor(forms)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "compiles_on_host", lambda: compiled)
+    with chosen(kernels):
         found = distinct_forms(forms_RTB.numpy(), np.array([1, 2, 3, 4, 5, 6, 7]))
     assert found.longest == 1 + int(forms_RTB.max())
     distinct = Distinct(torch.from_numpy(found.forms_RN), torch.from_numpy(found.place_RP))

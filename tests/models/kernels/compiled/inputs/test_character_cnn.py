@@ -1,6 +1,5 @@
 """The compiled character CNN beside the one of torch's operations, which defines it."""
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,8 +7,8 @@ from torch import Tensor
 
 from skipstack.data.store.vocabulary import BOUNDARY, FIRST_KNOWN
 from skipstack.models.configs.inputs import CharacterCnnConfig
-from skipstack.models.parts.inputs import characters
 from skipstack.models.parts.inputs.characters import CharacterCnn
+from tests.models.kernels.chosen import chosen
 
 SIZES = st.tuples(*(st.integers(1, most) for most in (2, 6, 7, 5, 20)), st.sampled_from([1, 3, 5]))
 """Lanes, spellings, characters of the longest, numbers of each, filters, and characters that a filter sees."""
@@ -40,10 +39,9 @@ def test_it_gives_what_the_operations_of_torch_give(sizes: tuple[int, ...], seed
     lengths_RN = torch.randint(0, longest + 1, (lanes, spellings), generator=generator)
     ids_RNC[torch.arange(longest) >= lengths_RN.unsqueeze(-1)] = BOUNDARY
     above_RNF = torch.randn(lanes, spellings, filters, dtype=torch.float64, generator=generator)
-    assert characters.compiles(network.weight)
-    ours = passes(network, ids_RNC, above_RNF)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(characters, "compiles", lambda _: False)
+    with chosen("compiled"):
+        ours = passes(network, ids_RNC, above_RNF)
+    with chosen("reference"):
         theirs = passes(network, ids_RNC, above_RNF)
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
@@ -51,7 +49,7 @@ def test_it_gives_what_the_operations_of_torch_give(sizes: tuple[int, ...], seed
 
 def test_what_is_no_number_comes_out_again() -> None:
     network = network_of(1, 2, 20, 3, torch.Generator().manual_seed(1))
-    with torch.no_grad():
+    with torch.no_grad(), chosen("compiled"):
         network.vectors.table[0, FIRST_KNOWN] = torch.nan
         y_RNF = network(torch.tensor([[[3, 3, 3, 3], [3, FIRST_KNOWN, 3, 3], [FIRST_KNOWN, 3, 3, 3]]]))
     assert y_RNF[0, 0].isfinite().all()

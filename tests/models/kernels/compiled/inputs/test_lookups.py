@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,15 +9,13 @@ from torch import Tensor
 
 from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.models.configs.inputs import CharacterCnnConfig, EmbedderConfig
-from skipstack.models.kernels import draws, rows
 from skipstack.models.kernels.rows import gradient_rows
-from skipstack.models.layers import lanes
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.lookup import Lookup
-from skipstack.models.parts.inputs import tokens
 from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.parts.inputs.characters import CharacterCnn
 from skipstack.models.parts.inputs.tokens import TokenEmbedder
+from tests.models.kernels.chosen import chosen
 
 FORMS, WORDS, CHARACTERS, CPU = 9, 7, 5, torch.device("cpu")
 PARTS = st.fixed_dictionaries(
@@ -89,10 +86,9 @@ def test_tokens_and_gradients_are_those_of_the_operations_of_torch(
     known = lexicon(source)
     forms_RTB = torch.randint(FORMS, (len(dropout_R), *sizes), generator=source)
     state = source.get_state()
-    with pytest.MonkeyPatch.context() as patch:
+    with chosen("compiled"):
         ours = passes(made(config, dropout_R, by_row=by_row), forms_RTB, known, source)
-        for module in (tokens, lanes, draws, rows):
-            patch.setattr(module, "compiles", lambda _: False)
+    with chosen("reference"):
         theirs = passes(made(config, dropout_R, by_row=by_row), forms_RTB, known, source.set_state(state))
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
@@ -109,10 +105,11 @@ def test_gradients_by_row_are_those_of_whole_tables_to_the_last_bit(
     state, found = source.get_state(), []
     for by_row in (False, True):
         embedder = made(EmbedderConfig(**config), [0.3, 0.3], by_row=by_row).float()
-        passes(embedder, forms_RTB, known, source.set_state(state))
-        for each in embedder.parameters():
-            if each.grad is not None and each.grad.is_sparse:
-                gradient_rows(each)
+        with chosen("compiled"):
+            passes(embedder, forms_RTB, known, source.set_state(state))
+            for each in embedder.parameters():
+                if each.grad is not None and each.grad.is_sparse:
+                    gradient_rows(each)
         found.append([each.grad.to_dense() for each in embedder.parameters() if each.grad is not None])
     assert all(torch.equal(*each) for each in zip(*found, strict=True))
 
@@ -133,8 +130,8 @@ def test_the_sums_of_rows_are_those_of_the_operations_of_torch_to_the_last_bit(
         torch.autograd.backward(lookup(torch.tensor(rows_RN)), above_RNE)
         return [*gradient_rows(lookup.table), lookup.table.grad.to_dense()]  # type: ignore[union-attr]
 
-    with pytest.MonkeyPatch.context() as patch:
+    with chosen("compiled"):
         ours = summed()
-        patch.setattr(rows, "compiles", lambda _: False)
+    with chosen("reference"):
         theirs = summed()
     assert all(torch.equal(*each) for each in zip(ours, theirs, strict=True))

@@ -11,6 +11,7 @@ from skipstack.models.layers.lanes import Dropout, Lane, Streams
 from skipstack.models.networks import stack as stacks
 from skipstack.models.networks.build import build_stack
 from skipstack.models.networks.stack import Stack
+from tests.models.kernels.chosen import chosen
 
 BELOW, HIDDEN = 5, 3
 
@@ -46,10 +47,10 @@ def test_it_is_the_same_to_the_last_bit(sizes: tuple[int, int, int], dropout: fl
     lengths_RB = torch.randint(0, steps + 1, (lanes, sentences), generator=source)
     found, state = [], source.get_state()
     for compiled in (True, False):
-        with pytest.MonkeyPatch.context() as patch:
+        with chosen("compiled"), pytest.MonkeyPatch.context() as patch:
             if compiled:
                 patch.delattr(stacks.ReadingOrder, "apart")  # which is then not needed
             else:
-                patch.setattr(stacks, "is_compiled", lambda _: False)
+                patch.setattr(stacks, "choose", lambda *_: "reference")
             found.append(passes(made(lanes, dropout, seed), x_RTBI, lengths_RB, source.set_state(state)))
     assert all(torch.equal(*each) for each in zip(*found, strict=True))

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from skipstack.models.ground.precision import products_in
-from skipstack.models.kernels import choice, products
-from skipstack.models.kernels import layers as loops
+from skipstack.models.kernels import abilities
+from skipstack.models.kernels.choice import choose, watched
 from skipstack.models.kernels.compiled.time.loops import CompiledBlock, CompiledLstm
-from skipstack.models.kernels.layers import Weights, block_layer, is_compiled, lstm_layer, watched
+from skipstack.models.kernels.layers import Weights, block_layer, lstm_layer
 from skipstack.models.kernels.reference.block_loop import BlockLoop
-from skipstack.models.kernels.reference.lstm_loop import LstmLoop
 from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
 from tests.models.kernels.beside import both, layer_of, passes
+from tests.models.kernels.chosen import chosen, without
 
 SIZES = st.tuples(*(st.integers(1, most) for most in (2, 4, 5, 20)))
 """Lanes, steps, sentences and hidden units: rows of less than, and more than, what a CPU computes at once."""
@@ -46,12 +46,12 @@ def below_and_weights(gates: int) -> list[Tensor]:
     return [torch.randn(shape, generator=generator).requires_grad_() for shape in shapes]
 
 
-def layer(chosen: Callable[..., Any]) -> Callable[..., Any]:
+def layer(run: Callable[..., Any]) -> Callable[..., Any]:
     """The output, and a last state, of a layer that is given its weights one by one."""
-    return lambda below, *others: chosen(below, Weights(*others[:3]), *others[3:])[: 2 if chosen is lstm_layer else 1]
+    return lambda below, *others: run(below, Weights(*others[:3]), *others[3:])[: 2 if run is lstm_layer else 1]
 
 
-@pytest.mark.skipif(not choice.multiplies_bfloat16(), reason="this CPU does not multiply numbers of bfloat16")
+@pytest.mark.skipif(abilities.no_bfloat16() is not None, reason=str(abilities.no_bfloat16()))
 @pytest.mark.parametrize(
     ("layer", "defined", "gates"), [(CompiledLstm, ShortcutLoop, 4), (CompiledBlock, BlockLoop, 3)]
 )
@@ -61,10 +61,10 @@ def test_in_bfloat16_they_sum_up_products_of_rounded_factors(
 ) -> None:
     """As the loops of torch do where what it sums up is not rounded once more; of few sentences, steps are exact."""
     sizes, present, rows = (2, 30, sentences, 20), [True, True, True, True, True], torch.bmm
-    monkeypatch.setattr(products, "compiles", lambda _: False)
-    exact, _ = both(layer.apply, layer_of(defined.apply), gates, sizes, present, apart=False, seed=1, dtype=FLOAT)
+    with chosen("reference"):
+        exact, _ = both(layer.apply, layer_of(defined.apply), gates, sizes, present, apart=False, seed=1, dtype=FLOAT)
     monkeypatch.setattr(torch, "bmm", lambda x, y: rows(x.float(), y.float()))
-    with products_in("bfloat16"):
+    with products_in("bfloat16"), chosen("reference"):
         ours, theirs = both(
             layer.apply, layer_of(defined.apply), gates, sizes, present, apart=False, seed=1, dtype=FLOAT
         )
@@ -74,52 +74,53 @@ def test_in_bfloat16_they_sum_up_products_of_rounded_factors(
         assert (one - unrounded).norm() > 5e-4 * other.norm()
 
 
-CHOSEN: list[tuple[Callable[..., Any], Any, int]] = [(lstm_layer, LstmLoop, 4), (block_layer, BlockLoop, 3)]
+RUNS: list[tuple[Callable[..., Any], Any, int]] = [(lstm_layer, ShortcutLoop, 4), (block_layer, BlockLoop, 3)]
 
 
-@pytest.mark.parametrize(("chosen", "defined", "gates"), CHOSEN)
+@pytest.mark.parametrize(("run", "defined", "gates"), RUNS)
 def test_where_the_cpu_does_not_multiply_so_or_there_is_no_numba_the_loops_of_torch_run(
-    chosen: Callable[..., Any], defined: Any, gates: int, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Any], defined: Any, gates: int
 ) -> None:
+    name = "lstm" if run is lstm_layer else "block"
     numbers, above_GTBH = below_and_weights(gates), torch.ones(2, 6, 17, 9)
-    absent: list[Tensor | None] = [None] * (1 if defined is LstmLoop else 4)
+    absent: list[Tensor | None] = [None] * 4
 
-    def chosen_and_defined() -> list[list[Tensor]]:
-        assert not is_compiled(numbers[0])
+    def both_of_them() -> list[list[Tensor]]:
+        assert choose(name, numbers[0]) == "reference"
         return [
-            passes(layer(chosen), [*numbers, *[None] * 4], above_GTBH),
+            passes(layer(run), [*numbers, *[None] * 4], above_GTBH),
             passes(layer_of(defined.apply), [*numbers, *absent], above_GTBH),
         ]
 
-    assert is_compiled(numbers[0])
-    with monkeypatch.context() as patch, products_in("bfloat16"):
-        patch.setattr(loops, "multiplies_bfloat16", lambda: False)
-        patch.setattr(products, "multiplies_bfloat16", lambda: False)
-        rounded = chosen_and_defined()
-    with watched():
-        looked_into = chosen_and_defined()
-        assert chosen(numbers[0], Weights(*numbers[1:]))[-1] is not None
-    with monkeypatch.context() as patch:
-        patch.setattr(choice, "_multiplies", lambda: False)
-        without_registers = chosen_and_defined()
-    monkeypatch.setattr(choice, "HAS_NUMBA", False)
-    for ours, theirs in (rounded, looked_into, without_registers, chosen_and_defined()):
+    found = []
+    with chosen(None):
+        assert choose(name, numbers[0]) == "compiled"
+        with watched():
+            found.append(both_of_them())
+            assert run(numbers[0], Weights(*numbers[1:]))[-1] is not None
+    with without("bfloat16"), products_in("bfloat16"):
+        found.append(both_of_them())
+    for ability in ("products", "compiler"):
+        with without(ability):
+            found.append(both_of_them())
+    for ours, theirs in found:
         assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
 
 
-@pytest.mark.parametrize(("chosen", "defined", "gates"), CHOSEN)
+@pytest.mark.parametrize(("run", "defined", "gates"), RUNS)
 def test_one_direction_alone_gives_what_it_gives_beside_the_other(
-    chosen: Callable[..., Any], defined: Any, gates: int
+    run: Callable[..., Any], defined: Any, gates: int
 ) -> None:
     below_GTBI, *weights = below_and_weights(gates)
-    together_GTBH, *_ = chosen(below_GTBI, Weights(*weights))
-    second_GTBH, *_ = chosen(below_GTBI[1:], Weights(*(each[:, 1:] for each in weights)))
+    with chosen("compiled"):
+        together_GTBH, *_ = run(below_GTBI, Weights(*weights))
+        second_GTBH, *_ = run(below_GTBI[1:], Weights(*(each[:, 1:] for each in weights)))
     assert torch.equal(together_GTBH[1:], second_GTBH)
 
 
 def test_numbers_that_are_none_come_out_again() -> None:
     below_GTBI, *weights = below_and_weights(4)
-    with torch.no_grad():
+    with torch.no_grad(), chosen("compiled"):
         below_GTBI[0, 2, 3, 4] = torch.nan
         h_GTBH, *_ = lstm_layer(below_GTBI, Weights(*weights))
     assert h_GTBH[0, :2].isfinite().all()

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from skipstack.models.kernels import reading
 from skipstack.models.kernels.compiled.time.moves import WAYS
 from skipstack.models.kernels.reading import ReadingOrder
+from tests.models.kernels.chosen import chosen
 
 
 def passes(way: str, x_GTBF: Tensor, lengths_RB: Tensor, source: torch.Generator, *, drops: bool) -> list[Tensor]:
@@ -32,10 +32,9 @@ def test_rows_and_gradients_go_where_they_go_by_the_operations_of_torch(
     x_GTBF = torch.randn(shape, generator=source, dtype=torch.float64).requires_grad_()
     lengths_RB = torch.randint(0, steps + 1, (lanes, sentences), generator=source)
     state = source.get_state()
-    assert reading.compiles(x_GTBF)
-    ours = passes(way, x_GTBF, lengths_RB, source, drops=drops)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "compiles", lambda _: False)
+    with chosen("compiled"):
+        ours = passes(way, x_GTBF, lengths_RB, source, drops=drops)
+    with chosen("reference"):
         theirs = passes(way, x_GTBF, lengths_RB, source.set_state(state), drops=drops)
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-15, atol=1e-15)

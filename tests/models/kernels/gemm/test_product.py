@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from skipstack.models.kernels.gemm.pairs import PAIRS, across, down
-from skipstack.models.kernels.gemm.panels import multiply, packed, packed_turned
+from skipstack.models.kernels.gemm.product import multiply, pack, pack_transposed
 from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16, Registers, registers_of
 
 Array = NDArray[Any]
@@ -31,7 +31,7 @@ ROUNDING = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-23}
 @njit(error_model="numpy")  # type: ignore[untyped-decorator]
 def multiplied(x: Array, weight: Array, out_MN: Array, turned: tuple[bool, bool], added: bool, like: Array) -> None:
     """Into ``out``; ``turned``: whether x is given as x_KM, and whether the weight is as weight_NK."""
-    panels = packed_turned(across(weight, like)) if turned[1] else packed(down(weight, like))
+    panels = pack_transposed(across(weight, like)) if turned[1] else pack(down(weight, like))
     multiply(down(x, like) if turned[0] else across(x, like), panels, out_MN, turned[0], added)
 
 
@@ -126,7 +126,7 @@ def test_registers_are_those_of_the_cpu() -> None:
 OTHER_CPU = """
 from itertools import product
 from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16, REGISTERS
-from tests.models.kernels.gemm.test_panels import check
+from tests.models.kernels.gemm.test_product import check
 assert (REGISTERS.size, HAS_BFLOAT16) == (32, False)
 for sizes in product((1, 6, 13), (0, 1, 170), (1, 8, 9, 16, 37)):
     for kind, turned in (("float32", (False, True)), ("float64", (True, False))):

@@ -106,7 +106,7 @@ def panels_for(depth: int, columns: int, like: Any) -> Any:
 
 
 @inlined
-def packed(weight_KN: Any) -> Any:
+def pack(weight_KN: Any) -> Any:
     """The panels of a matrix."""
     depth, columns = weight_KN.shape
     panels_PKW = panels_for(depth, columns, weight_KN)
@@ -125,7 +125,7 @@ def packed(weight_KN: Any) -> Any:
 
 
 @inlined
-def packed_turned(weight_NK: Any) -> Any:
+def pack_transposed(weight_NK: Any) -> Any:
     """The panels of a matrix that is given transposed, whose rows stand one after another."""
     columns, depth = weight_NK.shape
     panels_PKW = panels_for(depth, columns, weight_NK)
