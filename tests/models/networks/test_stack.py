@@ -152,7 +152,7 @@ def test_dropout_falls_on_the_first_and_on_the_last_layer_only(
 
     def kept(first: float, last: float) -> Tensor:
         shares = [last, first]
-        monkeypatch.setattr(stack.dropout, "kept", lambda output: torch.full_like(output, shares.pop()))
+        monkeypatch.setattr(stack.dropout, "factors", lambda output: torch.full_like(output, shares.pop()))
         dropped: Tensor = stack(x, LENGTHS)
         assert not shares
         return dropped
