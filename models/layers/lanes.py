@@ -117,3 +117,6 @@ class Dropout(nn.Module):
             return uniform_RN.ge_(share).mul_(1 / (1 - share)).view(x.shape)
         share_R1, scale_R1 = (each_R.to(x.dtype).unsqueeze(1) for each_R in (self.share_R, 1 / (1 - self.share_R)))
         return uniform_RN.ge_(share_R1).mul_(scale_R1).view(x.shape)
+
+    kept = factors
+    """Its name until 0.2.0, which code files that studies have locked still call."""
