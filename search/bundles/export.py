@@ -3,13 +3,13 @@
 import json
 import math
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from skipstack.data.basis.atomic_files import temporary_folder_beside
 from skipstack.data.basis.code_files import load_recorded
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
@@ -124,15 +124,12 @@ def export_bundles(
     names = [f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
     for each, name in zip(chosen, names, strict=True):
         _check_writable(record, folder, each, to / name, recipe)
-    beside = to.with_name(f".{to.name}.{os.getpid()}")
-    try:
+    with temporary_folder_beside(to) as temporary:
         for each, name in zip(chosen, names, strict=True):
-            export_bundle(record, folder, each, beside / name, device, recipe=recipe, confirmed=confirmed)
+            export_bundle(record, folder, each, temporary / name, device, recipe=recipe, confirmed=confirmed)
         to.mkdir(parents=True, exist_ok=True)
         for name in names:
-            os.replace(beside / name, to / name)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+            os.replace(temporary / name, to / name)
     return [to / name for name in names]
 
 
@@ -160,27 +157,23 @@ def export_bundle(
     else:
         members = left_by(record, folder, trial, ensemble=recipe.ensemble)
     corpus = members.corpus
-    beside = to.with_name(f".{to.name}.{os.getpid()}")
-    try:
-        beside.mkdir(parents=True)
-        _write(beside / "config.json", trial.config.model_dump(mode="json"))
-        (beside / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
-        _write(beside / "tags.json", corpus.stored.tags)
-        _write(beside / "provenance.json", _provenance(record, trial, members))
-        _write(beside / "metrics.json", {})
-        (beside / CARD).touch()
-        write_tensors(beside / WEIGHTS, members.weights_R, {})
-        seal(beside)
-        bundle = load_bundle(beside, choose_device(device))
+    with temporary_folder_beside(to) as temporary:
+        _write(temporary / "config.json", trial.config.model_dump(mode="json"))
+        (temporary / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
+        _write(temporary / "tags.json", corpus.stored.tags)
+        _write(temporary / "provenance.json", _provenance(record, trial, members))
+        _write(temporary / "metrics.json", {})
+        (temporary / CARD).touch()
+        write_tensors(temporary / WEIGHTS, members.weights_R, {})
+        seal(temporary)
+        bundle = load_bundle(temporary, choose_device(device))
         measured = replace(bundle, metrics=bundle.measure(corpus))
-        _write(beside / "metrics.json", measured.metrics)
+        _write(temporary / "metrics.json", measured.metrics)
         own, scored, searched = confirmed(as_network(trial.config)), len(record.ranked()), list(trial.dev.values())
         card = model_card(measured, record.measure, scored=scored, searched=searched, confirmed=own)
-        (beside / CARD).write_text(card, encoding="utf-8")
-        seal(beside)
-        os.replace(_packed(beside) if to.suffix == ARCHIVE else beside, to)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        (temporary / CARD).write_text(card, encoding="utf-8")
+        seal(temporary)
+        os.replace(_packed(temporary) if to.suffix == ARCHIVE else temporary, to)
     return to
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.export import ExportedProgram
 
+from skipstack.data.basis.atomic_files import temporary_folder_beside
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.store.stored import StoredCorpus
 from skipstack.models.views.program import exported, takes_any_length, why_not
@@ -67,13 +68,9 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> Comparison:
     program = _exported(bundle, sentences, length)
     found = _compared(bundle, program, sentences, length)
     notes = {**bundle.provenance, "torch": torch.__version__, "length": length, "compared": asdict(found)}
-    beside = to.with_name(f".{to.stem}.{os.getpid()}{SUFFIX}")
-    to.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        torch.export.save(program, beside, extra_files={NOTES: json.dumps(notes)})
-        os.replace(beside, to)
-    finally:
-        beside.unlink(missing_ok=True)
+    with temporary_folder_beside(to) as temporary:  # torch wants a name that ends in SUFFIX
+        torch.export.save(program, temporary / to.name, extra_files={NOTES: json.dumps(notes)})
+        os.replace(temporary / to.name, to)
     return found
 
 

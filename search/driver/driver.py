@@ -307,7 +307,7 @@ class Driver:
         with lost_ledger_interrupts(self._ledger.folder):
             for event in events:
                 if isinstance(event, Ended):
-                    self.folder.settle_weights(event.trial)
+                    self.folder.fsync_weights(event.trial)
             self._ledger.append(*events)
         for event in events:
             for reader in self._readers:

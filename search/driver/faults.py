@@ -12,8 +12,8 @@ from typing import Final, Literal
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.config import SearchConfig
-from skipstack.search.ledger.disk import FULL_DISK
 from skipstack.search.ledger.events import FaultReason, RetryCause
+from skipstack.search.ledger.segments import FULL_DISK
 from skipstack.search.record.trial_record import TrialRecord
 
 MEMORY_PHRASES: Final = (

@@ -1,11 +1,11 @@
 """Trials that need not be trained: one of the same config, corpus, seeds and epochs stands for them."""
 
 import math
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from skipstack.data.basis.atomic_files import atomic_file
 from skipstack.search.ledger.events import Proposed, Recording, WarmStarted
 from skipstack.search.record.folder import BEST, StudyFolder
 from skipstack.search.record.study_record import StudyRecord
@@ -75,7 +75,6 @@ class KnownTrials:
         if not source.is_file():
             return not math.isfinite(known.recording.reports[-1].score)
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside = target.with_name(f".{BEST}.{os.getpid()}")
-        shutil.copyfile(source, beside)
-        os.replace(beside, target)
+        with atomic_file(target) as temporary:
+            shutil.copyfile(source, temporary)
         return True

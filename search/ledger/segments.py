@@ -8,6 +8,7 @@ A driver that is killed while it writes leaves a torn last line. That append nev
 line is cut. Damage anywhere else is an error.
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -19,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from skipstack.data.basis.atomic_files import atomic_file, fsync_path
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.disk import FULL_DISK, settle
 from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
 WORTH_COMPACTING = 10_000
@@ -29,8 +30,13 @@ WORTH_COMPACTING = 10_000
 PAUSES: Final = (1.0, 5.0)
 """Seconds before an append that a disk refused is tried again: a shared one may be back by then."""
 
+FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
+"""Errors after which an append is not tried again: the disk is full."""
+
 SEGMENT = re.compile(r"(\d{6})\.jsonl")
 COMPACTED = re.compile(r"(\d{6})\.parquet")
+HALF_COMPACTED = re.compile(r"\.\d{6}\.parquet(\.\w+)?")
+"""What a driver leaves that is killed while it compacts."""
 
 
 class TakenOverError(OSError):
@@ -98,7 +104,7 @@ class Segments:
                 content = self._compact(content)
             self._number, self._size = content.last + 1, 0
             self._segment = os.open(self._path(self._number), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-            settle(self.folder)
+            fsync_path(self.folder)
         except BaseException:
             self.close()
             raise
@@ -160,7 +166,7 @@ class Segments:
         names = sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
         numbers = [int(found[1]) for name in names if (found := COMPACTED.fullmatch(name))]
         last = start = max(numbers, default=0)
-        segments, stale = [], [name for name in names if name.startswith(".") and COMPACTED.fullmatch(name[1:])]
+        segments, stale = [], [name for name in names if HALF_COMPACTED.fullmatch(name)]
         stale += [f"{number:06d}.parquet" for number in numbers if number < start]
         for name in names:
             if not (found := SEGMENT.fullmatch(name)):
@@ -223,15 +229,11 @@ class Segments:
         """One Parquet file of everything. The segments go only once it was read back and is known."""
         from skipstack.search.ledger.compaction import compacted, lines_in, same
 
-        path, beside = self.folder / f"{content.last:06d}.parquet", self.folder / f".{content.last:06d}.parquet"
-        with beside.open("wb") as file:
-            file.write(compacted(self._lines(content)))
-            file.flush()
-            os.fsync(file.fileno())
-        if not same(lines_in(beside.read_bytes(), str(beside)), self._lines(content)):
-            raise OSError(f"{beside}: does not read as it was written")
-        os.replace(beside, path)
-        settle(self.folder)
+        path = self.folder / f"{content.last:06d}.parquet"
+        with atomic_file(path, fsync=True) as temporary:
+            temporary.write_bytes(compacted(self._lines(content)))
+            if not same(lines_in(temporary.read_bytes(), str(temporary)), self._lines(content)):
+                raise OSError(f"{temporary}: does not read as it was written")
         for old in (*content.segments, *([content.compacted] if content.compacted else [])):
             old.unlink()
         return _Content(path, (), content.last, ())

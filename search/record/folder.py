@@ -1,14 +1,12 @@
 """Where the things of a study lie: the ledger, the corpora, the weights of the trials."""
 
-import os
 import shlex
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from skipstack.data.basis.atomic_files import atomic_folder, fsync_path
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.disk import settle
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -36,14 +34,14 @@ class StudyFolder:
         """The folder of one trial's weights."""
         return self.trials / f"{number:06d}"
 
-    def settle_weights(self, number: int) -> None:
-        """Bring the best weights of a trial to the disk: its end is final, so it must not outlive them.
+    def fsync_weights(self, number: int) -> None:
+        """Bring the best weights of a trial to the disk, before the ledger has its end, which is final.
 
         Files that another machine wrote are on a shared disk once that machine closed them.
         """
         best = self.trial(number) / BEST
         for path in (best, best.parent, self.trials) if best.exists() else ():
-            settle(path)
+            fsync_path(path)
 
     def corpus(self, prepared: CorpusPrepared) -> Path:
         """The store of a prepared corpus."""
@@ -79,13 +77,8 @@ def new_folder(path: Path) -> Iterator[StudyFolder]:
         raise UserError(f"{path}: holds a study already (allowed: a new folder, or `{resume}`)")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UserError(f"{path}: is not an empty folder (allowed: a new folder for the study)")
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.mkdir(parents=True)
-    try:
-        yield StudyFolder(beside)
-        os.replace(beside, path)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+    with atomic_folder(path) as temporary:
+        yield StudyFolder(temporary)
 
 
 def free_name(parent: Path, name: str) -> Path:

@@ -7,7 +7,6 @@ keeps nothing.
 """
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.search.analysis.frames.columns import COLUMNS
 
 VERSION: Final = 3
@@ -75,8 +75,9 @@ def keep(
         for name, frame in frames.items():
             content = as_parquet(frame())
             digests[name] = _digest(content)
-            _write(folder / f"{name}.parquet", content)
-        _write(folder / ABOUT, json.dumps({"stamp": known_by, "digests": digests, "about": about}).encode())
+            write_atomically(folder / f"{name}.parquet", content)
+        about_them = {"stamp": known_by, "digests": digests, "about": about}
+        write_atomically(folder / ABOUT, json.dumps(about_them).encode())
 
 
 def as_parquet(frame: pd.DataFrame) -> bytes:
@@ -96,14 +97,3 @@ def from_parquet(name: str, content: bytes) -> pd.DataFrame:
 
 def _digest(content: bytes) -> str:
     return sha256(content).hexdigest()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Beside, then renamed. Raises OSError, and leaves nothing beside."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("xb") as file:
-            file.write(content)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)

@@ -247,7 +247,7 @@ def test_what_is_damaged_or_cannot_be_kept_costs_time_and_nothing_else(
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("skipstack.search.analysis.frames.kept.os.replace", full)
+        monkeypatch.setattr("os.replace", full)
     else:
         study_frames(path)
     file = kept / "curves.parquet"
