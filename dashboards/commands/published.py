@@ -13,7 +13,7 @@ from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.exploration.exploration import Exploration
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.code_version import code_version
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
@@ -31,7 +31,7 @@ def published(record: StudyRecord, folder: StudyFolder, found: Exploration | Non
     """All of it, made of the record. ``found``: what its search saw, where that is known."""
     tables = list(confirmed_tables(record))
     reports = [ablated_report(own, table) for own, table in tables]
-    report = with_confirmed(exploration_report(found or explored(record)), reports)
+    report = with_confirmed(exploration_report(found or exploration_of(record)), reports)
     pictures = tuple(report.pictures())
     report = replace(report, pictures=lambda: pictures)
     files = {

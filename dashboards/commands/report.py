@@ -98,7 +98,7 @@ def reported(
         return one_report(reports)
     from skipstack.dashboards.reports.exploration.report import exploration_report
 
-    explored = exploration_report(frames.explored(by))
+    explored = exploration_report(frames.exploration(by))
     if not reports:
         return explored
     from skipstack.dashboards.reports.confirmation.reports import with_confirmed
@@ -127,7 +127,7 @@ def _traced(
         return
     from skipstack.dashboards.reports.exploration.traced import traced
 
-    yield from traced(frames, frames.explored(by))
+    yield from traced(frames, frames.exploration(by))
 
 
 def _print_traced(frames: "StudyFrames", found: "Sequence[Traced]") -> None:

@@ -3,7 +3,7 @@
 from skipstack.dashboards.reports.quantities import duration, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ledger.gain import Gain
+from skipstack.search.ledger.event_values import Gain
 
 
 def enough_in_words(gain: Gain, measure: Measure) -> str:

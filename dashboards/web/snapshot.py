@@ -39,7 +39,7 @@ class Snapshot:
     @cached_property
     def explored(self) -> "Exploration":
         """What its search saw."""
-        return self.frames.explored()
+        return self.frames.exploration()
 
     @property
     def record(self) -> "StudyRecord":

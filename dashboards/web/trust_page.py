@@ -47,7 +47,7 @@ def trust_page(path: Path) -> None:
 def trust_charts(seen: "Exploration") -> Iterator[Drawn]:
     """Of the search: whether rungs ordered trials as their ends did, and what fewer trials would have given."""
     from skipstack.dashboards.charts.agreement import agreement
-    from skipstack.search.analysis.exploration.agreement import agreement as compared
+    from skipstack.search.analysis.exploration.rungs import agreement as compared
 
     found = {each.heading: each for each in search_charts(seen)}
     yield from (found[name] for name in ("Trials at each rung", "Expected best"))

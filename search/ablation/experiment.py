@@ -9,11 +9,11 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.ablation.beside import best_of_others
+from skipstack.search.ablation.other_searches import best_of_others
 from skipstack.search.ablation.rows import changed, changed_within, joined_paths, rows, space_of_rows
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.driver.preparation import CORPUS
-from skipstack.search.ledger.events import Settled
+from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.proposers.config import ListedConfig, PathConfig
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.study_files.settings import corpus_setting
@@ -33,12 +33,12 @@ class Experiment:
 
     number: int
     study: StudyConfig
-    settled: Settled
+    planned: AblationPlanned
 
     @property
     def compares(self) -> bool:
         """Whether there is anything beside the base."""
-        return len(self.settled.rows) > 1
+        return len(self.planned.rows) > 1
 
 
 def experiment(
@@ -83,7 +83,7 @@ def experiment(
     found = rows(space, winners, beside_them, without, parts=parts)
     number = max(record.ablations, default=0) + 1
     proposer = _proposer(space, [row.point for row in found.rows], read, winners[best[0].number] if path else None)
-    settled = Settled(
+    planned = AblationPlanned(
         time=time,
         rows=found.rows,
         left_out=found.left_out,
@@ -92,7 +92,7 @@ def experiment(
     )
     search = _search(study.search, number, proposer, seeds)
     name = f"{study.name}, ablation {number}"
-    return Experiment(number, StudyConfig(name=name, about=study.about, space=config, search=search), settled)
+    return Experiment(number, StudyConfig(name=name, about=study.about, space=config, search=search), planned)
 
 
 def _proposer(

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.ledger.roles import LeftOut, ListedRow, Role
-from skipstack.search.record.parts import value_text
+from skipstack.search.ledger.event_values import LeftOut, ListedRow, Role
+from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.activity import condition
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.driver.preparation import CORPUS
-from skipstack.search.ledger.roles import ListedRow
+from skipstack.search.ledger.event_values import ListedRow
 from skipstack.search.proposers.config import PathConfig
 from skipstack.search.proposers.path import Candidate, steps
 from skipstack.search.record.study_record import StudyRecord
@@ -38,22 +38,22 @@ class Step:
 
 def trained_rows(record: StudyRecord) -> list[TrainedRow]:
     """The rows of an ablation in their order, corpus by corpus."""
-    if record.settled is None:
+    if record.planned is None:
         return []
     domain = record.space.domains.get(CORPUS)
-    axis = domain if isinstance(domain, Choice) and len(record.settled.corpora) > 1 else None
-    name = "".join(record.settled.corpora) if axis is None else ""
+    axis = domain if isinstance(domain, Choice) and len(record.planned.corpora) > 1 else None
+    name = "".join(record.planned.corpora) if axis is None else ""
     trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
 
     def trained(row: ListedRow, point: Point, corpus: str) -> TrainedRow:
         return TrainedRow(row, corpus, trials.get(canonical_json(point)))
 
     if axis is None:
-        return [trained(row, row.point, name) for row in record.settled.rows]
+        return [trained(row, row.point, name) for row in record.planned.rows]
     return [
         trained(row, record.space.moved(row.point, CORPUS, value), corpus)
         for corpus, value in zip(axis.names, axis.values, strict=True)
-        for row in record.settled.rows
+        for row in record.planned.rows
     ]
 
 

@@ -14,7 +14,7 @@ from skipstack.search.driver.history import Reader
 from skipstack.search.driver.task import TrialTask, Workers
 from skipstack.search.engines.allotment import nothing_known
 from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.ledger.ledger import Past
+from skipstack.search.ledger.ledger import PastEvents
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking.logged_models import register
@@ -23,8 +23,8 @@ from skipstack.search.tracking.runs import experiment_of, study_id
 from skipstack.search.tracking.stores import chosen_store, experiment
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.search.tracking.views import address
-from skipstack.search.workers.deferred import DeferredWorker
 from skipstack.search.workers.function_worker import FunctionWorkers
+from skipstack.search.workers.lazy_worker import LazyTrainingWorker
 from skipstack.search.workers.metered import MeteredWorkers
 from skipstack.search.workers.reporting import Objective
 
@@ -100,7 +100,7 @@ class Execution:
             function=self.function,
         )
 
-    def track(self, tracker: TrackingProcess, folder: StudyFolder, past: Past) -> None:
+    def track(self, tracker: TrackingProcess, folder: StudyFolder, past: PastEvents) -> None:
         """Let it write into MLflow what happens after ``past``, and what is lacking there of it."""
         tracker.begin(self.runs(folder), past, folder=folder.path, private=self.store is None)
 
@@ -151,7 +151,7 @@ def start_engine(
     function: Objective | None = None,
 ) -> Engine:
     """The engine that trains our networks, or calls a function. Raises UserError where it cannot start."""
-    trains: Workers = DeferredWorker if function is None else FunctionWorkers(function)
+    trains: Workers = LazyTrainingWorker if function is None else FunctionWorkers(function)
     worker: Workers = MeteredWorkers(trains) if system_metrics else trains
     if name == "serial":
         if function is not None:

@@ -29,9 +29,9 @@ from skipstack.search.driver.faults import StudyInterruptedError, full_disk_inte
 from skipstack.search.driver.functions import check_function_given, source_of, version_with
 from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.retention import Retention
-from skipstack.search.earlier_studies.told import summary, tried_first
+from skipstack.search.earlier_studies.summaries import summary, tried_first
 from skipstack.search.ledger.events import Event, VectorsPrepared
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.planning.plan import Meter
 from skipstack.search.record.extension import shortening
 from skipstack.search.record.folder import StudyFolder, new_folder
@@ -49,14 +49,14 @@ class Run:
     """A study that is ready to run: its folder, and its engine, which has started; None where it is finished.
 
     ``ablation``: the number of the ablation of it that is run, in a folder of its own; None: the search. ``first``:
-    what the ledger takes before anything else. ``again``: an earlier driver began it. ``data_dir`` and
+    what the ledger takes before anything else. ``resuming``: an earlier driver began it. ``data_dir`` and
     ``corpus_folder``: where its corpora were looked for, if they were.
     """
 
     folder: StudyFolder
     execution: Execution
     engine: Engine | None
-    again: bool
+    resuming: bool
     first: Sequence[Event] = ()
     data_dir: Path | None = None
     corpus_folder: Path = Path()
@@ -90,7 +90,7 @@ class Run:
         """
         try:
             if self.engine is None:
-                tracker = self._tracker(Past(self.folder.ledger))
+                tracker = self._tracker(PastEvents(self.folder.ledger))
                 tracker.heard_all()
                 record = read_study(self.folder.path)
                 self._tracked(tracker)
@@ -117,7 +117,7 @@ class Run:
             device=execution.device,
             clock=time.time,
             first=self.first,
-            rehearse=[before.apply],
+            replay_to=[before.apply],
             parameters=count,
         )
         self._warn(ledger.cut)
@@ -125,13 +125,13 @@ class Run:
             for warning in corpus.warnings:
                 execution.warn(f"warning: {warning}")
             for name, vectors in corpus.vectors.items():
-                execution.say(reach(name, vectors))
+                execution.say(vectors_coverage(name, vectors))
         for earlier in before.warm_starts:
             execution.say(summary(earlier))
         for line in () if before.suggested is None else tried_first(before.suggested):
             execution.say(line)
         past = sum(1 for _ in ledger.replay()) if isinstance(history, AblationHistory) else driver.past
-        tracker = self._tracker(Past(folder.ledger, past))
+        tracker = self._tracker(PastEvents(folder.ledger, past))
         heard = history.heard(tracker) if isinstance(history, AblationHistory) else tracker
         retention = Retention(folder, lambda: driver.record)
         typed = shlex.join(["skipstack", "resume", str(folder.path)])
@@ -140,11 +140,11 @@ class Run:
             typed, enough = f"skipstack.resume({str(folder.path)!r}, {source_of(execution.function).name})", ""
         goes_on = f"nothing is lost: `{typed}` continues the study"
         preparing = threading.Thread(target=execution.meanwhile, daemon=True)
-        engine.idle = cache(preparing.start)  # once
+        engine.on_idle = cache(preparing.start)  # once
         try:
             with _interruptible(), execution.watch(before) as progress:
                 driver.listen(heard, progress, retention)
-                if self.again:
+                if self.resuming:
                     driver.resumed(version_with(execution.function))
                 run_study(driver, engine)
         except KeyboardInterrupt:
@@ -153,7 +153,7 @@ class Run:
         except StudyInterruptedError as cause:
             raise type(cause)(f"{cause}; {goes_on}") from cause
         else:
-            engine.idle()
+            engine.on_idle()
             preparing.join()  # two threads that import the same could meet half-made modules
             yield driver.record
         finally:
@@ -182,7 +182,7 @@ class Run:
         finally:
             tracker.end()
 
-    def _tracker(self, past: Past) -> TrackingProcess:
+    def _tracker(self, past: PastEvents) -> TrackingProcess:
         if not self.tracking:
             self.tracking.append(TrackingProcess())
         (tracker,) = self.tracking
@@ -216,7 +216,7 @@ def begin(
     execution = replace(execution, code=tuple(map(str, paths)))
     with full_disk_interrupts(path), new_folder(path) as beside:
         open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
-        run = Run(beside, execution, None, again=False, data_dir=data_dir, corpus_folder=corpus_folder)
+        run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
         run = _started(run, lambda: read_study(beside.path))
     folder = StudyFolder(path)
     return replace(run, folder=folder, first=placement(execution, folder, time.time()))
@@ -230,16 +230,16 @@ def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
     folder = StudyFolder(path)
     if is_finished(path):
         if (number := unfinished_ablation(path)) is None:
-            return Run(folder, execution, None, again=True)
+            return Run(folder, execution, None, resuming=True)
         if enough:
             raise UserError("--enough: an ablation trains all its rows (allowed: resume without it)")
-        return _ablation(path, execution, number, lambda: read_study(path).ablations[number], again=True)
+        return _ablation(path, execution, number, lambda: read_study(path).ablations[number], resuming=True)
     record = cache(lambda: read_study(path))  # which takes time, and only some need it
     now = time.time()
     first: list[Event] = [*placement(execution, folder, now)]
     if enough:
         first += shortening(record().study, len(record().trials), time=now)
-    return _started(Run(folder, execution, None, again=True, first=first), record)
+    return _started(Run(folder, execution, None, resuming=True, first=first), record)
 
 
 def extend(
@@ -266,13 +266,13 @@ def extend(
         corpus_folder=corpus_folder,
         clock=time.time,
     )
-    run = Run(folder, execution, None, again=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
+    run = Run(folder, execution, None, resuming=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
     return _started(run, lambda: record)
 
 
 def ablate(path: Path, execution: Execution, number: int, first: Sequence[Event]) -> Run:
-    """The ablation ``number`` of a finished study, which begins with the events ``first`` (``ablation/opening.py``)."""
-    return _ablation(path, execution, number, lambda: StudyRecord.of(first), first=first, again=False)
+    """The ablation ``number`` of a finished study; ``first``: its first events (``ablation/first_events.py``)."""
+    return _ablation(path, execution, number, lambda: StudyRecord.of(first), first=first, resuming=False)
 
 
 def _ablation(
@@ -282,11 +282,11 @@ def _ablation(
     record: Callable[[], StudyRecord],
     *,
     first: Sequence[Event] = (),
-    again: bool,
+    resuming: bool,
 ) -> Run:
     folder = StudyFolder(path, number)
     first = [*first, *placement(execution, folder, time.time())]
-    return _started(Run(folder, execution, None, again=again, first=first, ablation=number), record)
+    return _started(Run(folder, execution, None, resuming=resuming, first=first, ablation=number), record)
 
 
 def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
@@ -343,7 +343,7 @@ def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) ->
     return count
 
 
-def reach(name: str, vectors: VectorsPrepared) -> str:
+def vectors_coverage(name: str, vectors: VectorsPrepared) -> str:
     """How far pretrained vectors reach, in one line: ``data.vectors glove.txt: 74.9% of 8,120 words, ...``."""
     words = f"{vectors.covered_words / max(vectors.words, 1):.1%} of {vectors.words:,} words"
     tokens = f"{vectors.covered_tokens / max(vectors.tokens, 1):.1%} of {vectors.tokens:,} train tokens"

@@ -17,7 +17,7 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.proposers.build import proposer
 from skipstack.search.record.extension import extended, extension
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.selection import SETTLED
+from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.schedulers.build import scheduler
 from skipstack.search.schedulers.config import RungConfig
@@ -114,7 +114,7 @@ def check_enough(search: SearchConfig) -> None:
         raise UserError(
             f"search.enough: got the objectives {', '.join(search.objectives)} (allowed: score, whose best is foretold)"
         )
-    if search.proposer.kind in SETTLED:
+    if search.proposer.kind in FIXED_DESIGNS:
         raise UserError(
             f"search.enough: got proposer {search.proposer.kind}, whose points are settled beforehand (allowed: tpe, "
             "prior, gp, evolution, random)"

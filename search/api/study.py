@@ -76,13 +76,13 @@ class Study:
 
         Raises UserError for what is no axis.
         """
-        return self.frames.explored(by)
+        return self.frames.exploration(by)
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
         """What the search saw of each value of each axis, or of the axes ``by``. Raises UserError for no axis."""
-        from skipstack.search.analysis.exploration.framed import framed
+        from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
 
-        return framed(self.explored(by))
+        return exploration_frame(self.explored(by))
 
     def export(
         self,
@@ -136,8 +136,8 @@ class Study:
         return f"Study({str(self.folder)!r}: {', '.join(said)})"
 
 
-def explored(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
+def exploration_of(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
     """What the search of a study saw. Raises UserError where ``by`` names something that is no axis."""
     from skipstack.search.analysis.frames.study_frames import StudyFrames
 
-    return StudyFrames.of(record, Path()).explored(by)  # nobody asks for its events
+    return StudyFrames.of(record, Path()).exploration(by)  # nobody asks for its events

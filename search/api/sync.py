@@ -17,7 +17,7 @@ def recorded(path: Path, execution: Execution) -> Run:
     Raises UserError where another process writes the study: it tells MLflow, too.
     """
     folder = StudyFolder.existing(path)
-    run = Run(folder, replace(execution, warn=unsaid), None, again=True)
+    run = Run(folder, replace(execution, warn=unsaid), None, resuming=True)
     with Ledger(folder.ledger).kept():
         run.finish()
     return replace(run, execution=execution)

@@ -7,7 +7,7 @@ from skipstack.models.training.checkpoint import Tensors
 from skipstack.search.bundles.checks import TrainedOn
 from skipstack.search.ledger.events import Reported
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.races import best_of, groups
+from skipstack.search.record.seed_races import best_of, groups
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.workers.worker import best_weights, corpus_of

@@ -1,19 +1,19 @@
-"""The driver of a study: what engines ask and tell, and the only writer of the ledger.
+"""The driver of a study: engines ask it for trials and report to it, and it alone writes the ledger.
 
-What it decides follows from the state of the study (``search/driver/decider.py``), which past and present events bring
-forward alike, so a driver that was killed and one that was not go on in the same way after the same events.
+Its decisions follow from the state of the study (``search/driver/study_state.py``), which replayed and new events
+update in the same way. So a driver that was killed and resumed decides as one that was not.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from skipstack.search.driver.decider import Decider
 from skipstack.search.driver.faults import Fault, after_untested, lost_ledger_interrupts, retried, time_is_over
 from skipstack.search.driver.history import History, Reader
+from skipstack.search.driver.measuring_on_test import Measurement, measurement
 from skipstack.search.driver.reuse import Known
+from skipstack.search.driver.study_state import StudyState
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, task_of
-from skipstack.search.driver.testing import Measurement, measurement
 from skipstack.search.ledger.events import (
     Decided,
     Ended,
@@ -47,7 +47,7 @@ class Driver:
 
     ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
     not the study's whole space. ``first``: what happens before anything else, written once the driver has taken it in.
-    ``rehearse`` hear the past and that, each event once the driver has taken it in. ``parameters`` counts those of a
+    ``replay_to`` hear the past and that, each event once the driver has taken it in. ``parameters`` counts those of a
     config's network, None where it cannot be built; it is asked where they are an objective.
     """
 
@@ -61,7 +61,7 @@ class Driver:
         readers: Sequence[Reader] = (),
         space: Space | None = None,
         first: Sequence[Event] = (),
-        rehearse: Sequence[Reader] = (),
+        replay_to: Sequence[Reader] = (),
         parameters: Callable[[Subject], int | None] = lambda config: None,
     ) -> None:
         self.folder = folder
@@ -73,15 +73,15 @@ class Driver:
         past = chain(ledger.replay(), first)
         opened = next(past)
         extensions = (*ledger.extensions(), *(event for event in first if isinstance(event, Extended)))
-        self._state = Decider(folder, opened, extensions, space=space, written=ledger.folder)
-        for hear in rehearse:
+        self._state = StudyState(folder, opened, extensions, space=space, written=ledger.folder)
+        for hear in replay_to:
             hear(opened)
         self.past = 1
         """How many events there were before this driver, and ``first``."""
         for event in past:
             self._state.apply(event)
             self.past += 1
-            for hear in rehearse:
+            for hear in replay_to:
                 hear(event)
         if first:
             self._write(first)
@@ -105,7 +105,7 @@ class Driver:
         self._end(self._state.scheduler.beaten())
         number = self._waiting.pop(0) if self._waiting else self._promoted(None)
         if number is None:
-            number = self._grown()
+            number = self._new_trial()
         if number is None:  # what waits for trials that will not come need wait no longer
             number = self._promoted(len(self.record.trials))
         if number is None:
@@ -227,7 +227,7 @@ class Driver:
             self._tell(Promoted(time=self._clock(), trial=number))
         return number
 
-    def _grown(self) -> int | None:
+    def _new_trial(self) -> int | None:
         """A new trial that must be trained, entered into the ledger; those that others stand for begin and end here."""
         while not self._all_proposed:
             number = len(self.record.trials)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.faults import Fault
+from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import Measured
-from skipstack.search.driver.testing import Measurement
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
@@ -17,7 +17,7 @@ class Engine(ABC):
     words: str = ""
     """What each trial gets of the machines, in one line for the user, if there is anything to say."""
 
-    idle: Callable[[], None] = staticmethod(lambda: None)
+    on_idle: Callable[[], None] = staticmethod(lambda: None)
     """Called, more than once, while there is nothing to start and a processor has nothing to do."""
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)

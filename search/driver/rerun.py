@@ -9,7 +9,7 @@ from skipstack.data.basis.saying import Say
 from skipstack.search.driver.task import EpochResult, Worker, Workers, trial_task
 from skipstack.search.ledger.events import Reported
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.races import groups
+from skipstack.search.record.seed_races import groups
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from skipstack.data.basis.own_code import CodeSource, sources
+from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.ledger.usage import Usage
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord

@@ -10,7 +10,7 @@ from skipstack.search.earlier_studies.reading import Found, Reading
 from skipstack.search.earlier_studies.suggestions import suggestions
 from skipstack.search.ledger.events import CorpusPrepared, Observed, Suggested, WarmStarted
 from skipstack.search.record.reading import read_study
-from skipstack.search.record.selection import SETTLED
+from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.spaces.space import Point
 
@@ -70,7 +70,7 @@ def _content(observed: Observed) -> tuple[str, str]:
 
 def _suggested(study: StudyConfig, base: Point, elsewhere: Mapping[str, Found], time: float) -> Suggested:
     kind = study.search.proposer.kind
-    if kind in SETTLED:
+    if kind in FIXED_DESIGNS:
         raise UserError(
             f"warm start: {', '.join(elsewhere)}: got another corpus, and proposer {kind}, whose points are settled "
             "beforehand (allowed: a study on the same corpus, or proposer tpe, prior, gp, evolution or random)"

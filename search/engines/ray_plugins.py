@@ -14,8 +14,8 @@ from ray.tune.search import Searcher
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.faults import DIED, Fault, kernel_kills, says_out_of_memory
+from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask
-from skipstack.search.driver.testing import Measurement
 from skipstack.search.engines.capacity import Capacity
 from skipstack.search.engines.machines import check_this_machine
 
@@ -87,7 +87,7 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
         task, self._held = self._held or plugins.keep(plugins.driver.next), None
         if task is None:
             if plugins.keep(plugins.capacity.has_idle_cpu):
-                plugins.engine.idle()
+                plugins.engine.on_idle()
             return plugins.keep(lambda: self._measurement(trial_id)) if plugins.driver.over else None
         if not plugins.keep(partial(plugins.engine.allotment.is_known, task)):
             self._held = task

@@ -31,8 +31,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.faults import DIED, Fault
+from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import Measured, TrialTask, Workers
-from skipstack.search.driver.testing import Measurement, measured
 from skipstack.search.engines.actor import TrialActor
 from skipstack.search.engines.allotment import allotted, nothing_known
 from skipstack.search.engines.capacity import Capacity, Resources

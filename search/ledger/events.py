@@ -20,11 +20,9 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.data.health.health import Health
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
-from skipstack.search.ledger.gain import Gain
-from skipstack.search.ledger.roles import LeftOut, ListedRow
+from skipstack.search.ledger.event_values import Gain, LeftOut, ListedRow, Usage
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.upgrade import FORMAT, upgraded
-from skipstack.search.ledger.usage import Usage
 
 
 def _number(value: float) -> float | str:
@@ -367,7 +365,7 @@ class Finished(_Happened):
     kind: Literal["finished"] = "finished"
 
 
-class Settled(_Happened):
+class AblationPlanned(_Happened):
     """What an ablation compares: its rows, those that cannot be, and the names of the corpora that each is trained on.
 
     No ``corpora``: that of the base. ``path``: the greedy path from the base to the first winner is trained, too.
@@ -402,7 +400,7 @@ OwnEvent = Annotated[
     | Tested
     | Untested
     | Finished
-    | Settled,
+    | AblationPlanned,
     Field(discriminator="kind"),
 ]
 """What happens in a search, or in an ablation of it."""

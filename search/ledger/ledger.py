@@ -163,7 +163,7 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastEvents:
     """The first ``count`` events of the ledger of ``folder``, or all, read anew by everyone who goes through them."""
 
     folder: Path

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import (
     Decided,
     Ended,
@@ -23,7 +24,6 @@ from skipstack.search.ledger.events import (
     Started,
     Used,
 )
-from skipstack.search.ledger.gain import Gain
 from skipstack.search.statistics.maxima import gain_of_more
 
 WORK: Final = (Proposed, Reused, Started, Reported, Used, Decided, Promoted, Retried, Ended)

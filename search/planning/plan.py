@@ -13,7 +13,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.saying import Say
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.planning.courses import Courses, courses
+from skipstack.search.planning.epoch_totals import EpochTotals, epoch_totals
 from skipstack.search.planning.extremes import extremes
 from skipstack.search.proposers.config import WALKS
 from skipstack.search.schedulers.build import scheduler
@@ -160,10 +160,10 @@ def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
     return replace(made, forecasts=tuple(_timed(made, each, paces) for each in _forecasts(expected)))
 
 
-def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> Courses:
+def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> EpochTotals:
     spared = space.contains(study.space.base)
     epochs = study.space.base.epochs
-    return courses(study.search, epochs, trials, spared=spared, epoch_seconds=epoch_seconds)
+    return epoch_totals(study.search, epochs, trials, spared=spared, epoch_seconds=epoch_seconds)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -194,7 +194,7 @@ def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
     return search.trials if ends is None else min(search.trials, ends)
 
 
-def _forecasts(expected: Courses) -> tuple[Forecast, ...]:
+def _forecasts(expected: EpochTotals) -> tuple[Forecast, ...]:
     return (
         Forecast(case="best", epochs=expected.best),
         Forecast(case="typical", epochs=expected.typical),

@@ -10,7 +10,7 @@ from skipstack.search.objectives.pareto import Vector
 from skipstack.search.proposers.proposer import Curve, Proposer, Seen
 from skipstack.search.proposers.standing import Standing, best_first
 from skipstack.search.proposers.tpe import Tpe
-from skipstack.search.statistics.ranks import rank_correlation
+from skipstack.search.statistics.descriptive import rank_correlation
 from skipstack.spaces.space import Point, Space
 
 FIRST_SHARE = 0.5

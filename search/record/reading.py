@@ -8,7 +8,7 @@ from typing import Any, Final
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Ablated, Finished, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.bulk import bulk_record
+from skipstack.search.record.columnar_record import columnar_record
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
@@ -86,7 +86,7 @@ def is_long(ledger: Ledger) -> bool:
 
 def _long(ledger: Ledger) -> StudyRecord | None:
     """The record of a long ledger; None of a short one, and where it can be made of events alone."""
-    return bulk_record(ledger.lines()) if is_long(ledger) else None
+    return columnar_record(ledger.lines()) if is_long(ledger) else None
 
 
 def _empty(path: Path) -> UserError:

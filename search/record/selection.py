@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from skipstack.search.proposers.config import WALKS
-from skipstack.search.record.parts import parts
+from skipstack.search.record.domain_parts import parts
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 
-SETTLED: Final = (*WALKS, "listed", "path")
+FIXED_DESIGNS: Final = (*WALKS, "listed", "path")
 """The proposers that settle beforehand what is tried: each trial is a row of a table by itself."""
 
 
@@ -23,7 +23,7 @@ def selected(record: StudyRecord) -> list[int]:
     if not record.study.space.base.keeps_weights:
         return []
     search, ranked = record.study.search, record.ranked()
-    if search.proposer.kind in SETTLED and search.stops_nothing:
+    if search.proposer.kind in FIXED_DESIGNS and search.stops_nothing:
         return sorted(trial.number for trial in ranked)
     chosen = [*ranked[:1], *_best_of_values(record, ranked), *record.front()]
     if record.base is not None and record.base.score is not None:

@@ -9,6 +9,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     Ablated,
+    AblationPlanned,
     CorpusPrepared,
     Decided,
     Ended,
@@ -24,7 +25,6 @@ from skipstack.search.ledger.events import (
     Resumed,
     Retried,
     Reused,
-    Settled,
     Shortened,
     Started,
     StudyOpened,
@@ -62,7 +62,7 @@ class StudyRecord:
         self.finished = False
         self.enough: Shortened | None = None
         """Why no further trial was started, where the study found that itself and was not extended since."""
-        self.settled: Settled | None = None
+        self.planned: AblationPlanned | None = None
         """What it compares, of an ablation."""
         self.ablations: dict[int, StudyRecord] = {}
         """The ablations of this study, by their numbers: each a record of its own."""
@@ -140,8 +140,8 @@ class StudyRecord:
                 self.trials[number].starts += 1
             case Retried(trial=number):
                 self.trials[number].retries.append(event)
-            case Settled():
-                self.settled = event
+            case AblationPlanned():
+                self.planned = event
             case Ablated(ablation=number):
                 ablation = self.ablations.setdefault(number, StudyRecord())
                 ablation.events = self.events
@@ -218,8 +218,10 @@ class StudyRecord:
         return tuple(dict.fromkeys(each))
 
     def ranked(self) -> list[TrialRecord]:
-        """The trials that have a score, the best first (``TrialRecord.place``)."""
-        return sorted((trial for trial in self.trials.values() if trial.score is not None), key=lambda each: each.place)
+        """The trials that have a score, the best first (``TrialRecord.rank_key``)."""
+        return sorted(
+            (trial for trial in self.trials.values() if trial.score is not None), key=lambda each: each.rank_key
+        )
 
     def front(self) -> list[TrialRecord]:
         """The trials on the Pareto front of a study of several objectives, the best score first; none of a single one.

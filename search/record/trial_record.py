@@ -18,8 +18,8 @@ from skipstack.search.ledger.events import SCORELESS, Decided, Metrics, Reason, 
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.objectives.objectives import Objective, further
 from skipstack.search.objectives.pareto import Vector
-from skipstack.search.record.races import best_of_groups
 from skipstack.search.record.reports import Reports
+from skipstack.search.record.seed_races import best_of_groups
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
@@ -92,7 +92,7 @@ class TrialRecord:
     def best(self) -> Reported | None:
         """The report with the highest finite score, the earliest of equals; None where there is none.
 
-        Where seeds race, those of their groups as one (``search/record/races.py``).
+        Where seeds race, those of their groups as one (``search/record/seed_races.py``).
         """
         if self._best[0] != len(self.reports):
             self._best = len(self.reports), self._best_report()
@@ -104,7 +104,7 @@ class TrialRecord:
         return self.reports.grouped
 
     @property
-    def place(self) -> tuple[int, float, int]:
+    def rank_key(self) -> tuple[int, float, int]:
         """What trials that have a score are ranked by, the least first: the score, and of equals the number.
 
         Where seeds race, more seeds go before: a trial that was stopped lost to others at the seeds that they had then.

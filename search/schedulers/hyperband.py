@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import final
 
-from skipstack.search.schedulers.arrivals import Arrivals
 from skipstack.search.schedulers.config import HyperbandConfig
-from skipstack.search.schedulers.rungs import RungScheduler, sizes
+from skipstack.search.schedulers.rungs import Arrivals, RungScheduler, sizes
 from skipstack.search.schedulers.scheduler import Decision
 
 Judged = tuple[int, list[int], list[int]]

@@ -2,8 +2,8 @@
 
 from typing import final
 
-from skipstack.search.schedulers.arrivals import Arrivals
 from skipstack.search.schedulers.config import KeepBestConfig
+from skipstack.search.schedulers.rungs import Arrivals
 from skipstack.search.schedulers.scheduler import Decision, Scheduler
 
 

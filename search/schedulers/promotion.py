@@ -7,9 +7,8 @@ from typing import final
 
 from skipstack.search.objectives.fronts import Fronts
 from skipstack.search.objectives.pareto import Vector
-from skipstack.search.schedulers.arrivals import Arrivals, Entry
 from skipstack.search.schedulers.config import AshaConfig
-from skipstack.search.schedulers.rungs import Asynchronous
+from skipstack.search.schedulers.rungs import Arrivals, Asynchronous, Entry
 from skipstack.search.schedulers.scheduler import Decision
 
 

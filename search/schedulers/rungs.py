@@ -1,7 +1,9 @@
 """Rungs: where trials are compared once and for all; their brackets, and which trial belongs to which."""
 
 from abc import ABC, abstractmethod
+from bisect import insort
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import count, takewhile
 from typing import final
 
@@ -9,6 +11,27 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.schedulers.config import AshaConfig, RungConfig
 from skipstack.search.schedulers.scheduler import Scheduler
 from skipstack.search.schedulers.spending import Epochs, Seconds, Seeds, Spending
+
+Entry = tuple[float, int, int]
+"""A trial at a rung: its negative score, the order of its arrival there, its number. Of several objectives its place
+among the points there (``pareto.places``) stands for the score."""
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """The trials that reached a rung, the best first; of equal scores the first to arrive is better."""
+
+    arrived: list[Entry] = field(default_factory=list)
+
+    def enter(self, trial: int, score: float) -> Entry:
+        """A trial arrives."""
+        entry = -score, len(self.arrived), trial
+        insort(self.arrived, entry)
+        return entry
+
+    def best(self, most: int) -> list[int]:
+        """The best trials, at most so many."""
+        return [trial for _, _, trial in self.arrived[:most]]
 
 
 class RungScheduler(Scheduler):

@@ -17,7 +17,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.driver.task import EpochResult
 from skipstack.search.ledger.events import FAULTS, Event, Proposed, Reported
-from skipstack.search.record.races import groups, joined
+from skipstack.search.record.seed_races import groups, joined
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.config import SpaceConfig

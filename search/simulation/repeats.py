@@ -7,10 +7,10 @@ from typing import Final
 
 from skipstack.search.config import SearchConfig
 from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.simulation.course import Course
 from skipstack.search.simulation.recordings import Recordings
 from skipstack.search.simulation.simulation import simulate
-from skipstack.search.statistics.waiting import QUARTILES, quantile
+from skipstack.search.simulation.trajectory import Trajectory
+from skipstack.search.statistics.censored_quantiles import QUARTILES, quantile
 
 BUDGET: Final = 1 / 5
 """The share of the grid's epochs after which regret is asked for."""
@@ -28,12 +28,12 @@ class Goal:
     within: float
     grid: int
 
-    def until(self, course: Course) -> float:
+    def until(self, course: Trajectory) -> float:
         """Epochs until what would be returned finds the best, and so it stays; infinite where it never does."""
         moment = course.until(self.best - self.within)
         return math.inf if moment is None else moment.epochs
 
-    def regret(self, course: Course, epochs: float = math.inf) -> float:
+    def regret(self, course: Trajectory, epochs: float = math.inf) -> float:
         """What is missing to the best after so many epochs; infinite where there is nothing to return."""
         score = course.after(epochs)
         return math.inf if score is None else max(self.best - score, 0.0)

@@ -10,8 +10,8 @@ from typing import final
 
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
+from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask
-from skipstack.search.driver.testing import Measurement
 from skipstack.search.simulation.recordings import LANES
 
 Curve = Sequence[EpochResult]

@@ -28,9 +28,9 @@ from skipstack.search.schedulers.config import (
     RungConfig,
     SchedulerConfig,
 )
-from skipstack.search.simulation.course import Course, Watch, share
 from skipstack.search.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.simulation.simulated import SimulatedEngine
+from skipstack.search.simulation.trajectory import Trajectory, TrajectoryRecorder, share
 from skipstack.spaces.trial import as_network
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")
@@ -59,7 +59,7 @@ class Outcome:
     stopped: int
     completed: int
     diverged: int
-    course: Course = field(repr=False)
+    course: Trajectory = field(repr=False)
 
 
 def with_scheduler(
@@ -149,7 +149,7 @@ def simulate(
         space=space,
         parameters=lambda config: recorded.parameters.get(config.identity),
     )
-    watch = Watch(driver.record, recorded.curves)
+    watch = TrajectoryRecorder(driver.record, recorded.curves)
     driver.listen(watch.take)
     engine.run(driver)
     driver.end_paused()
@@ -165,7 +165,7 @@ def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
     return corpora.values()
 
 
-def _outcome(record: StudyRecord, recorded: Recordings, seconds: float, course: Course) -> Outcome:
+def _outcome(record: StudyRecord, recorded: Recordings, seconds: float, course: Trajectory) -> Outcome:
     ends = Counter(trial.reason for trial in record.trials.values())
     best = next(iter(record.ranked()), None)
     report = None if best is None else best.best

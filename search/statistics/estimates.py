@@ -15,6 +15,8 @@ COVERED = 0.95
 """The share of intervals that hold the truth."""
 
 ONE_SEED = "one seed does not show how far seeds lie apart"
+ONE_CORPUS = "one corpus does not show how far corpora lie apart"
+SAME_ON_ALL_CORPORA = "the effect is the same on every corpus, so nothing shows how far chance reaches"
 NO_CHANCE = "every seed and sentence says the same, so nothing shows how far chance reaches"
 
 
@@ -66,6 +68,20 @@ def over_sentences_too(value: float, *tables_RS: Values) -> Estimate:
     seeds = min(len(table) for table in tables_RS)
     plain = Estimate(value=value, seeds=seeds, sentences=tables_RS[0].shape[1], why=ONE_SEED)
     return plain if seeds < 2 else with_interval(plain, chance(*tables_RS))
+
+
+def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of the effects on each corpus, with Student's interval over the corpora.
+
+    The true effect may be another one on each corpus, and the errors may be unequal: what lies apart for either reason
+    is in the spread of the effects. Such an interval covers at least as often as it says, however unequal the errors
+    are (Ibragimov and Müller 2010). It is that of Hartung, Knapp, Sidik and Jonkman with equal weights. With weights
+    from errors that few seeds measured, theirs covers in as little as 88 %, or in 100 % if it may not be narrower than
+    without their correction.
+    """
+    over = over_seeds([each.value for each in estimates])
+    why = over.why and (SAME_ON_ALL_CORPORA if len(estimates) > 1 else ONE_CORPUS)
+    return replace(over, seeds=min(each.seeds for each in estimates), corpora=len(estimates), why=why)
 
 
 def with_interval(plain: Estimate, parts: Sequence[Part]) -> Estimate:

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.corpora.config import Corpus, title_of
+from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Placed
-from skipstack.search.ledger.usage import Usage
-from skipstack.search.record.parts import value_text
+from skipstack.search.record.domain_parts import value_text
 from skipstack.search.tracking.entry import LONGEST, Read
 from skipstack.spaces.domains import Choice, Domain, Json
 

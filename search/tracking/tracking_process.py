@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skipstack.data.basis.redaction import hide
 from skipstack.search.ledger.events import Event
-from skipstack.search.ledger.ledger import Past
+from skipstack.search.ledger.ledger import PastEvents
 from skipstack.search.tracking.apart import Apart, EndedError, Link
 from skipstack.search.tracking.connection import load
 from skipstack.search.tracking.publication import Publication
@@ -31,11 +31,11 @@ class TrackingProcess:
         self._end = weakref.finalize(self, _end, self._apart, self._heard)
         self._end.atexit = False  # it ends with this process without that
 
-    def begin(self, uri: str, past: Past, *, folder: Path, private: bool) -> None:
+    def begin(self, uri: str, past: PastEvents, *, folder: Path, private: bool) -> None:
         """Write into the store at ``uri`` what it lacks of the ``past``; the rest as for ``Tracker``."""
         hide(uri)
         self._uri = uri
-        self._heard.put((uri, Past(past.folder.resolve(), past.count), folder.resolve(), private))
+        self._heard.put((uri, PastEvents(past.folder.resolve(), past.count), folder.resolve(), private))
 
     @property
     def pid(self) -> int:

@@ -1,4 +1,4 @@
-"""The worker that also measures what it takes of its machine (``search/ledger/usage.py``)."""
+"""The worker that also measures what it takes of its machine (``search/ledger/event_values.py``)."""
 
 import os
 import socket
@@ -8,7 +8,7 @@ from typing import final
 import psutil
 
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
-from skipstack.search.ledger.usage import Usage
+from skipstack.search.ledger.event_values import Usage
 
 
 @final

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, final
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.workers.global_chance import GlobalChance
+from skipstack.search.workers.global_random_state import GlobalRandomState
 from skipstack.search.workers.reporting import Objective, Report, SeedReport, TrialOver, Values
 from skipstack.spaces.domains import Json
 
@@ -29,7 +29,7 @@ class SeedRun:
         self._function = function
         self._values = Values(values, seed)
         self._report = Report(folder, self._hand_over)
-        self._chance = GlobalChance(seed)
+        self._chance = GlobalRandomState(seed)
         self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
         self._thread = threading.Thread(target=self._run, daemon=True, name=f"seed {seed}")
         self._waits = True

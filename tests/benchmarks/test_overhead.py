@@ -17,7 +17,7 @@ from ray.tune.schedulers import ASHAScheduler
 from skipstack.search.api.options import Execution
 from skipstack.search.api.start import run_study
 from skipstack.search.engines.ray_tune import RayEngine
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -61,7 +61,7 @@ def ours(path: Path) -> tuple[float, float]:
     engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
     with Ledger(folder.ledger) as ledger:
         tracker = TrackingProcess()
-        Execution().track(tracker, folder, Past(folder.ledger, len(ledger.read())))
+        Execution().track(tracker, folder, PastEvents(folder.ledger, len(ledger.read())))
         wait_for_the_first_run(folder.runs_database)
         run_study(toy_driver(folder, ledger, readers=[tracker]), engine)
         assert tracker.close() is None

@@ -21,7 +21,7 @@ PROGRAM = """
 import sys, time
 from pathlib import Path
 from skipstack.search.api.options import Execution
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.api.start import run_study
 from skipstack.search.tracking.tracking_process import TrackingProcess
@@ -37,7 +37,7 @@ with Ledger(folder.ledger) as ledger:
     driver = toy_driver(folder, ledger)
     tracker = TrackingProcess()
     where = Execution(tracking_uri=sys.argv[2] or None)
-    where.track(tracker, folder, Past(folder.ledger, len(ledger.read())))
+    where.track(tracker, folder, PastEvents(folder.ledger, len(ledger.read())))
     driver.listen(tracker)
     run_study(driver, SerialEngine(Sleeping))
 assert tracker.close() is None

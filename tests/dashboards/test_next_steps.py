@@ -19,7 +19,7 @@ from skipstack.dashboards.reports.printing import print_everywhere
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.driver.task import EpochResult
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.record.folder import new_folder
@@ -125,7 +125,7 @@ def test_mlflow_is_shown_what_was_printed_which_is_what_the_folder_has(
     monkeypatch.setattr("skipstack.dashboards.reports.exploration.report.search_pictures", lambda _: ())
     folder = open_toy(tmp_path / "study", toy_study(3))
     record = run_toy(folder)
-    known, read = published(record, folder, explored(record)), published(read_study(folder.path), folder)
+    known, read = published(record, folder, exploration_of(record)), published(read_study(folder.path), folder)
     assert (known.made_of, known.notes, known.files) == (read.made_of, read.notes, read.files)
     assert known.best is not None
     assert read.best is not None

@@ -12,7 +12,7 @@ from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, Row
 from skipstack.search.analysis.frames.study_frames import StudyFrames
 from skipstack.search.analysis.frames.trace import Traced, made_of, of_numbers
-from skipstack.search.record.parts import parts
+from skipstack.search.record.domain_parts import parts
 from skipstack.spaces.trial import as_network
 
 

@@ -8,18 +8,18 @@ from skipstack.search.ablation.labels import label, reference
 from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm, reach
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
-from skipstack.search.ledger.events import Settled
-from skipstack.search.ledger.roles import Role, RoleKind
+from skipstack.search.ledger.event_values import Role, RoleKind
+from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.statistics.corpora import mean_over_corpora
-from skipstack.search.statistics.families import LEVEL, holm
+from skipstack.search.statistics.estimates import mean_over_corpora
+from skipstack.search.statistics.multiple_testing import LEVEL, holm
 
 
 def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     """The table of an ablation, by its own record. The rows of each corpus are one family, and so are the means."""
-    assert record.settled is not None, "an ablation begins with its rows"
+    assert record.planned is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
-    asked = [_row(record, record.settled, role, each, trained) for role, each in questions(trained)]
+    asked = [_row(record, record.planned, role, each, trained) for role, each in questions(trained)]
     split = split_of(record)
     rows = confirm(asked, split=split, randomise=randomise)
     corpora = tuple(dict.fromkeys(each.corpus for each in trained))
@@ -59,8 +59,10 @@ def _is_new(role: Role, first: Role) -> bool:
     return role == first or first.kind not in ("base", "winner")
 
 
-def _row(record: StudyRecord, settled: Settled, role: Role, row: TrainedRow, others: Sequence[TrainedRow]) -> Row:
-    named, compared = label(record.space, settled, role), reference(settled, role)
+def _row(
+    record: StudyRecord, planned: AblationPlanned, role: Role, row: TrainedRow, others: Sequence[TrainedRow]
+) -> Row:
+    named, compared = label(record.space, planned, role), reference(planned, role)
     beside = [
         other.trial
         for other in others

@@ -12,7 +12,7 @@ from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.confirmation.papers import PaperRow, PaperTable
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.statistics.ranks import rank_correlation
+from skipstack.search.statistics.descriptive import rank_correlation
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import Tree, written
 from skipstack.spaces.trial import TrialConfig, as_network

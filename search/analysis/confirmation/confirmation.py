@@ -17,7 +17,7 @@ from skipstack.search.analysis.confirmation.differences import (
 )
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.search.statistics.families import LEVEL, holm
+from skipstack.search.statistics.multiple_testing import LEVEL, holm
 from skipstack.search.statistics.power import noise, seeds_needed, smallest_difference
 
 

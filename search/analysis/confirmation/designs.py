@@ -8,7 +8,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Reach, Row, confirm, reach
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.proposers.config import WALKS
-from skipstack.search.record.parts import value_text
+from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Integer, Json

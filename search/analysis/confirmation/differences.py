@@ -16,7 +16,7 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.statistics.effects import effect_size
+from skipstack.search.statistics.descriptive import effect_size
 from skipstack.search.statistics.estimates import Estimate, over_seeds, over_sentences_too
 from skipstack.search.statistics.pseudo_values import OfCounts, Values, pseudo_values
 from skipstack.search.statistics.randomisation import over_sentences

@@ -14,7 +14,7 @@ from skipstack.search.analysis.confirmation.designs import by_design, split_of
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.exploration.budgets import expected_best
 from skipstack.search.driver.preparation import CORPUS
-from skipstack.search.record.parts import short_text
+from skipstack.search.record.domain_parts import short_text
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.changes import changes, chosen
@@ -163,7 +163,7 @@ def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
     Of an ablation on several corpora, the trial on this one.
     """
     for each in reversed(list(record.ablations.values())):
-        rows = each.settled.rows if each.settled is not None else ()
+        rows = each.planned.rows if each.planned is not None else ()
         point = next((row.point for row in rows if row.roles[0].kind == "winner"), None)
         for trial in each.trials.values() if point is not None else ():
             its = {path: trial.point[path] for path in trial.point if path != CORPUS}

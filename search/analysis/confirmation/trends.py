@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.confirmation.designs import base_of, split_of, why_not_by_design
 from skipstack.search.analysis.confirmation.differences import Split, score_of
-from skipstack.search.record.parts import value_text
+from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.domains import Choice, Domain, Integer, Json

@@ -18,8 +18,8 @@ from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
 from skipstack.search.analysis.exploration.table import Row, Seen, rows
 from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import Reason
-from skipstack.search.ledger.gain import Gain
 from skipstack.search.objectives.objectives import Objective, further
 from skipstack.search.objectives.pareto import front
 from skipstack.search.record.comparable import resource_of
@@ -129,7 +129,7 @@ def explore(
     """What the search of a study saw, its table over all axes or over those named ``by``.
 
     ``trials``, ``seeds``, ``curves``: the frames of the study (``search/analysis/frames/``). ``reached``:
-    ``reached.reached``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
+    ``best_so_far``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
     test. ``enough``: why no further trial was started, where the study found that itself. Raises UserError where ``by``
     names something that is no axis of the study.
     """

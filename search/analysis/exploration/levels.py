@@ -1,6 +1,6 @@
 """Which part of each axis a trial has, read from its point in the frame ``trials``.
 
-A part is one value of a choice, or a range of numbers (``search/record/parts.py``). Parts are counted from 0 in
+A part is one value of a choice, or a range of numbers (``search/record/domain_parts.py``). Parts are counted from 0 in
 the order of the domain; ``INACTIVE`` stands where an axis is not active in a trial.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from skipstack.search.record.parts import parts
+from skipstack.search.record.domain_parts import parts
 from skipstack.spaces.domains import Domain
 
 INACTIVE: Final = -1

@@ -5,7 +5,12 @@ from typing import Final
 
 import pandas as pd
 
-COLUMNS: Final = ("rung", "n", "stopped", "whole", "correlation", "place_of_best")
+RUNG_COLUMNS: Final = ("rung", "n", "stopped", "whole", "correlation", "place_of_best")
+
+PAIR_COLUMNS: Final = ("one", "other", "n", "correlation")
+
+MOST: Final = 8
+"""Numbers of epochs that are compared, at most."""
 
 
 def rungs(
@@ -37,7 +42,26 @@ def rungs(
                 "place_of_best": None if best is None else int((there > there[known].iloc[best]).sum()) + 1,
             }
         )
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"place_of_best": "Int64", "correlation": "float64"})
+    return pd.DataFrame(rows, columns=list(RUNG_COLUMNS)).astype({"place_of_best": "Int64", "correlation": "float64"})
+
+
+def agreement(reached: pd.DataFrame, epochs: Sequence[int] = ()) -> pd.DataFrame:
+    """A row for each ordered pair of ``epochs``, by default evenly spread ones and the last.
+
+    ``reached``: by trial the best score up to each epoch (``best_so_far``). ``correlation``: Spearman's, over the
+    ``n`` trials that were trained as long as either; NaN as ``correlation`` has it. Trials that were stopped
+    early count only as far as they came, so that the best ones decide of late epochs.
+    """
+    every = [int(epoch) for epoch in reached.columns]
+    step = max(1, -(-len(every) // MOST))
+    chosen = list(epochs) or sorted({*every[step - 1 :: step], *every[-1:]})
+    rows = []
+    for one in chosen:
+        for other in chosen:
+            both = reached[[one, other]].dropna() if one != other else reached[[one]].dropna()
+            value = correlation(both[one], both[other])
+            rows.append({"one": one, "other": other, "n": len(both), "correlation": value})
+    return pd.DataFrame(rows, columns=list(PAIR_COLUMNS))
 
 
 def correlation(one: "pd.Series[float]", other: "pd.Series[float]") -> float:

@@ -103,7 +103,7 @@ for each count of the measure: ``correct`` of ``tags`` for accuracy; ``gold``, `
 """
 
 
-def framed(name: str, values: Mapping[str, Sequence[Any] | NDArray[Any]]) -> pd.DataFrame:
+def typed_frame(name: str, values: Mapping[str, Sequence[Any] | NDArray[Any]]) -> pd.DataFrame:
     """The frame of this name: its columns from ``values``, then whatever other columns there are, as numbers."""
     dtypes = {column.name: column.dtype for column in COLUMNS[name]}
     others = {key: "float64" for key in values if key not in dtypes}

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pydantic_core
 
-from skipstack.search.analysis.frames.columns import COLUMNS, framed
-from skipstack.search.ledger.ledger import Ledger, Past, events_of
+from skipstack.search.analysis.frames.columns import COLUMNS, typed_frame
+from skipstack.search.ledger.ledger import Ledger, PastEvents, events_of
 from skipstack.search.ledger.lines import Line
 
 
-class Told(NamedTuple):
+class NumberedEvent(NamedTuple):
     """An event as the ledger has it: its number, its JSON, and the line that it stands in."""
 
     number: int
@@ -20,7 +20,7 @@ class Told(NamedTuple):
     line: Line
 
 
-def told(past: Past) -> Iterator[Told]:
+def numbered_events(past: PastEvents) -> Iterator[NumberedEvent]:
     """The events of the ``past`` in their order. Raises UserError as ``Ledger.replay`` does."""
     number = 0
     for line in Ledger(past.folder).lines():
@@ -33,25 +33,25 @@ def told(past: Past) -> Iterator[Told]:
         for plain in together:
             if number == past.count:
                 return
-            yield Told(number, plain, line)
+            yield NumberedEvent(number, plain, line)
             number += 1
 
 
-def events(past: Past, numbers: Collection[int] | None = None) -> pd.DataFrame:
+def events(past: PastEvents, numbers: Collection[int] | None = None) -> pd.DataFrame:
     """A row for each event of the ``past``, or for those of these ``numbers``; see ``COLUMNS``.
 
     Raises UserError as ``Ledger.replay`` does.
     """
     rows = [
         (each.number, each.plain["time"], each.plain["kind"], each.plain.get("trial"), _json(each.plain))
-        for each in told(past)
+        for each in numbered_events(past)
         if numbers is None or each.number in numbers
     ]
     names = [column.name for column in COLUMNS["events"]]
-    return framed("events", {name: [row[place] for row in rows] for place, name in enumerate(names)})
+    return typed_frame("events", {name: [row[place] for row in rows] for place, name in enumerate(names)})
 
 
-def usage(past: Past) -> pd.DataFrame:
+def usage(past: PastEvents) -> pd.DataFrame:
     """A row for each epoch of the search of which the ``past`` says what its worker took of its machine; see
     ``COLUMNS``.
 
@@ -59,10 +59,10 @@ def usage(past: Past) -> pd.DataFrame:
     """
     rows = [
         {**each.plain, **each.plain["usage"], "event": each.number}
-        for each in told(past)
+        for each in numbered_events(past)
         if each.plain["kind"] == "used"
     ]
-    return framed("usage", {column.name: [row[column.name] for row in rows] for column in COLUMNS["usage"]})
+    return typed_frame("usage", {column.name: [row[column.name] for row in rows] for column in COLUMNS["usage"]})
 
 
 def _json(plain: dict[str, Any]) -> str:

@@ -12,19 +12,18 @@ from skipstack.data.basis.collection import collection_put_off
 from skipstack.data.basis.frozen import identity
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.exploration import Exploration, explore
-from skipstack.search.analysis.exploration.reached import reached
-from skipstack.search.analysis.frames.curves import curves, sentences
+from skipstack.search.analysis.frames.curves import best_so_far, curves, sentences
 from skipstack.search.analysis.frames.events import events, usage
-from skipstack.search.analysis.frames.kept import as_parquet, keep, kept, stamp
+from skipstack.search.analysis.frames.frame_cache import as_parquet, cache_frames, cached_frames, stamp
 from skipstack.search.analysis.frames.trials import seeds, trials
 from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import CorpusPrepared
-from skipstack.search.ledger.gain import Gain
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.ranking import measure_of
 from skipstack.search.record.reading import LONG, read_study
-from skipstack.search.record.selection import SETTLED
+from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
@@ -38,10 +37,10 @@ MADE: Final[Mapping[str, Callable[[StudyRecord], pd.DataFrame]]] = {
 """The frames that are made of a record."""
 
 IMPORTANCES: Final = "importances"
-"""Kept beside them, since what computes them takes long to load (``search/analysis/exploration/importance.py``)."""
+"""A frame that is cached with them: the libraries that compute it take long to load (``importance.py``)."""
 
 REACHED: Final = "reached"
-"""Kept beside them: all that tables need of the curves, which are by far the largest."""
+"""Another cached frame: tables need it alone of the curves, which are by far the largest frame."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +53,7 @@ class StudyFrames:
     further trial, where it found that itself.
     """
 
-    past: Past
+    past: PastEvents
     study: StudyConfig
     corpora: Mapping[str, CorpusPrepared]
     base: int | None
@@ -62,7 +61,7 @@ class StudyFrames:
     ablated: bool
     warnings: tuple[str, ...]
     enough: Gain | None
-    kept: Callable[[str], pd.DataFrame | None]
+    cached: Callable[[str], pd.DataFrame | None]
     """A frame by its name in ``MADE``, ``IMPORTANCES`` or ``REACHED``, where an earlier reading has made it."""
     read: Callable[[], StudyRecord]
 
@@ -71,7 +70,7 @@ class StudyFrames:
         """Those of a record, whose ledger lies in the study's ``folder``."""
         base = record.base
         return cls(
-            past=Past(StudyFolder(folder).ledger, record.events),
+            past=PastEvents(StudyFolder(folder).ledger, record.events),
             study=record.study,
             corpora=record.corpora,
             base=None if base is None else base.number,
@@ -79,7 +78,7 @@ class StudyFrames:
             ablated=bool(record.ablations),
             warnings=record.warnings,
             enough=None if record.enough is None else record.enough.gain,
-            kept=lambda name: None,
+            cached=lambda name: None,
             read=lambda: record,
         )
 
@@ -111,15 +110,15 @@ class StudyFrames:
     @cached_property
     def importances(self) -> pd.DataFrame:
         """How much each axis matters."""
-        return self.explored().importances
+        return self.exploration().importances
 
     @cached_property
     def reached(self) -> pd.DataFrame:
         """By trial the best score up to each epoch."""
-        frame = self.kept(REACHED)
-        return reached(self.curves) if frame is None else frame.rename(columns=int).rename_axis(columns="epoch")
+        frame = self.cached(REACHED)
+        return best_so_far(self.curves) if frame is None else frame.rename(columns=int).rename_axis(columns="epoch")
 
-    def explored(self, by: Sequence[str] = ()) -> Exploration:
+    def exploration(self, by: Sequence[str] = ()) -> Exploration:
         """What the search saw, its table over all axes or over those named ``by``. Raises UserError for no axis."""
         found = explore(
             self.trials,
@@ -133,7 +132,7 @@ class StudyFrames:
             by=by,
             enough=self.enough,
         )
-        known = self.__dict__.get(IMPORTANCES, self.kept(IMPORTANCES))
+        known = self.__dict__.get(IMPORTANCES, self.cached(IMPORTANCES))
         if known is not None:
             found.__dict__[IMPORTANCES] = known  # as if it had been asked for
         return found
@@ -162,7 +161,7 @@ class StudyFrames:
     def confirms(self) -> bool:
         """Whether anything of the study may be confirmed: by an ablation, or since it settled what it tried."""
         search = self.study.search
-        return self.ablated or (search.stops_nothing and search.proposer.kind in SETTLED)
+        return self.ablated or (search.stops_nothing and search.proposer.kind in FIXED_DESIGNS)
 
     @property
     def baseline(self) -> tuple[float, float] | None:
@@ -178,7 +177,7 @@ class StudyFrames:
             (folder / f"{name}.parquet").write_bytes(as_parquet(getattr(self, name)))
 
     def _made(self, name: str) -> pd.DataFrame:
-        frame = self.kept(name)
+        frame = self.cached(name)
         return MADE[name](self.record) if frame is None else frame
 
 
@@ -192,8 +191,8 @@ def study_frames(path: Path) -> StudyFrames:
     known_by = ledger.whole(lambda: _stamp(ledger))
     if known_by is None:
         return StudyFrames.of(read_study(path), path)
-    if (found := kept(folder.frames, known_by)) is not None:
-        past = Past(folder.ledger, found.about["events"])
+    if (found := cached_frames(folder.frames, known_by)) is not None:
+        past = PastEvents(folder.ledger, found.about["events"])
         corpora = [CorpusPrepared.model_validate(each) for each in found.about["corpora"]]
         gain = found.about.get("enough")  # which earlier versions did not keep
         return StudyFrames(
@@ -205,7 +204,7 @@ def study_frames(path: Path) -> StudyFrames:
             ablated=found.about["ablated"],
             warnings=tuple(found.about.get("warnings", ())),  # which versions before 0.2.0 did not keep
             enough=None if gain is None else Gain.model_validate(gain),
-            kept=found.frame,
+            cached=found.frame,
             read=lambda: StudyRecord.of(past),
         )
     with collection_put_off():
@@ -214,7 +213,7 @@ def study_frames(path: Path) -> StudyFrames:
             **{name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)},
             REACHED: lambda: frames.reached.rename(columns=str),  # as Parquet names columns
         }
-        keep(folder.frames, known_by, made, _about(frames))
+        cache_frames(folder.frames, known_by, made, _about(frames))
     return frames
 
 

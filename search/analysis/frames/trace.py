@@ -13,8 +13,8 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.data.basis.printable import visible
-from skipstack.search.analysis.frames.events import Told, told
-from skipstack.search.ledger.ledger import Past
+from skipstack.search.analysis.frames.events import NumberedEvent, numbered_events
+from skipstack.search.ledger.ledger import PastEvents
 
 FEW: Final = 4
 """Events, at most, that are told one by one."""
@@ -52,7 +52,7 @@ def of_numbers(about: str, values: Mapping[str, Any], events: Callable[[str], tu
             yield Traced(f"{about}: {name}", _text(value), events(name))
 
 
-def lines(past: Past, traced: Sequence[Traced]) -> Iterator[str]:
+def lines(past: PastEvents, traced: Sequence[Traced]) -> Iterator[str]:
     """What a reader is told of each number: its name, and below it the events that it was made of.
 
     A few are told one by one: number, time, kind and where it stands, the file of the ledger and its line; below that
@@ -60,7 +60,7 @@ def lines(past: Past, traced: Sequence[Traced]) -> Iterator[str]:
     the same ones; ``Study.events()`` has them. Raises UserError as ``Ledger.replay`` does.
     """
     wanted = {number for each in traced for number in each.events if len(each.events) <= FEW}
-    found: dict[int, Told] = {each.number: each for each in told(past) if each.number in wanted}
+    found: dict[int, NumberedEvent] = {each.number: each for each in numbered_events(past) if each.number in wanted}
     first: dict[tuple[int, ...], str] = {}
     for each in traced:
         yield visible(f"{each.name}: {each.shown}")
@@ -84,7 +84,7 @@ def _wrapped(events: Sequence[int], which: str) -> Iterator[str]:
     yield from wrap(which, WIDTH, initial_indent=head, subsequent_indent="    ", break_on_hyphens=False)
 
 
-def _lines(event: Told) -> Iterator[str]:
+def _lines(event: NumberedEvent) -> Iterator[str]:
     time = datetime.fromtimestamp(event.plain["time"], UTC).strftime("%Y-%m-%d %H:%M:%S")
     place = f"{Path(event.line.segment).name}:{event.line.number}"
     plain = event.plain

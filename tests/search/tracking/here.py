@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from skipstack.search.ledger.events import Event
-from skipstack.search.ledger.ledger import Past
+from skipstack.search.ledger.ledger import PastEvents
 from skipstack.search.tracking.publication import Publication
 from skipstack.search.tracking.publishing import Shown, publish
 from skipstack.search.tracking.tracking import Tracker
@@ -12,7 +12,7 @@ from skipstack.search.tracking.tracking import Tracker
 class TrackingHere:
     """Does in this process what a ``TrackingProcess`` does in another."""
 
-    def begin(self, uri: str, past: Past, *, folder: Path, private: bool) -> None:
+    def begin(self, uri: str, past: PastEvents, *, folder: Path, private: bool) -> None:
         self.uri = uri
         self.tracker = Tracker(uri, past, folder=folder, private=private)
 

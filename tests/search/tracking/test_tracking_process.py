@@ -18,7 +18,7 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Event
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.tracking.entry import STUDY
 from skipstack.search.tracking.publication import BestBundle, Publication
 from skipstack.search.tracking.tracking_process import TrackingProcess
@@ -70,7 +70,7 @@ def tracker() -> Iterator[TrackingProcess]:
 
 def tell(tracker: TrackingProcess, uri: str, study: Path, events: list[Event]) -> None:
     """All that happened; the first of it is in the past."""
-    tracker.begin(uri, Past(study / "ledger", TOLD), folder=study, private=True)
+    tracker.begin(uri, PastEvents(study / "ledger", TOLD), folder=study, private=True)
     for event in events[TOLD:]:
         tracker(event)
 
@@ -110,7 +110,7 @@ def test_what_is_told_is_in_the_store_and_what_is_shown_beside_it(
 def test_one_that_is_killed_is_told_of_and_the_next_writes_what_is_missing(
     tracker: TrackingProcess, uri: str, study: Path, events: list[Event], expected: dict[str, object], tmp_path: Path
 ) -> None:
-    tracker.begin(uri, Past(study / "ledger", TOLD), folder=study, private=True)
+    tracker.begin(uri, PastEvents(study / "ledger", TOLD), folder=study, private=True)
     wait_until(lambda: rows(tmp_path / "mlflow.db") > 0)
     os.kill(tracker.pid, signal.SIGKILL)
     for event in events[TOLD:]:
@@ -202,13 +202,13 @@ def test_one_that_nobody_holds_any_more_ends() -> None:
 DRIVER = """
 import sys, time
 from pathlib import Path
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.tracking.studies import history
 
 uri, study = sys.argv[1], Path(sys.argv[2])
 tracker = TrackingProcess()
-tracker.begin(uri, Past(study / "ledger", 2), folder=study, private=True)
+tracker.begin(uri, PastEvents(study / "ledger", 2), folder=study, private=True)
 print(tracker.pid, flush=True)
 for event in history()[2:]:
     time.sleep(0.1)

@@ -13,7 +13,7 @@ from skipstack.search.analysis.confirmation.ablated import ablated, questions
 from skipstack.search.analysis.confirmation.figures import confirmed_figures
 from skipstack.search.analysis.confirmation.forecast import most
 from skipstack.search.config import StudyConfig
-from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
+from skipstack.search.ledger.event_values import ListedRow, Role, RoleKind
 from skipstack.search.proposers.config import PathConfig
 from skipstack.search.record.reading import read_study
 from skipstack.search.record.study_record import StudyRecord

@@ -12,6 +12,7 @@ from pathlib import Path
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.driver.reuse import KnownTrials
+from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import (
     Decided,
     Ended,
@@ -24,7 +25,6 @@ from skipstack.search.ledger.events import (
     Suggested,
     WarmStarted,
 )
-from skipstack.search.ledger.gain import Gain
 from skipstack.search.objectives.enough import Enough
 from skipstack.search.objectives.objectives import further
 from skipstack.search.objectives.pareto import Vector
@@ -38,7 +38,7 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point, Space
 
 
-class Decider:
+class StudyState:
     """What decides how a study goes on. ``apply`` is the only way in, from the event that opened the study.
 
     ``extensions``: those of the events to come by which it was extended; ``space``: of what is proposed, where that is

@@ -34,7 +34,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class Trajectory:
     """All moments of a study, in their order."""
 
     moments: tuple[Moment, ...]
@@ -66,7 +66,7 @@ def reached(curve: Sequence[EpochResult], epochs: int) -> float:
 
 
 @final
-class Watch:
+class TrajectoryRecorder:
     """A reader of the driver's, which writes the course of its study down.
 
     A score is the recorded one, of all seeds: where seeds race, what is returned is chosen by those that were trained.
@@ -81,9 +81,9 @@ class Watch:
         self._moments: list[Moment] = []
 
     @property
-    def course(self) -> Course:
+    def course(self) -> Trajectory:
         """What was written down so far."""
-        return Course(tuple(self._moments))
+        return Trajectory(tuple(self._moments))
 
     def take(self, event: Event) -> None:
         """Take in what happened."""
@@ -97,10 +97,10 @@ class Watch:
 
     def _judge(self, trial: TrialRecord) -> None:
         """One trial stands elsewhere: who is first now? All are asked only where the first one fell back."""
-        place = None if trial.score is None else trial.place
+        place = None if trial.score is None else trial.rank_key
         if trial is self._first and (place is None or self._place is None or place > self._place):
             self._first = next(iter(self._record.ranked()), None)
-            self._place = None if self._first is None else self._first.place
+            self._place = None if self._first is None else self._first.rank_key
         elif place is not None and (self._place is None or place <= self._place):
             self._first, self._place = trial, place
 

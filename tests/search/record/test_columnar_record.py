@@ -10,7 +10,7 @@ import pytest
 from skipstack.search.ledger.events import Decided, Event, Reported, Retried
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record import reading
-from skipstack.search.record.bulk import bulk_record
+from skipstack.search.record.columnar_record import columnar_record
 from skipstack.search.record.reading import read_study
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.spaces.space import Space
@@ -63,7 +63,7 @@ def told(record: StudyRecord) -> tuple[object, ...]:
 def test_columns_give_the_record_that_events_give(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = written(tmp_path / "ledger", seed)
     wanted = StudyRecord.of(ledger.read())
-    found = bulk_record(ledger.lines())
+    found = columnar_record(ledger.lines())
     assert found is not None
     assert told(found) == told(wanted)
     monkeypatch.setattr(reading, "LONG", 0)
@@ -73,7 +73,7 @@ def test_columns_give_the_record_that_events_give(seed: int, tmp_path: Path, mon
 @pytest.mark.parametrize("name", STUDIES)
 def test_ledgers_of_the_version_before_are_read_alike(name: str) -> None:
     ledger = Ledger(BEFORE / name / "ledger")
-    found = bulk_record(ledger.lines())
+    found = columnar_record(ledger.lines())
     assert found is not None
     assert told(found) == told(StudyRecord.of(ledger.read()))
 
@@ -98,7 +98,7 @@ def test_what_no_driver_writes_is_left_to_events(written: bytes, instead: bytes,
                 ledger.append(made_up.reported(number, epoch, 0.5, 0.25 * epoch), going)
     lines = [line._replace(payload=(line.payload or b"").replace(written, instead)) for line in ledger.lines()]
     assert sum(line.payload != one.payload for line, one in zip(lines, ledger.lines(), strict=True)) == 1
-    found = bulk_record(lines)
+    found = columnar_record(lines)
     assert (found is None) == (b"decision" in written)
     if found is not None:
         assert found.trials[1].reports.scores[1] == -0.5

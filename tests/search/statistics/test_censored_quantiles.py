@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.search.statistics.waiting import QUARTILES, quantile
+from skipstack.search.statistics.censored_quantiles import QUARTILES, quantile
 
 WAITS = st.lists(st.integers(0, 1000).map(float), min_size=1, max_size=25)
 

@@ -12,7 +12,7 @@ NUMPY_SEEDS: Final = 1 << 32
 """How many seeds numpy's global generator has."""
 
 
-class GlobalChance:
+class GlobalRandomState:
     """The state of these generators as one seed has it: drawn from its ``seed``, and kept while others run.
 
     torch is heeded where something has loaded it; it is not loaded here.

@@ -7,7 +7,7 @@ import pytest
 
 from skipstack.dashboards.reports.confirmation.verdict import verdict_of
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ablation.beside import searches_beside
+from skipstack.search.ablation.other_searches import searches_beside
 from skipstack.search.ablation.trained import trained_rows
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.record.reading import read_study

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.search.analysis.exploration.exploration import Exploration
-from skipstack.search.record.parts import parts
+from skipstack.search.record.domain_parts import parts
 
 COLUMNS: Final = {
     "axis": ("str", "the axis; baseline, base and best are rows of their own"),
@@ -35,7 +35,7 @@ COLUMNS: Final = {
 """The type of each column, and what it holds, in their order."""
 
 
-def framed(exploration: Exploration) -> pd.DataFrame:
+def exploration_frame(exploration: Exploration) -> pd.DataFrame:
     """A row for each row of the table; see ``COLUMNS``."""
     sign = exploration.measure.score(1.0)
     rows: list[dict[str, Any]] = [

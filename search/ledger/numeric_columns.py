@@ -19,7 +19,7 @@ Path = tuple[str | int, ...]
 
 
 @final
-class Alike:
+class NumericColumns:
     """Lines like a first one, which is not among them: ``paths`` are those of their numbers."""
 
     def __init__(self, payload: bytes) -> None:

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.schedulers.config import AshaConfig
-from skipstack.search.simulation.course import Course, Moment
 from skipstack.search.simulation.recordings import recordings
 from skipstack.search.simulation.simulation import SCHEDULERS, with_scheduler
+from skipstack.search.simulation.trajectory import Moment, Trajectory
 from tests.search.changed import changed, scheduler_of, searched
 from tests.search.made_up import DEPTH, GATE, RATE
 from tests.search.simulation.test_simulation import EPOCHS, curves_study, random_record, run, simulated
 from tests.search.toy import toy_study
 
 
-def steps(course: Course, epochs: int) -> list[float | None]:
+def steps(course: Trajectory, epochs: int) -> list[float | None]:
     """What would be returned after each epoch."""
     return [course.after(epoch) for epoch in range(1, epochs + 1)]
 
@@ -142,7 +142,7 @@ def test_a_trial_that_diverges_is_returned_until_then_and_not_counted_as_found()
 
 def test_a_tenth_of_a_point_below_is_near_whatever_binary_numbers_make_of_it() -> None:
     lower, higher = next((n / 1000, (n + 1) / 1000) for n in range(1000) if (n + 1) / 1000 - 0.001 > n / 1000)
-    course = Course((Moment(1, 1.0, lower), Moment(2, 2.0, higher)))
+    course = Trajectory((Moment(1, 1.0, lower), Moment(2, 2.0, higher)))
     assert course.until(higher - 0.001) == course.moments[0]
     assert course.until(higher - 0.0009) == course.moments[1]
 

@@ -29,7 +29,7 @@ ABOUT: Final = "about.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedFrames:
     """Frames in a folder, and ``about`` them: what their maker noted."""
 
     folder: Path
@@ -54,16 +54,16 @@ def stamp(files: tuple[Path, ...]) -> str:
     return digest.hexdigest()
 
 
-def kept(folder: Path, known_by: str) -> Kept | None:
+def cached_frames(folder: Path, known_by: str) -> CachedFrames | None:
     """The frames in ``folder`` that are known by this stamp; None where there are none."""
     try:
         about = json.loads((folder / ABOUT).read_bytes())
-        return Kept(folder, about["digests"], about["about"]) if about["stamp"] == known_by else None
+        return CachedFrames(folder, about["digests"], about["about"]) if about["stamp"] == known_by else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def keep(
+def cache_frames(
     folder: Path, known_by: str, frames: Mapping[str, Callable[[], pd.DataFrame]], about: Mapping[str, Any]
 ) -> None:
     """Keep ``frames`` in ``folder``, if they can be: a full disk, or a folder that cannot be written, keeps none."""

@@ -11,7 +11,7 @@ from skipstack.search.schedulers.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)
-class Courses:
+class EpochTotals:
     """Epochs of all trials together, an epoch being one of all seeds; ``base``: those of the base alone, in any course.
 
     ``best``: all others are stopped as early as can be; ``worst``: none is stopped. ``typical``: the scheduler of the
@@ -24,9 +24,9 @@ class Courses:
     base: int
 
 
-def courses(
+def epoch_totals(
     search: SearchConfig, epochs: int, trials: int, *, spared: bool, epoch_seconds: float | None = None
-) -> Courses:
+) -> EpochTotals:
     """The courses of ``trials`` of ``epochs``; ``spared``: the base is among them, and is never stopped.
 
     Where rungs are counted in seconds and nobody knows ``epoch_seconds``, all epochs are taken to last as long as a
@@ -44,7 +44,7 @@ def courses(
     base = whole if spared else 0
     worst = base + (trials - spared) * whole
     ranks = generator(search.seed, "plan", "ranks").permutation(trials)
-    return Courses(
+    return EpochTotals(
         best=base + ceil((trials - spared) * least),
         typical=min(worst, ceil(_one_after_another(subject, [float(rank) for rank in ranks], seconds))),
         worst=worst,

@@ -8,7 +8,7 @@ from pathlib import Path
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.search.driver.preparation import CORPUS
-from skipstack.search.ledger.roles import Role
+from skipstack.search.ledger.event_values import Role
 from skipstack.search.record.reading import read_finished
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from skipstack.search.record.parts import LISTED, RANGES, parts, value_text
+from skipstack.search.record.domain_parts import LISTED, RANGES, parts, value_text
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from skipstack.search.ledger.events import Ended, Event, Reported
-from skipstack.search.record.races import best_of_groups, groups, joined
+from skipstack.search.record.seed_races import best_of_groups, groups, joined
 from tests.search.made_up import DEPTH, proposed, record_of, study
 
 EPOCHS = 6

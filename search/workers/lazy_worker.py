@@ -7,7 +7,7 @@ from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worke
 
 
 @final
-class DeferredWorker(Worker):
+class LazyTrainingWorker(Worker):
     """Made, it is a ``TrainingWorker``. A driver that only names it need not load torch, which takes 200 MB."""
 
     def __new__(cls, task: TrialTask) -> Worker:  # type: ignore[misc]

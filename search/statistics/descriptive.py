@@ -1,4 +1,4 @@
-"""How large a difference is beside what another seed alone would change."""
+"""Descriptions without a test: the size of an effect, and how alike two lists of scores rank."""
 
 from collections.abc import Sequence
 
@@ -22,3 +22,16 @@ def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
         return None
     (one, other), means = deviations, (np.mean(ours), np.mean(theirs))
     return float(effectsize_smd(means[0], one, len(ours), means[1], other, len(theirs))[0])
+
+
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Spearman's rank correlation of two rows of equal length, in [-1, 1].
+
+    Pearson's correlation of the ranks; equal values share the mean of their ranks. None where it is not defined: with
+    fewer than two values, or where all values of a row are equal.
+    """
+    from scipy.stats import spearmanr
+
+    if len(set(one)) < 2 or len(set(other)) < 2:
+        return None
+    return float(spearmanr(one, other).statistic)

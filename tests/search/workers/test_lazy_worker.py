@@ -5,12 +5,12 @@ import sys
 
 PROGRAM = """
 import sys
-import skipstack.dashboards.commands.running, skipstack.search.workers.deferred, skipstack.search.engines.ray_tune
+import skipstack.dashboards.commands.running, skipstack.search.workers.lazy_worker, skipstack.search.engines.ray_tune
 import skipstack.search.api.start, skipstack.search.tracking.tracking
 assert "torch" not in sys.modules
-from skipstack.search.workers.deferred import DeferredWorker
+from skipstack.search.workers.lazy_worker import LazyTrainingWorker
 from skipstack.search.driver.task import Worker
-assert issubclass(DeferredWorker, Worker)
+assert issubclass(LazyTrainingWorker, Worker)
 """
 
 

@@ -12,7 +12,7 @@ from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
 
-def opening(
+def first_events(
     made: Experiment,
     record: StudyRecord,
     folder: StudyFolder,
@@ -32,4 +32,4 @@ def opening(
         made.study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock, ready=record.corpora
     )
     by_name = own | {each.corpus: each for each in further}
-    return [opened, *(by_name[name] for name in wanted), made.settled]
+    return [opened, *(by_name[name] for name in wanted), made.planned]

@@ -7,7 +7,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.faults import Fault, fault_of
 from skipstack.search.driver.task import Measured, TrialTask, Workers, task_of
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.races import groups
+from skipstack.search.record.seed_races import groups
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 

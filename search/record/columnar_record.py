@@ -12,10 +12,10 @@ from typing import Final, final
 
 import numpy as np
 
-from skipstack.search.ledger.alike import Alike
 from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import events_of
 from skipstack.search.ledger.lines import Line
+from skipstack.search.ledger.numeric_columns import NumericColumns
 from skipstack.search.record.reports import NUMBERS, Block, Layout
 from skipstack.search.record.study_record import StudyRecord
 
@@ -28,7 +28,7 @@ MOST: Final = 4
 class _Columns:
     """Lines of a report and the decision to go on, all alike."""
 
-    lines: Alike
+    lines: NumericColumns
     layout: Layout
     events: "array[int]" = field(default_factory=lambda: array("q"))
     """The number of each report in the ledger."""
@@ -50,7 +50,7 @@ class _Columns:
             yield int(trial_N[order_N[first]]), every.between(first, last)
 
 
-def bulk_record(lines: Iterable[Line]) -> StudyRecord | None:
+def columnar_record(lines: Iterable[Line]) -> StudyRecord | None:
     """The record after all events of ``lines``; None where it can be made of events alone.
 
     Raises UserError for what this version does not know.
@@ -67,7 +67,7 @@ def bulk_record(lines: Iterable[Line]) -> StudyRecord | None:
         else:
             events = events_of(line)
             if len(columns) < MOST and (layout := _layout(events)):
-                columns.append(_Columns(Alike(line.payload), layout))
+                columns.append(_Columns(NumericColumns(line.payload), layout))
             for event in events:
                 if isinstance(event, Reported):
                     late[event.trial].append((record.events, event))
