@@ -1,4 +1,4 @@
-"""The beginning of an ablation: its corpora prepared, and what the ledger takes first."""
+"""The first events of an ablation, and the preparation of its corpora."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ def first_events(
     corpus_folder: Path,
     clock: Callable[[], float],
 ) -> list[Event]:
-    """What happens first in an ablation. Corpora that the study ``record`` has not are prepared beside those it has.
+    """Prepare the corpora that the study ``record`` lacks, and return the first events of an ablation.
 
     Raises UserError as ``prepared`` does.
     """

@@ -1,4 +1,4 @@
-"""How the rows of an ablation are called."""
+"""Labels of the rows of an ablation, and the reference that each is compared with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
     "without": "winner",
     "alone": "base",
 }
-"""What each row is compared with."""
+"""The kind of row that each is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a row is called, below the heading of its ``section``; the base and the winners stand below none."""
+    """The name of a row and the heading of its ``section``, which is empty for the base and the winners."""
 
     section: str
     name: str
@@ -54,8 +54,8 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
 
 
 def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
-    """The row that one is compared with: a winner's for what it is without a change, the best winner's for what is put
-    beside it, else the base; none for that.
+    """The reference of a row: its winner for a row without a change, the best winner for another search's config, the
+    base for all others; None for the base itself.
     """
     wanted = _REFERENCES[role.kind]
     best, own = _winners(planned)[0], role.winner
@@ -72,7 +72,7 @@ def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
 
 
 def _winner(planned: AblationPlanned, number: int | None) -> str:
-    """What the winner of this trial is called."""
+    """The label of the winner with this trial number."""
     place = _winners(planned).index(number) + 1
     return f"winner, trial {number}" if place == 1 else f"number {place}, trial {number}"
 
@@ -84,7 +84,7 @@ def _winners(planned: AblationPlanned) -> list[int | None]:
 
 
 def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, str]:
-    """What the axis has without the change, and with it."""
+    """The value of the axis without the change, and with it."""
     base = space.base_point()
     winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
     domain, before = space.domains[axis], base[axis] if axis in base else space.usual(axis)

@@ -19,7 +19,7 @@ from skipstack.spaces.subject import Subject
 
 
 def searches_beside(folders: Iterable[Path]) -> dict[str, StudyRecord]:
-    """Finished searches by what their rows are called: the name of the folder, or its path where two have that name.
+    """Finished searches by the label of their row: the folder's name, or its path if two folders have that name.
 
     Raises UserError for a folder without a finished search.
     """
@@ -32,8 +32,9 @@ def searches_beside(folders: Iterable[Path]) -> dict[str, StudyRecord]:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best trial of another search, its ``role`` in an ablation, and what it has on the axes of the ablated study,
-    of which its own search may vary only some.
+    """The best trial of another search, its ``role`` in an ablation, and its values on all axes of the ablated study.
+
+    Its own search may vary only some of these axes.
     """
 
     role: Role
@@ -41,8 +42,8 @@ class Best:
     point: Point
 
     def check(self, config: Subject) -> None:
-        """Raise UserError where ``config``, which the point gives, is not the trial's, but for the corpus: then the
-        other search varies what the ablated study does not.
+        """Raise UserError if ``config``, made from the point, differs from the trial's config in more than the corpus:
+        then the other search varies a field that is no axis of the ablated study.
         """
         if unlike := _unlike(config, self.trial.config):
             path, ours, theirs = unlike
@@ -53,10 +54,10 @@ class Best:
 
 
 def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> list[Best]:
-    """What is put beside the winner of ``record``, of each of the ``others``, by their names.
+    """The best trial of each of the ``others``, by their names, to be compared with the winner of ``record``.
 
-    All begin with the same config, but for their corpus. Raises UserError where one does not, and where no trial of it
-    has a score.
+    Raises UserError for a search whose base differs from that of ``record`` in more than the corpus, and for one
+    without a score.
     """
     found = []
     for name, other in others.items():

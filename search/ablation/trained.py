@@ -1,4 +1,4 @@
-"""What came of an ablation: its rows with the trials that were trained for them, and the path as it was walked."""
+"""Results of an ablation: its rows with their trials, and the steps of the greedy path."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from skipstack.spaces.space import Point
 
 @dataclass(frozen=True, slots=True)
 class TrainedRow:
-    """A row on a corpus, named where there are several; ``trial``: None before it was proposed."""
+    """A row on a corpus, whose name is empty if there is only one; ``trial``: None before it is proposed."""
 
     row: ListedRow
     corpus: str
@@ -26,8 +26,9 @@ class TrainedRow:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the path: the change that was taken, its ``score``, the mean over the corpora, and that of each that
-    could have been taken instead; None: the trial has no score. ``trials``: by the change, those that tried it.
+    """A step of the path: the chosen change and its ``score``, the mean over the corpora.
+
+    ``instead``: the scores of the other candidates; None: a trial has no score. ``trials``: the trials by change.
     """
 
     axis: str
@@ -58,7 +59,7 @@ def trained_rows(record: StudyRecord) -> list[TrainedRow]:
 
 
 def walked(record: StudyRecord) -> Iterator[Step]:
-    """The steps of the greedy path that were taken so far; none where no path was asked for."""
+    """The steps of the greedy path so far; none if no path was asked for."""
     config = record.study.search.proposer
     if not isinstance(config, PathConfig):
         return
@@ -75,7 +76,7 @@ def walked(record: StudyRecord) -> Iterator[Step]:
 
 
 def settled_trials(record: StudyRecord, config: PathConfig) -> int:
-    """How many trials there will be as far as the path is walked: those listed, and what each step so far may take."""
+    """The number of trials known so far: the listed ones, and the candidates of each step of the path so far."""
     taken = (
         point for found, _ in steps(record.space, config, _scores(record)) for each in found for point in each.points
     )
@@ -83,11 +84,11 @@ def settled_trials(record: StudyRecord, config: PathConfig) -> int:
 
 
 def _scores(record: StudyRecord) -> dict[str, float | None]:
-    """Of the trials that are over, by the canonical JSON of their points; None: a trial without one."""
+    """The scores of the ended trials by the canonical JSON of their points; None: a trial without a score."""
     return {canonical_json(trial.point): trial.score for trial in record.trials.values() if trial.reason is not None}
 
 
 def _mean(candidate: Candidate, scores: dict[str, float | None]) -> float | None:
-    """Over the corpora; None where a trial has no score."""
+    """The mean score over the corpora; None if a trial has no score."""
     reached = [score for point in candidate.points if (score := scores.get(canonical_json(point))) is not None]
     return fmean(reached) if len(reached) == len(candidate.points) else None

@@ -1,4 +1,4 @@
-"""A study told to MLflow from its ledger, whoever ran it and wherever."""
+"""Writes a study to MLflow from its ledger."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +11,9 @@ from skipstack.search.record.folder import StudyFolder
 
 
 def recorded(path: Path, execution: Execution) -> Run:
-    """A study, finished or not, once MLflow has been told what it lacked of it; ``Run.untracked`` says what it lacks
-    still.
+    """Write to MLflow all events of a study that are missing there; ``Run.untracked`` has the failures.
 
-    Raises UserError where another process writes the study: it tells MLflow, too.
+    The study may be unfinished. Raises UserError if another process runs it: that process writes to MLflow itself.
     """
     folder = StudyFolder.existing(path)
     run = Run(folder, replace(execution, warn=unsaid), None, resuming=True)

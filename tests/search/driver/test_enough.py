@@ -231,7 +231,7 @@ def test_what_it_cannot_be_asked_of_is_told_in_one_line(fields: dict[str, Any], 
 
 
 def test_a_grid_is_settled_beforehand() -> None:
-    with pytest.raises(UserError, match=r"search.enough: got proposer grid, whose points are settled beforehand"):
+    with pytest.raises(UserError, match=r"search.enough: got proposer grid, whose points are fixed in advance"):
         check_study(enough("grid"))
 
 
