@@ -1,4 +1,4 @@
-"""The test phase: a selected trial measured on the test split, on any process, and what may go wrong with it."""
+"""The test phase: measures a selected trial on the test split, in any process, and classifies failures."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,23 +14,23 @@ from skipstack.search.record.trial_record import TrialRecord
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A trial to measure. ``training``: what is trained before, one after another, where its weights are lost."""
+    """A trial to measure. ``training``: the tasks to train before, in order, if its weights are lost."""
 
     task: TrialTask
     training: tuple[TrialTask, ...] = ()
 
 
 def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
-    """What a worker needs to measure a trial of a study."""
+    """The measurement of a trial of a study."""
     trial, task = record.trials[number], task_of(record, folder, number, device=device)
     lost = bool(trial.untested) and trial.untested[-1].then == "train"
     return Measurement(task, tuple(_training(task, trial)) if lost else ())
 
 
 def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
-    """What the trial's best weights reach on the test split, or the fault that stood against it.
+    """Measure the trial's best weights on the test split; a failure is returned as a fault.
 
-    Raises UserError for what no other trial could do without either.
+    Raises UserError for a failure that would affect every trial.
     """
     try:
         for task in measurement.training:
@@ -43,7 +43,7 @@ def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
 
 
 def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
-    """The last epoch of each group of seeds, for which all epochs before it are trained again."""
+    """The last epoch of each group of seeds; a worker trains all epochs before it again, too."""
     earlier: tuple[int, ...] = ()
     for group in groups(trial.reports):  # more than one where seeds race
         seeds = group[0].seeds or trial.seeds

@@ -1,7 +1,7 @@
-"""The state of a study: its record, its proposer and its scheduler, brought forward event by event.
+"""The state of a study: its record, proposer and scheduler, updated event by event.
 
-Past and present events pass the same code, so the state after a ledger's events is the same in a driver that wrote
-them, in one that took the study up, and in a simulation.
+Replayed and new events pass the same code. So the state after the events of a ledger is the same in the driver that
+wrote them, in one that resumed the study, and in a simulation.
 """
 
 import math
@@ -39,10 +39,10 @@ from skipstack.spaces.space import Point, Space
 
 
 class StudyState:
-    """What decides how a study goes on. ``apply`` is the only way in, from the event that opened the study.
+    """Record, proposer and scheduler of a study, from which all decisions follow. Only ``apply`` changes them.
 
-    ``extensions``: those of the events to come by which it was extended; ``space``: of what is proposed, where that is
-    not the study's whole space; ``written``: where the events stand, which is named where they contradict themselves.
+    ``opened``: the first event. ``extensions``: all later events that extend the study. ``space``: the points that may
+    be proposed, if not the study's whole space. ``written``: the path of the ledger, named in errors.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class StudyState:
     ) -> None:
         self.record = StudyRecord()
         self.record.apply(opened)
-        # A proposer is only asked at the end of the past, and every point of a space lies in what it was extended to.
+        # The proposer is only asked after the replay, and every point of a space lies in its extension.
         study = reduce(extended, extensions, self.record.study)
         space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
@@ -67,19 +67,19 @@ class StudyState:
         self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
         self._enough = None if search.enough is None else Enough(search.enough)
         self.decision = Decision("continue")
-        """What the scheduler said of the last report."""
+        """The scheduler's decision on the last report."""
         self.known = KnownTrials(folder, self.record)
         self._suggested: list[Point] = []
-        """Points that were good on other corpora and that were not proposed yet."""
+        """Points that were good on other corpora and have not been proposed yet."""
         self.active: set[int] = set()
-        """Trials that are neither paused nor over."""
+        """Trials that have neither paused nor ended."""
         self._written = written
 
     def ask(self, number: int) -> Point | None:
-        """The point of trial ``number``, the next one; None where there is none. Changes nothing.
+        """The point of the next trial, ``number``; None if there is none. Changes nothing.
 
-        The base comes first where the space has it, and is never stopped, since every difference is measured from it;
-        what was good on other corpora comes next.
+        The base comes first if the space has it, and is never stopped, since every difference is measured from it.
+        Points that were good on other corpora come next.
         """
         if number >= self.record.study.search.trials:
             return None
@@ -88,15 +88,15 @@ class StudyState:
         return self._suggested[0] if self._suggested else self.proposer.ask(number)
 
     def enough(self) -> Gain | None:
-        """What further trials would bring, where that is so little that none is started; None where they are."""
+        """The expected gain of further trials, if it is too small to start any; None if trials go on."""
         if self._enough is None or self.record.study.search.enough is None:
             return None
         return self._enough.gain()
 
     def apply(self, event: Event) -> None:
-        """Bring the record, the proposer and the scheduler up to ``event``.
+        """Update the record, the proposer and the scheduler by ``event``.
 
-        Raises UserError for decisions and promotions that this code would not take after the events before them.
+        Raises UserError for a decision or promotion that differs from what this code decides after the same events.
         """
         self.record.apply(event)
         if self._enough is not None:
@@ -141,11 +141,11 @@ class StudyState:
                 pass
 
     def ends_group(self, reported: Reported) -> bool:
-        """Whether a group of seeds that race is trained to its end."""
+        """Whether this is the last epoch of a group of racing seeds."""
         return bool(reported.seeds) and reported.epoch == self.scheduler.maximum
 
     def _is_base(self, proposed: Proposed) -> bool:
-        """Whether it is the base: the first trial is another one where only a later extension lets the base in."""
+        """Whether the trial is the base; the first trial is not if only a later extension added the base's values."""
         return self._base is not None and _equal(proposed.point, self._base)
 
     def _observe(self, warm_started: WarmStarted) -> None:
@@ -155,13 +155,13 @@ class StudyState:
             self.proposer.observed(dict(each.point), each.reason, each.curve, beside)
 
     def _left(self, number: int) -> None:
-        """A trial makes room for others."""
+        """Note that a trial ended or paused."""
         if self._enough is not None:
             trial = self.record.trials[number]
             self._enough.left(number, trial.reason, trial.score, list(trial.dev.values()))
 
     def _score(self, reported: Reported) -> float:
-        """What the scheduler compares: of whole groups of seeds the score of all of them, else that of the epoch."""
+        """The score that the scheduler compares: of all seeds at the end of a group of seeds, else of the epoch."""
         if not self.ends_group(reported) or not math.isfinite(reported.score):
             return reported.score
         best = self.record.trials[reported.trial].best
@@ -169,11 +169,11 @@ class StudyState:
         return best.score
 
     def _further(self, number: int) -> Vector:
-        """What a trial reaches in the objectives beside the score."""
+        """The values of a trial in the objectives after the score."""
         return self.record.trials[number].further(self.record.study.search.objectives)
 
     def _check(self, decided: Decided) -> None:
-        """A ledger whose decisions this code would not take was written by another version, or by hand."""
+        """Raise UserError for a decision that this code would not take: another version, or a person, wrote it."""
         if (decided.decision, decided.rung) != (self.decision.action, self.decision.rung):
             raise UserError(
                 f"{self._written}: trial {decided.trial}, epoch {decided.epoch}: the ledger says "
@@ -182,7 +182,7 @@ class StudyState:
             )
 
     def _check_promoted(self, promoted: Promoted) -> None:
-        """Likewise for promotions; whether further trials were to come is not in the ledger, so either will do."""
+        """Likewise for promotions; the ledger does not say whether more trials were due, so both cases are allowed."""
         due = (self.scheduler.promotable(), self.scheduler.promotable(len(self.record.trials)))
         if promoted.trial not in due:
             raise UserError(
@@ -192,5 +192,5 @@ class StudyState:
 
 
 def _equal(one: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
-    """Whether two points are the same, in whatever order their axes stand."""
+    """Whether two points are the same, whatever the order of their axes."""
     return canonical_json(one) == canonical_json(other)
