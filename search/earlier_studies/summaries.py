@@ -1,4 +1,4 @@
-"""What a study takes from earlier ones, in lines for whoever starts it."""
+"""Messages about what a study takes from earlier ones."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,7 +6,7 @@ from skipstack.search.ledger.events import Suggested, WarmStarted
 
 
 def summary(event: WarmStarted) -> str:
-    """One line: how many trials of an earlier study are learnt from, and how many need not be trained again."""
+    """One line: how many trials of an earlier study the proposer learns from, and how many can be reused."""
     reusable = sum(each.recording is not None for each in event.observed)
     return (
         f"warm start: {len(event.observed)} trials of {event.study}, {reusable} of them reusable as they are"
@@ -15,7 +15,7 @@ def summary(event: WarmStarted) -> str:
 
 
 def tried_first(event: Suggested) -> Iterator[str]:
-    """A line for each earlier study on another corpus, the nearest one first: which of its trials are tried first."""
+    """A line for each earlier study on another corpus, the most similar first: which of its trials are tried first."""
     for study, alike in sorted(event.similarities.items(), key=lambda each: -each[1]):
         trials = [str(each.trial) for each in event.suggestions if each.study == study]
         which = f"trial{'s' if trials[1:] else ''} {', '.join(trials)}" if trials else "no trial"

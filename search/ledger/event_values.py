@@ -10,10 +10,10 @@ RoleKind = Literal["base", "winner", "beside", "without_several", "without", "al
 
 
 class Gain(Frozen):
-    """``trials`` more, which take ``hours`` at the pace so far, would raise the best score by ``most`` at most, in
-    expectation, where the seeds of a trial deviate by ``seed_deviation``.
+    """The expected gain of further trials: ``trials`` more, which take ``hours`` at the pace so far, raise the best
+    score by at most ``most`` in expectation; the seeds of a trial deviate by ``seed_deviation``.
 
-    ``hours`` is what the study asks about, unless a single trial takes longer.
+    ``hours`` is the study's ``search.enough.hours``, unless a single trial takes longer.
     """
 
     trials: PositiveInt
@@ -23,12 +23,12 @@ class Gain(Frozen):
 
 
 class Role(Frozen):
-    """Why a row is there: it is the ``base``; a ``winner``; the best config of another search, put ``beside`` the best
-    winner; a winner ``without_several`` of its changes, or ``without`` one, taken back; the base with that change
-    ``alone``.
+    """The reason for a row: it is the ``base``; a ``winner``; the best config of another search, compared with the best
+    winner (``beside``); a winner with several changes taken back (``without_several``), or with one (``without``); or
+    the base with one change ``alone``.
 
-    ``winner``: the number of its trial in its search; ``axis``: the one that the change is about, or where the several
-    changes are; ``study``: what the other search is called, after its folder.
+    ``winner``: its trial number in its search; ``axis``: the axis of the change, or the path of several changes;
+    ``study``: the name of the other search, after its folder.
     """
 
     kind: RoleKind
@@ -38,25 +38,27 @@ class Role(Frozen):
 
 
 class ListedRow(Frozen):
-    """A row, with all its ``roles``: equal configs are one. ``point``: in the ablation's space, on its first corpus."""
+    """A row with all its ``roles``; equal configs share a row. ``point``: in the ablation's space, on its first
+    corpus.
+    """
 
     roles: tuple[Role, ...]
     point: dict[str, JsonValue]
 
 
 class LeftOut(Frozen):
-    """A row that cannot be, and why, in one line."""
+    """A row that the space does not allow, and the reason in one line."""
 
     role: Role
     why: str
 
 
 class Usage(Frozen):
-    """In an epoch: of the ``process`` (its number) that trained it, of its ``machine``, and of the GPU that it used.
+    """CPU, memory and GPU use in an epoch, of the ``process`` (its number) that trained it and of its ``machine``.
 
-    ``process_cpu``: percent of one core, over the epoch; ``machine_cpu``: percent of all cores, by whatever ran there.
-    Memory is in bytes, as it was at the epoch's end. ``gpu``: percent of the time, as the driver saw it then, by all
-    that used the GPU; None where it does not say it, as of a part of a GPU (MIG). What is of a GPU is None without one.
+    ``process_cpu``: percent of one core over the epoch; ``machine_cpu``: percent of all cores, by all processes.
+    Memory is in bytes at the epoch's end. ``gpu``: percent of busy time at the epoch's end, by all processes; None if
+    the driver does not report it, as for a part of a GPU (MIG). All GPU fields are None without a GPU.
     """
 
     machine: str

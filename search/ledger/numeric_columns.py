@@ -1,6 +1,7 @@
-"""Lines that differ in their numbers alone, as most of a long ledger do, which are reports with the decision to go on.
+"""Reads lines that differ only in their numbers as columns.
 
-They are read as columns, in a fraction of the time that an object for each takes.
+Most lines of a long ledger do: a report with the decision to go on. Columns take a fraction of the time that an object
+for each line takes.
 """
 
 import json
@@ -12,15 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 NUMBER = r"([-+.0-9eE]++)"
-"""What is made of the signs of numbers: what is none is found when the column is made."""
+"""Any characters of numbers; a text that is no number is detected when its column is parsed."""
 
 Path = tuple[str | int, ...]
-"""Where a number stands in the JSON of a line: keys and places."""
+"""The position of a number in the JSON of a line: keys and indices."""
 
 
 @final
 class NumericColumns:
-    """Lines like a first one, which is not among them: ``paths`` are those of their numbers."""
+    """Collects lines that equal a first one but for their numbers; the first one is not included.
+
+    ``paths``: the positions of the numbers.
+    """
 
     def __init__(self, payload: bytes) -> None:
         self.paths: list[Path] = []
@@ -29,7 +33,7 @@ class NumericColumns:
         self._rows: list[bytes] = []
 
     def take(self, payload: bytes) -> bool:
-        """Keep the numbers of a line that is like the first one; whether it is."""
+        """Collect a line if it matches the first one; returns whether it does."""
         found = self._pattern_of.fullmatch(payload)
         if found is None:
             return False
@@ -37,9 +41,9 @@ class NumericColumns:
         return True
 
     def columns(self) -> NDArray[np.float64]:
-        """The numbers of the lines that were kept, in their order: a column for each of ``paths``.
+        """The numbers of the collected lines, in order: a column for each of ``paths``.
 
-        Raises ValueError where there is something else.
+        Raises ValueError for a text that is no number.
         """
         import pyarrow as pa
         import pyarrow.csv as pc

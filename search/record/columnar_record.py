@@ -1,4 +1,4 @@
-"""The record of a long ledger, read in a third of the time: reports as columns, everything else as events.
+"""Reads the record of a long ledger in a third of the time: reports as columns, all other events one by one.
 
 Array legend: N reports, M metrics times lanes.
 """
@@ -20,13 +20,13 @@ from skipstack.search.record.reports import NUMBERS, Block, Layout
 from skipstack.search.record.study_record import StudyRecord
 
 MOST: Final = 4
-"""Kinds of lines, at most, that are read as columns: a study has one, and another for each extension by seeds."""
+"""Maximum number of line formats read as columns: a study has one, and one more for each extension by seeds."""
 
 
 @final
 @dataclass(slots=True)
 class _Columns:
-    """Lines of a report and the decision to go on, all alike."""
+    """Lines of one format, each a report and the decision to go on."""
 
     lines: NumericColumns
     layout: Layout
@@ -34,9 +34,9 @@ class _Columns:
     """The number of each report in the ledger."""
 
     def blocks(self) -> Iterator[tuple[int, Block]]:
-        """The reports of each trial, in their order. Raises ValueError where a decision is not on its report."""
+        """The reports of each trial in order. Raises ValueError if a decision belongs to another report."""
         columns = dict(zip(self.lines.paths, self.lines.columns().T, strict=True))
-        for key in ("trial", "epoch"):  # NaN equals nothing
+        for key in ("trial", "epoch"):  # a NaN is unequal, too
             if not np.array_equal(columns[0, key], columns[1, key]):
                 raise ValueError(f"a decision has another {key} than its report")
         trial_N = columns[0, "trial"].astype(np.int64)
@@ -51,9 +51,9 @@ class _Columns:
 
 
 def columnar_record(lines: Iterable[Line]) -> StudyRecord | None:
-    """The record after all events of ``lines``; None where it can be made of events alone.
+    """The record after all events of ``lines``; None if they do not fit columns and must be read as events.
 
-    Raises UserError for what this version does not know.
+    Raises UserError for events that this version does not know.
     """
     record, columns = StudyRecord(), list[_Columns]()
     late: dict[int, list[tuple[int, Reported]]] = defaultdict(list)
@@ -89,7 +89,7 @@ def columnar_record(lines: Iterable[Line]) -> StudyRecord | None:
 
 
 def _layout(events: tuple[Event, ...]) -> Layout:
-    """That of the report, where a report and the decision to go on are all there is, and their numbers are finite."""
+    """The layout of the report, if the events are a report with finite numbers and the decision to go on; else ()."""
     match events:
         case (Reported(seeds=(), latency=None) as report, Decided(decision="continue", rung=None)):
             layout = tuple((name, len(lanes)) for name, lanes in report.metrics.items())
@@ -100,7 +100,7 @@ def _layout(events: tuple[Event, ...]) -> Layout:
 
 
 def _report(record: StudyRecord, number: int, blocks: list[Block], late: list[tuple[int, Reported]]) -> None:
-    """Tell a trial all that it reported, in the order of the ledger."""
+    """Add all reports of a trial to its record, in the order of the ledger."""
     if len(blocks) > 1:
         blocks = sorted(
             (block.between(place, place + 1) for block in blocks for place in range(len(block.events_N))),

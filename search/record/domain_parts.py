@@ -1,4 +1,4 @@
-"""The parts of a domain that a table tells apart: its values one by one, or ranges where there are too many."""
+"""Divides a domain into the parts that tables show: single values, or ranges if there are too many values."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -11,15 +11,15 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 RANGES = 3
-"""Ranges that a continuous or long axis is shown in."""
+"""Into how many ranges a continuous or long axis is divided."""
 
 LISTED = 8
-"""Integers of an axis, at most, that are shown one by one."""
+"""Maximum number of integers that are shown one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some values of a domain, and how a table names them. The parts of a domain hold each value once."""
+    """Some values of a domain, with their label in tables. Each value belongs to exactly one part."""
 
     label: str
     holds: Callable[[Json], bool]
@@ -28,9 +28,9 @@ class Part:
 def parts(domain: Domain) -> tuple[Part, ...]:
     """The parts of a domain in its order.
 
-    Ranges are equally wide (``Log``: by the logarithm), up to the rounding of the bounds within, which
-    are rounded first and compared then: a label says exactly what its range holds. Each range of
-    numbers holds its lower bound and not its upper one, except the last, which holds both.
+    Ranges are equally wide (``Log``: in the logarithm) up to rounding. Inner bounds are rounded before values are
+    compared with them, so a label states its range exactly. Each range includes its lower bound and excludes its upper
+    one, except the last, which includes both.
     """
     match domain:
         case Choice():
@@ -61,12 +61,12 @@ def value_text(value: Json) -> str:
 
 
 def short_text(value: Json) -> str:
-    """The same where there is little room: a number with a point in four digits."""
+    """A short ``value_text``: floats with four digits."""
     return f"{value:.4g}" if isinstance(value, float) else value_text(value)
 
 
 def short_name(domain: Domain, value: Json) -> str:
-    """A value of an axis where there is little room: its name, if it has one."""
+    """A short label for a value of an axis: its name, or else ``short_text``."""
     named = domain.name(value) if isinstance(domain, Choice) else None
     return named or short_text(value)
 
@@ -79,13 +79,13 @@ def _single(value: Json, name: str | None = None) -> Part:
 def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[Part]:
     bounds = [low, *_rounded(low, cuts, high), high]
     for start, end in pairwise(bounds):
-        # The next number after the highest: the last range holds its upper bound.
+        # The last range includes its upper bound, so it ends at the next larger float.
         beyond = math.nextafter(high, math.inf) if end == high else end
         yield Part(f"{_short(start)} – {_short(end)}", partial(_between, start, beyond))
 
 
 def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:
-    """The cuts with as few digits (two at least) as keep them apart; none where ``low`` and ``high`` are too close."""
+    """The cuts, rounded to the fewest digits (at least two) that keep them distinct; none if no rounding does."""
     for digits in range(2, 18):
         rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
         bounds = [low, *rounded, high]

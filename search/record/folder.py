@@ -1,4 +1,4 @@
-"""Where the things of a study lie: the ledger, the corpora, the weights of the trials."""
+"""The paths in a study's folder: the ledger, the corpora, the weights of the trials."""
 
 import shlex
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
 CHECKPOINT = "checkpoint.safetensors"
-"""In a trial's folder: what a running trial goes on from."""
+"""In a trial's folder: the last epoch of a running trial, from which it is resumed."""
 
 BEST = "best.safetensors"
 """In a trial's folder: the weights of all lanes at the trial's best epoch."""
@@ -20,7 +20,7 @@ GROUP = "seeds-from-{}"
 
 
 class StudyFolder:
-    """The paths of one study's folder; of its n-th ablation, whose trials lie apart, where ``ablation`` is n."""
+    """The paths of one study's folder; with ``ablation`` n, those of its n-th ablation, which has its own trials."""
 
     def __init__(self, path: Path, ablation: int | None = None) -> None:
         self.path = path
@@ -52,14 +52,14 @@ class StudyFolder:
         return self._stored(prepared.store)
 
     def _stored(self, name: str) -> Path:
-        """What the ledger, maybe someone else's, calls ``name``. Raises UserError where that leads elsewhere."""
+        """The folder ``name`` from a ledger, which is not trusted. Raises UserError if it leads out of the corpora."""
         if Path(name).name != name or name in ("", "..") or "\0" in name:
             raise UserError(f"{self.ledger}: got the store {name!r} (allowed: a name in {self.corpora})")
         return self.corpora / name
 
     @classmethod
     def existing(cls, path: Path) -> "StudyFolder":
-        """The folder of a study that was begun. Raises UserError where there is none."""
+        """The folder of an existing study. Raises UserError if there is none."""
         folder = cls(path)
         if not folder.ledger.is_dir():
             raise UserError(f"{path}: no study here (allowed: a folder that `skipstack search --out` made)")
@@ -68,9 +68,9 @@ class StudyFolder:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[StudyFolder]:
-    """Fill a study's folder beside ``path``; it takes its name only if nothing fails.
+    """A temporary study folder to fill, which takes the name ``path`` if nothing fails.
 
-    Raises UserError where something already lies at ``path``.
+    Raises UserError if something already lies at ``path``.
     """
     if StudyFolder(path).ledger.exists():
         resume = shlex.join(["skipstack", "resume", str(path)])

@@ -1,7 +1,7 @@
-"""Trials whose seeds race: they are trained in groups, each from its first epoch, as long as the trial goes on.
+"""Trials whose seeds race: groups of seeds are trained one after another, each from epoch 1, while the trial goes on.
 
-What a trial reaches is the mean over the seeds of all its whole groups, of each group at its own best epoch, since its
-weights are those of that epoch.
+The score of a trial is the mean over the seeds of all its complete groups, each group at its own best epoch, from which
+its weights are kept.
 """
 
 import math
@@ -11,7 +11,7 @@ from skipstack.search.ledger.events import Metrics, Reported
 
 
 def groups(reports: Sequence[Reported]) -> list[list[Reported]]:
-    """The reports of each group, in the order in which they were trained."""
+    """The reports of each group, in the order of training."""
     by_seeds: dict[tuple[int, ...], list[Reported]] = {}
     for report in reports:
         by_seeds.setdefault(report.seeds, []).append(report)
@@ -19,15 +19,16 @@ def groups(reports: Sequence[Reported]) -> list[list[Reported]]:
 
 
 def best_of(reports: Sequence[Reported]) -> Reported | None:
-    """The report with the highest finite score, the earliest of equals; None where there is none."""
+    """The report with the highest finite score, the earliest of equals; None if there is none."""
     finite = [report for report in reports if math.isfinite(report.score)]
     return max(finite, key=lambda report: report.score, default=None)
 
 
 def best_of_groups(reports: Sequence[Reported], epochs: int) -> Reported | None:
-    """The best reports of all whole groups as one, with the epoch of the first; until one is whole, the first's best.
+    """The best reports of all complete groups, joined, with the epoch of the first group; before one is complete, the
+    best report of the first group.
 
-    ``epochs``: of a whole group.
+    ``epochs``: the number of epochs of a complete group.
     """
     first, *others = groups(reports) or [[]]
     best = [best_of(group) for group in (first, *(group for group in others if len(group) == epochs))]
@@ -36,7 +37,7 @@ def best_of_groups(reports: Sequence[Reported], epochs: int) -> Reported | None:
 
 
 def joined(reports: Sequence[Reported]) -> Reported:
-    """Reports of several groups as one: their seeds side by side, the score the mean over them."""
+    """Join the reports of several groups: all seeds, and as the score the mean over them."""
     first = reports[0]
     if len(reports) == 1:
         return first
