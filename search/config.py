@@ -1,4 +1,4 @@
-"""What a study is: a space and how it is searched. Torch-free, ray-free."""
+"""The config of a study: a space and how it is searched. Torch-free, ray-free."""
 
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -12,19 +12,19 @@ from skipstack.search.schedulers.config import AshaConfig, SchedulerConfig, Sche
 from skipstack.spaces.config import SpaceConfig
 
 SEEDS_OF_A_SEARCH: Final = 1_000_000
-"""The lane seeds of a search lie below, those of its n-th ablation from n times so many: no two share one."""
+"""The lane seeds of a search are below this; those of its n-th ablation start at n times this. No two share one."""
 
 BY_KIND = ("proposer", "scheduler")
 """The fields of a search that are one of several kinds."""
 
 
 def of_kind(value: Any) -> Any:
-    """A word is short for a mapping with that kind alone, and null for the kind ``none``."""
+    """Expand a word to a mapping with that kind, and null to the kind ``none``."""
     return {"kind": "none" if value is None else value} if value is None or isinstance(value, str) else value
 
 
 def switched(value: Any) -> Any:
-    """``true`` is short for a mapping without anything in it, and ``false`` for null."""
+    """Expand ``true`` to an empty mapping, and ``false`` to null."""
     return ({} if value else None) if isinstance(value, bool) else value
 
 
@@ -81,7 +81,7 @@ class SearchConfig(Frozen):
 
     @property
     def lane_seeds(self) -> range:
-        """Those of a trial that has all its seeds."""
+        """The seeds of a trial that has all its seeds."""
         return range(self.first_seed, self.first_seed + self.seeds)
 
     @property

@@ -100,7 +100,7 @@ class Ledger:
             raise self._unreadable(error) from error
 
     def packed(self) -> bytes:
-        """The whole ledger as the content of one Parquet file, as compaction writes it. Raises UserError as ``replay``."""
+        """The whole ledger as one Parquet file, as compaction writes it. Raises UserError as ``replay`` does."""
         from skipstack.search.ledger.compaction import compacted  # Parquet is loaded where there is some
 
         return compacted(self._segments.lines())

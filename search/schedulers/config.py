@@ -1,4 +1,4 @@
-"""Schedulers as a study names them: a kind, and the options of that kind."""
+"""Configs of schedulers: a kind, and the options of that kind."""
 
 from typing import Annotated, Literal, Self
 
@@ -7,7 +7,7 @@ from pydantic import Field, PositiveInt, model_validator
 from skipstack.data.basis.frozen import Frozen
 
 Resource = Literal["epochs", "seconds", "seeds"]
-"""What a trial spends, and rungs are counted in."""
+"""The resource that trials spend and rungs are counted in."""
 
 
 class RungConfig(Frozen):
