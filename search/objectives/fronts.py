@@ -66,7 +66,7 @@ class Fronts:
         return int(self._times_N[self._ranks_N < rank].sum())  # unused rows count 0
 
     def order(self, rank: int, first: Vector | None = None) -> Iterator[Vector]:
-        """The distinct points of a rank in the order of their epsilon-net. Ties go to ``first``, then to the earliest."""
+        """The distinct points of a rank, by epsilon-net. Ties go to ``first``, then to the earliest."""
         alike = [self._distinct[place] for place in self._of(rank)]
         if first in alike:
             alike = [first, *(point for point in alike if point != first)]

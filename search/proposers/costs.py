@@ -105,7 +105,7 @@ def places(domain: Domain, numbers: Any) -> Any:
 
 
 def _features(domain: Domain, path: str, points: list[Point]) -> NDArray[np.float64]:
-    """The features of the regression, a row for each point: 0 where the axis is inactive, centred where it is active."""
+    """The features of an axis, a row for each point: centred where it is active, 0 where it is not."""
     if isinstance(domain, Choice):
         texts = {canonical_json(value): number for number, value in enumerate(domain.values)}
         rows = np.zeros((len(points), len(texts)))

@@ -107,7 +107,7 @@ class _PerSecond(optuna.samplers.GPSampler):
         return super()._optimize_acqf(acqf, best_params)
 
     def _charge(self, x: Any) -> Any:
-        """The penalty for a tensor whose last dimension has the axes: positions in their ranges, or indices of choices."""
+        """The penalty for a tensor with the axes last: positions in their ranges, or indices of choices."""
         charge = x.new_zeros(x.shape[:-1])
         for column, (path, distribution) in enumerate(self._axes):
             cost, own = self._charged.costs.get(path), x[..., column]

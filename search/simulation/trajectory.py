@@ -1,8 +1,7 @@
-"""What a study would have returned, had it ended at some moment: the course of a simulation.
+"""The trajectory of a simulation: the score of its incumbent over time.
 
-A study hands over the trial that stands first by all that is known then (``StudyRecord.ranked``), in the weights of the
-best epoch that it has had. Nothing that happens later counts: not what a trial would have come to, had it not been
-stopped, and not that it will diverge.
+The incumbent is the trial that a study would return if it ended at that moment: the first of ``StudyRecord.ranked``,
+with the weights of its best epoch so far. Later events do not count, such as that a trial will diverge.
 """
 
 import math
@@ -18,14 +17,14 @@ from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 
 ROUNDING: Final = 1e-9
-"""Scores that differ by less are equal: a tenth of a point is no exact number."""
+"""Tolerance of equal scores: a tenth of a point is not exact in floating point."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """From now on another score: that of what would be returned, None where there is nothing to return any more.
+    """A change of the incumbent's score; None if there is no incumbent any more.
 
-    ``epochs``: those reported so far, of all trials; ``seconds``: by the simulated clock.
+    ``epochs``: reported so far, of all trials; ``seconds``: simulated time.
     """
 
     epochs: float
@@ -35,17 +34,17 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """All moments of a study, in their order."""
+    """All changes of the incumbent's score, in order."""
 
     moments: tuple[Moment, ...]
 
     def after(self, epochs: float) -> float | None:
-        """The score of what would be returned once so many epochs were reported."""
+        """The incumbent's score after so many epochs."""
         past = [moment.score for moment in self.moments if moment.epochs <= epochs]
         return past[-1] if past else None
 
     def until(self, level: float) -> Moment | None:
-        """The moment from which on, to the end, nothing below ``level`` would be returned; None where there is none."""
+        """The moment from which the incumbent's score is at least ``level`` to the end; None if there is none."""
         found = None
         for moment in self.moments:
             if moment.score is None or moment.score < level - ROUNDING:
@@ -56,20 +55,20 @@ class Trajectory:
 
 
 def share(report: Reported, search: SearchConfig) -> Fraction:
-    """How much of an epoch of all seeds a report tells of."""
+    """The share of an epoch of all seeds that a report covers."""
     return Fraction(len(report.seeds), search.seeds) if report.seeds else Fraction(1)
 
 
 def reached(curve: Sequence[EpochResult], epochs: int) -> float:
-    """The best score of the first ``epochs`` of a curve; minus infinity where none is a number."""
+    """The best score of the first ``epochs`` of a curve; minus infinity if none is finite."""
     return max((result.score for result in curve[:epochs] if math.isfinite(result.score)), default=-math.inf)
 
 
 @final
 class TrajectoryRecorder:
-    """A reader of the driver's, which writes the course of its study down.
+    """A reader of the driver's events that records the trajectory of the study.
 
-    A score is the recorded one, of all seeds: where seeds race, what is returned is chosen by those that were trained.
+    Scores are the recorded ones of all seeds; if seeds race, the incumbent is chosen by the seeds trained so far.
     """
 
     def __init__(self, record: StudyRecord, curves: Mapping[str, Sequence[EpochResult]]) -> None:
@@ -77,16 +76,16 @@ class TrajectoryRecorder:
         self._curves = curves
         self._epochs = Fraction(0)
         self._first: TrialRecord | None = None
-        self._place: tuple[int, float, int] | None = None
+        self._rank_key: tuple[int, float, int] | None = None
         self._moments: list[Moment] = []
 
     @property
     def course(self) -> Trajectory:
-        """What was written down so far."""
+        """The trajectory so far."""
         return Trajectory(tuple(self._moments))
 
     def take(self, event: Event) -> None:
-        """Take in what happened."""
+        """Read an event."""
         if isinstance(event, Reported):
             self._epochs += share(event, self._record.study.search)
         if isinstance(event, Reported | Ended):
@@ -96,13 +95,13 @@ class TrajectoryRecorder:
                 self._moments.append(Moment(float(self._epochs), event.time, score))
 
     def _judge(self, trial: TrialRecord) -> None:
-        """One trial stands elsewhere: who is first now? All are asked only where the first one fell back."""
-        place = None if trial.score is None else trial.rank_key
-        if trial is self._first and (place is None or self._place is None or place > self._place):
+        """Update the incumbent after a change of one trial; all are compared only if the incumbent fell back."""
+        key = None if trial.score is None else trial.rank_key
+        if trial is self._first and (key is None or self._rank_key is None or key > self._rank_key):
             self._first = next(iter(self._record.ranked()), None)
-            self._place = None if self._first is None else self._first.rank_key
-        elif place is not None and (self._place is None or place <= self._place):
-            self._first, self._place = trial, place
+            self._rank_key = None if self._first is None else self._first.rank_key
+        elif key is not None and (self._rank_key is None or key <= self._rank_key):
+            self._first, self._rank_key = trial, key
 
     def _score(self, trial: TrialRecord) -> float | None:
         if not trial.raced:

@@ -1,4 +1,4 @@
-"""The generators that a process has one of: Python's, numpy's and torch's. Seeds take turns, each with its own."""
+"""The global random generators of a process (Python, numpy, torch), with a separate state for each seed."""
 
 import random
 import sys
@@ -13,9 +13,9 @@ NUMPY_SEEDS: Final = 1 << 32
 
 
 class GlobalRandomState:
-    """The state of these generators as one seed has it: drawn from its ``seed``, and kept while others run.
+    """The state of the global generators of one seed: initialised from ``seed``, and saved while other seeds run.
 
-    torch is heeded where something has loaded it; it is not loaded here.
+    torch's generators are included once something has imported torch; it is not imported here.
     """
 
     def __init__(self, seed: int) -> None:
@@ -24,7 +24,7 @@ class GlobalRandomState:
 
     @contextmanager
     def own(self) -> Iterator[None]:
-        """Within, the generators are this seed's; afterwards they are what they were before."""
+        """Within, the generators have this seed's state; afterwards their previous one."""
         before = _states()
         self._begin()
         _restore(self._states)
@@ -35,7 +35,7 @@ class GlobalRandomState:
             _restore(before)
 
     def _begin(self) -> None:
-        """Seed what has no state yet."""
+        """Seed the generators that have no state yet."""
         if not self._states:
             random.seed(self._seed)
             np.random.seed(self._seed % NUMPY_SEEDS)  # noqa: NPY002 (functions of others use it)
@@ -53,7 +53,7 @@ def _states() -> dict[str, Any]:
 
 
 def _restore(states: dict[str, Any]) -> None:
-    """What is not among them stays as it is."""
+    """Set these generators; others do not change."""
     torch = sys.modules.get("torch")
     for name, state in states.items():
         match name:

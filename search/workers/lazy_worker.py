@@ -1,4 +1,4 @@
-"""The worker that trains, for processes that never train: it loads the networks where it is made."""
+"""A worker class that imports torch only on construction, for processes that never train."""
 
 from typing import final
 
@@ -8,7 +8,9 @@ from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worke
 
 @final
 class LazyTrainingWorker(Worker):
-    """Made, it is a ``TrainingWorker``. A driver that only names it need not load torch, which takes 200 MB."""
+    """Imports torch on construction and returns a ``TrainingWorker``. A driver that only refers to this class does not
+    load torch, which takes 200 MB.
+    """
 
     def __new__(cls, task: TrialTask) -> Worker:  # type: ignore[misc]
         """A ``TrainingWorker`` for ``task``."""
@@ -18,12 +20,12 @@ class LazyTrainingWorker(Worker):
         return TrainingWorker(task)
 
     def run_epoch(self) -> EpochResult:
-        """Never called: nothing is of this class."""
+        """Never called: this class has no instances."""
         raise NotImplementedError
 
     @classmethod
     def test(cls, task: TrialTask) -> Measured:
-        """What a ``TrainingWorker`` tests."""
+        """Measure as a ``TrainingWorker`` does."""
         from skipstack.search.workers.worker import TrainingWorker
 
         return TrainingWorker.test(task)
