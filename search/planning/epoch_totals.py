@@ -1,4 +1,4 @@
-"""How many epochs a study takes: in the best course, in one in the middle, in the worst."""
+"""The total number of epochs of a study: in the best, a typical and the worst case."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,10 +12,10 @@ from skipstack.search.schedulers.scheduler import Scheduler
 
 @dataclass(frozen=True, slots=True)
 class EpochTotals:
-    """Epochs of all trials together, an epoch being one of all seeds; ``base``: those of the base alone, in any course.
+    """Epochs of all trials together, counting an epoch of all seeds as one; ``base``: those of the base trial.
 
-    ``best``: all others are stopped as early as can be; ``worst``: none is stopped. ``typical``: the scheduler of the
-    study judges one trial after another, in random order, the better of two being better after every epoch.
+    ``best``: all others are stopped as early as possible; ``worst``: none is stopped. ``typical``: the study's
+    scheduler decides on trials that run one after another in random order, with constant scores.
     """
 
     best: int
@@ -27,10 +27,10 @@ class EpochTotals:
 def epoch_totals(
     search: SearchConfig, epochs: int, trials: int, *, spared: bool, epoch_seconds: float | None = None
 ) -> EpochTotals:
-    """The courses of ``trials`` of ``epochs``; ``spared``: the base is among them, and is never stopped.
+    """The totals of ``trials`` with ``epochs`` each; ``spared``: the base is among them, and is never stopped.
 
-    Where rungs are counted in seconds and nobody knows ``epoch_seconds``, all epochs are taken to last as long as a
-    whole trial.
+    If rungs are counted in seconds and ``epoch_seconds`` is unknown, ``epochs`` epochs are assumed to take the maximum
+    seconds of a trial.
     """
     subject = scheduler(search.scheduler, epochs, frozenset({0}) if spared else frozenset(), seeds=search.seeds)
     spending, lowest = subject.spending, min(subject.rungs, default=None)
@@ -53,7 +53,7 @@ def epoch_totals(
 
 
 def _one_after_another(subject: Scheduler, scores: list[float], seconds: float) -> Fraction:
-    """The epochs of trials that keep their scores, on a single worker."""
+    """The epochs of trials with constant scores on a single worker."""
     spent, born = Fraction(0), 0
     while True:
         trial = subject.promotable()

@@ -44,7 +44,7 @@ class Outcome:
 
     ``best``: the best dev score, None if none was a number; ``rank``: 1 + the number of better recorded trials, stopped
     ones included. ``seconds``: simulated time until the last trial ended; ``best_after``: until the best score was
-    reported. ``epochs``: of all seeds together; an epoch of some racing seeds is a part of one. ``trials``: all of them;
+    reported. ``epochs``: of all seeds together; epochs of some racing seeds count in part. ``trials``: all of them;
     ``stopped``, ``completed`` and ``diverged``: by end. ``course``: the score of the incumbent over time.
     """
 

@@ -1,4 +1,4 @@
-"""How long it takes until something happens, where it may not happen at all."""
+"""Quantiles of waiting times that may be infinite, since the event may never happen."""
 
 import math
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ QUARTILES: Final = (0.25, 0.5, 0.75)
 
 
 def quantile(waits: Sequence[float], share: float) -> float:
-    """The quantile of some waits, of which those without an end are infinite; so is a quantile beyond all ends.
+    """A quantile of waiting times, some of which may be infinite.
 
-    Interpolated linearly between the sorted waits at index (n - 1) * ``share``. Between an end and none it is infinite:
-    where the wait lies there is not known, only that it is longer than the end. Raises ValueError where there is none.
+    Interpolated linearly between the sorted waits at index (n - 1) * ``share``; infinite if one of the two neighbours
+    is, since then it is only known to be longer than the other. Raises ValueError without any wait.
     """
     if not waits:
         raise ValueError("got no waits (allowed: one or more)")

@@ -8,9 +8,9 @@ def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
 
         g = (1 - 3 / (4 n - 9)) (mean of ours - mean of theirs) / sqrt((v_ours + v_theirs) / 2)
 
-    for as many seeds of both, n in all; v: the sample variance over the seeds. The first factor takes away what few
-    seeds flatter (Hedges 1981, in the approximation that statsmodels has). At 1 the better network wins against the
-    other one, seed against seed, in three of four pairs. None for one seed, and where no seed changed anything.
+    for equal numbers of seeds, n in all; v: the sample variance over the seeds. The first factor corrects the bias of
+    few seeds (Hedges 1981, in the approximation of statsmodels). At g = 1 a seed of the better network beats a seed of
+    the other one in three of four pairs. None for one seed, and if all seeds of both have equal scores.
     """
     import numpy as np
     from statsmodels.stats.meta_analysis import effectsize_smd
@@ -25,10 +25,10 @@ def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Spearman's rank correlation of two rows of equal length, in [-1, 1].
+    """Spearman's rank correlation of two lists of equal length, in [-1, 1].
 
-    Pearson's correlation of the ranks; equal values share the mean of their ranks. None where it is not defined: with
-    fewer than two values, or where all values of a row are equal.
+    Pearson's correlation of the ranks; equal values share the mean of their ranks. None if it is undefined: with fewer
+    than two values, or if all values of a list are equal.
     """
     from scipy.stats import spearmanr
 

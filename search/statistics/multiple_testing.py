@@ -1,18 +1,18 @@
-"""Many questions asked at once: what is left of each answer."""
+"""Correction of p values for multiple tests (Holm)."""
 
 from collections.abc import Hashable, Sequence
 
 LEVEL = 0.05
-"""With no effect anywhere, at most this share of families has any mark."""
+"""The family-wise error rate: without any effect, at most this share of families has a mark."""
 
 
 def holm(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -> tuple[float | None, ...]:
-    """The p values of a family, each corrected for there being so many (Holm 1979); None stays None.
+    """The p values of a family, corrected for their number (Holm 1979); None stays None.
 
-    ``questions``: what each answers, where some answer the same one, which then counts once.
+    ``questions``: keys of the hypotheses; p values with the same key count as one.
 
-    The k-th smallest of m becomes the largest of (m - i + 1) p_i for i up to k, at most 1. Whatever the questions have
-    in common, such as one base for all, at most ``LEVEL`` of families without any effect have one below ``LEVEL``.
+    The k-th smallest of m becomes the largest of (m - i + 1) p_i for i up to k, at most 1. Under any dependence, such
+    as one base for all, at most ``LEVEL`` of families without any effect have a corrected p below ``LEVEL``.
     """
     from statsmodels.stats.multitest import multipletests
 
