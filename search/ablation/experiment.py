@@ -33,12 +33,12 @@ class Experiment:
 
     number: int
     study: StudyConfig
-    planned: AblationPlanned
+    plan: AblationPlanned
 
     @property
     def compares(self) -> bool:
         """Whether it has a row besides the base."""
-        return len(self.planned.rows) > 1
+        return len(self.plan.rows) > 1
 
 
 def experiment(

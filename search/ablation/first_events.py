@@ -32,4 +32,4 @@ def first_events(
         made.study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock, ready=record.corpora
     )
     by_name = own | {each.corpus: each for each in further}
-    return [opened, *(by_name[name] for name in wanted), made.planned]
+    return [opened, *(by_name[name] for name in wanted), made.plan]

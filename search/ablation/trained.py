@@ -39,22 +39,22 @@ class Step:
 
 def trained_rows(record: StudyRecord) -> list[TrainedRow]:
     """The rows of an ablation in their order, corpus by corpus."""
-    if record.planned is None:
+    if record.plan is None:
         return []
     domain = record.space.domains.get(CORPUS)
-    axis = domain if isinstance(domain, Choice) and len(record.planned.corpora) > 1 else None
-    name = "".join(record.planned.corpora) if axis is None else ""
+    axis = domain if isinstance(domain, Choice) and len(record.plan.corpora) > 1 else None
+    name = "".join(record.plan.corpora) if axis is None else ""
     trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
 
     def trained(row: ListedRow, point: Point, corpus: str) -> TrainedRow:
         return TrainedRow(row, corpus, trials.get(canonical_json(point)))
 
     if axis is None:
-        return [trained(row, row.point, name) for row in record.planned.rows]
+        return [trained(row, row.point, name) for row in record.plan.rows]
     return [
         trained(row, record.space.moved(row.point, CORPUS, value), corpus)
         for corpus, value in zip(axis.names, axis.values, strict=True)
-        for row in record.planned.rows
+        for row in record.plan.rows
     ]
 
 

@@ -62,7 +62,7 @@ class StudyRecord:
         self.finished = False
         self.enough: Shortened | None = None
         """The event by which the study itself stopped starting trials; None if it did not, or was extended since."""
-        self.planned: AblationPlanned | None = None
+        self.plan: AblationPlanned | None = None
         """The rows of an ablation; None in a search."""
         self.ablations: dict[int, StudyRecord] = {}
         """The ablations of this study, by their numbers: each a record of its own."""
@@ -141,7 +141,7 @@ class StudyRecord:
             case Retried(trial=number):
                 self.trials[number].retries.append(event)
             case AblationPlanned():
-                self.planned = event
+                self.plan = event
             case Ablated(ablation=number):
                 ablation = self.ablations.setdefault(number, StudyRecord())
                 ablation.events = self.events

@@ -17,7 +17,7 @@ OfCounts = Callable[[Numbers], Numbers]
 
 
 def pseudo_values(counts_RSC: Numbers, of_counts: OfCounts) -> Values:
-    """The pseudo-values of sentences for the score f of their split: ``table_RS``, whose mean over sentences is about f.
+    """The pseudo-values of sentences for their split's score f: ``table_RS``, whose mean over sentences is about f.
 
         p_rs = S f(t_r) - (S - 1) f(t_r - c_rs),    t_r = sum over s of c_rs
 

@@ -64,7 +64,7 @@ def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothin
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = open_toy(tmp_path / PLACE, toy_study(trials=6, proposer="grid"))
-    run = Run(folder, Execution(), SerialEngine(BrokenWorker), again=False)
+    run = Run(folder, Execution(), SerialEngine(BrokenWorker), resuming=False)
     assert finish(run) == 3
     printed, told = capsys.readouterr()
     assert printed.endswith("\n\nNo trial has a score, so nothing can be said of what was varied.\n")

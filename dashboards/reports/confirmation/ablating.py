@@ -28,7 +28,7 @@ def nothing_to_compare() -> Page:
 
 def _rows(made: Experiment) -> Iterator[Block]:
     """The rows, below the heading of each section, and those that cannot be."""
-    space, planned = Space(made.study.space), made.planned
+    space, planned = Space(made.study.space), made.plan
     named = [(label(space, planned, row.roles[0]), row.roles[1:]) for row in planned.rows]
     for section, rows in groupby(named, key=lambda one: one[0].section):
         if section:
@@ -45,13 +45,13 @@ def _rows(made: Experiment) -> Iterator[Block]:
 
 def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
     """What it costs, and what it can tell."""
-    rows, corpora = len(made.planned.rows), max(1, len(made.planned.corpora))
+    rows, corpora = len(made.plan.rows), max(1, len(made.plan.corpora))
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
     if corpora > 1:
         each = f"{each} x {counted(corpora, 'corpus', 'corpora')}"
     further = expected.most - expected.trials
     path = f", and on the path at most {further} more" if further else ", those of the path among them"
-    path = path if made.planned.path else ""
+    path = path if made.plan.path else ""
     yield f"it trains {each}, {counted(expected.trials, 'trial')}{path}; nothing is stopped{_time(expected)}"
     found = expected.resolution
     if found is None:

@@ -18,7 +18,7 @@ def verdict_of(record: StudyRecord, found: Confirmation) -> str:
     """Of an ablation, by its own record and what it ``found``: on its corpus, or on the mean of several; of its first
     winner.
     """
-    planned = record.planned
+    planned = record.plan
     assert planned is not None, "an ablation begins with its rows"
     corpus = found.rows[-1].corpus
     rows = {(row.section, row.label): row for row in found.rows if row.corpus == corpus}

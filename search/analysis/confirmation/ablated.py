@@ -17,9 +17,9 @@ from skipstack.search.statistics.multiple_testing import LEVEL, holm
 
 def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     """The table of an ablation, by its own record. The rows of each corpus are one family, and so are the means."""
-    assert record.planned is not None, "an ablation begins with its rows"
+    assert record.plan is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
-    asked = [_row(record, record.planned, role, each, trained) for role, each in questions(trained)]
+    asked = [_row(record, record.plan, role, each, trained) for role, each in questions(trained)]
     split = split_of(record)
     rows = confirm(asked, split=split, randomise=randomise)
     corpora = tuple(dict.fromkeys(each.corpus for each in trained))

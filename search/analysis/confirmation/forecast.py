@@ -159,7 +159,7 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
     if found is None:
         return None, "the search trained one seed, which does not show how far seeds lie apart"
     seeds, sentences = made.study.search.seeds, table.shape[1]
-    asked = len(questions([TrainedRow(row, "", None) for row in made.planned.rows])) - 1  # the base asks for nothing
+    asked = len(questions([TrainedRow(row, "", None) for row in made.plan.rows])) - 1  # the base asks for nothing
     level = LEVEL / asked
     return Resolution(
         smallest=smallest_difference(found, seeds=seeds, sentences=sentences, level=level) if seeds > 1 else None,

@@ -163,7 +163,7 @@ def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
     Of an ablation on several corpora, the trial on this one.
     """
     for each in reversed(list(record.ablations.values())):
-        rows = each.planned.rows if each.planned is not None else ()
+        rows = each.plan.rows if each.plan is not None else ()
         point = next((row.point for row in rows if row.roles[0].kind == "winner"), None)
         for trial in each.trials.values() if point is not None else ():
             its = {path: trial.point[path] for path in trial.point if path != CORPUS}

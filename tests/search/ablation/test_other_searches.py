@@ -67,25 +67,25 @@ def test_what_another_search_found_is_a_row_beside_the_winner(studies: Path, tmp
 
 def test_with_parts_the_winner_is_taken_apart_and_what_stands_beside_it_is_not(studies: Path) -> None:
     planned = made(studies / "deep", beside=searches_beside([studies / "flat"]))
-    kinds = [role.kind for row in planned.settled.rows for role in row.roles]
+    kinds = [role.kind for row in planned.plan.rows for role in row.roles]
     assert kinds.count("beside") == 1
-    assert {role.axis for row in planned.settled.rows for role in row.roles if role.kind == "alone"} <= {DEPTH, RATE}
+    assert {role.axis for row in planned.plan.rows for role in row.roles if role.kind == "alone"} <= {DEPTH, RATE}
     without = made(studies / "deep")
-    assert [row.point for row in planned.settled.rows if row.roles[0].kind != "beside"] == [
-        row.point for row in without.settled.rows
+    assert [row.point for row in planned.plan.rows if row.roles[0].kind != "beside"] == [
+        row.point for row in without.plan.rows
     ]
 
 
 def test_the_same_config_found_twice_is_one_row(studies: Path) -> None:
     planned = made(studies / "deep", beside=searches_beside([studies / "deep"]), parts=False)
-    assert [[role.kind for role in row.roles] for row in planned.settled.rows] == [["base"], ["winner", "beside"]]
+    assert [[role.kind for role in row.roles] for row in planned.plan.rows] == [["base"], ["winner", "beside"]]
 
 
 def test_a_search_may_vary_fewer_axes_and_its_config_is_the_one_that_is_trained(studies: Path, tmp_path: Path) -> None:
     """Depth and rate are varied by one, by the other the rate alone: its best has the base's depth."""
     other = searched(tmp_path / "rates", {RATE: {"choice": [0.005, 0.03]}})
     planned = made(studies / "deep", beside=searches_beside([other]), parts=False)
-    (row,) = (row for row in planned.settled.rows if row.roles[0].kind == "beside")
+    (row,) = (row for row in planned.plan.rows if row.roles[0].kind == "beside")
     best = read_study(other).ranked()[0]
     assert Space(planned.study.space).config(row.point) == best.config
     assert row.point == {DEPTH: 3, **best.point}

@@ -118,7 +118,7 @@ def test_a_corpus_in_two_folders_is_verified_by_the_command_that_its_study_print
     bundle = export_bundle(record, study, record.ranked()[0], Path(f"{study.path}-best"), "cpu")
     with pytest.raises(UserError, match=r"dev: got .*outside of .*--data-dir, which may be given more than once"):
         verify_bundle(bundle, data_dir=folder, device="cpu")
-    finished = Run(study, Execution(engine="serial"), None, again=False, corpus_folder=folder)
+    finished = Run(study, Execution(engine="serial"), None, resuming=False, corpus_folder=folder)
     lines = next_steps(study.path, record, private_runs=True, data=finished.folders(record))
     (command,) = (line for line in lines if "skipstack verify" in line)
     done = CliRunner().invoke(app, shlex.split(command)[1:])

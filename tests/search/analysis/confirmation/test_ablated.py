@@ -143,8 +143,8 @@ def test_the_mean_over_corpora_is_that_of_the_differences_on_each(two: StudyReco
 
 
 def test_each_of_several_winners_is_taken_apart_from_itself(two: StudyRecord) -> None:
-    assert two.settled is not None
-    first, second = (role.winner for row in two.settled.rows for role in row.roles if role.kind == "winner")
+    assert two.plan is not None
+    first, second = (role.winner for row in two.plan.rows for role in row.roles if role.kind == "winner")
     rows = [row for row in ablated(two).rows if row.corpus == "own"]
     points = {row.trial: two.trials[row.trial].point for row in rows if row.trial is not None}
     base, winner, number_two = rows[:3]
