@@ -1,4 +1,4 @@
-"""What a search saw as frames, in the measure's own unit, with the names of values."""
+"""The analysis of a search as frames, in the measure's own unit, with the names of values."""
 
 from math import nan
 from statistics import fmean, stdev
@@ -21,7 +21,7 @@ COLUMNS: Final = {
     "seeds": ("int64", "of the selected trial"),
     "dev": ("float64", "the measure on dev, of the selected trial"),
     "deviation": ("float64", "the standard deviation of dev over its seeds; NaN of a single one"),
-    "effect": ("float64", "what the value adds to the final score, all other axes alike; NaN where trials do not tell"),
+    "effect": ("float64", "the value's effect on the final score, other axes being equal; NaN if not identifiable"),
     "test": ("float64", "the measure on test, of the selected trial"),
     "leads": ("bool", "whether no other value of the axis has a better selected trial"),
     "is_base": ("bool", "whether the selected trial is the base itself"),
@@ -30,9 +30,9 @@ COLUMNS: Final = {
     "seconds": ("float64", "seconds of all trials that have the value"),
     "parameters": ("Int64", "of the selected trial, where they are an objective"),
     "latency": ("float64", "of the selected trial, where it is an objective"),
-    "reused": ("bool", "whether the selected trial was taken over and not trained"),
+    "reused": ("bool", "whether the selected trial was reused and not trained"),
 }
-"""The type of each column, and what it holds, in their order."""
+"""The type and the description of each column, in order."""
 
 
 def exploration_frame(exploration: Exploration) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Learning curves, and what was counted of each sentence, as frames.
+"""Learning curves, best scores so far, and counts by sentence, as frames.
 
 Array legend: N reports, R seeds, M metrics times lanes, S sentences, C counts.
 """
@@ -34,7 +34,7 @@ def curves(record: StudyRecord) -> pd.DataFrame:
 
 
 def best_so_far(curves: pd.DataFrame) -> pd.DataFrame:
-    """By trial the best finite score up to each epoch, a column an epoch; NaN after the trial's last report.
+    """The best finite score of each trial up to each epoch, one column per epoch; NaN after the trial's last report.
 
     ``curves``: the frame of the study (``search/analysis/frames/``).
     """
@@ -67,7 +67,7 @@ def sentences(record: StudyRecord) -> pd.DataFrame:
 def _rows(
     layout: Layout, seeds: int, blocks: list[tuple[int, tuple[int, ...], Block]]
 ) -> dict[str, NDArray[np.float64]]:
-    """The columns of reports of one layout and so many seeds, by name; a seed after another in each report."""
+    """The columns of reports with the same layout and number of seeds, by name; one row per report and seed."""
     counts = [len(block.events_N) for _, _, block in blocks]
     numbers_N4 = np.concatenate([block.numbers_N4 for _, _, block in blocks])
     metrics_NM = np.concatenate([block.metrics_NM for _, _, block in blocks])
@@ -93,5 +93,5 @@ def _unknown(part: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _places(part: dict[str, NDArray[np.float64]]) -> NDArray[np.intp]:
-    """The places of the rows of a part: seeds stand in their order."""
+    """The indices of the rows of a part, which keep the order of seeds."""
     return np.arange(len(part["trial"]))

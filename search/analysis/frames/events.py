@@ -1,4 +1,4 @@
-"""The ledger as a frame: every event, with its number; and what workers took of their machines."""
+"""The ledger as frames: all events with their numbers, and the workers' use of their machines."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -13,7 +13,7 @@ from skipstack.search.ledger.lines import Line
 
 
 class NumberedEvent(NamedTuple):
-    """An event as the ledger has it: its number, its JSON, and the line that it stands in."""
+    """An event: its number, its JSON, and its line in the ledger."""
 
     number: int
     plain: dict[str, Any]
@@ -28,7 +28,7 @@ def numbered_events(past: PastEvents) -> Iterator[NumberedEvent]:
         try:
             together = pydantic_core.from_json(line.payload.partition(b" ")[2])
         except ValueError:
-            events_of(line)  # which says what is wrong, and where
+            events_of(line)  # raises an error with file and line
             raise
         for plain in together:
             if number == past.count:
@@ -38,7 +38,7 @@ def numbered_events(past: PastEvents) -> Iterator[NumberedEvent]:
 
 
 def events(past: PastEvents, numbers: Collection[int] | None = None) -> pd.DataFrame:
-    """A row for each event of the ``past``, or for those of these ``numbers``; see ``COLUMNS``.
+    """A row for each event of the ``past``, or for those with these ``numbers``; see ``COLUMNS``.
 
     Raises UserError as ``Ledger.replay`` does.
     """
@@ -52,8 +52,7 @@ def events(past: PastEvents, numbers: Collection[int] | None = None) -> pd.DataF
 
 
 def usage(past: PastEvents) -> pd.DataFrame:
-    """A row for each epoch of the search of which the ``past`` says what its worker took of its machine; see
-    ``COLUMNS``.
+    """A row for each epoch of the search for which its worker's use of its machine was measured; see ``COLUMNS``.
 
     Raises UserError as ``Ledger.replay`` does.
     """

@@ -1,9 +1,8 @@
-"""Frames that were made of a long ledger are kept as Parquet in the study's folder: reading them takes no time.
+"""Caches the frames of a long ledger as Parquet files in the study's folder.
 
-``frames/`` holds a file a frame and ``about.json``, which has the digest of each, of the ledger that they were made of,
-and of how they were made. Where one of these is another, nothing is taken from there: a ledger that has grown, the
-frames of another study, of another version or of a half-written file are made anew. A folder that cannot be written
-keeps nothing.
+``frames/`` holds one file per frame and ``about.json`` with a digest of each file, and a stamp of the ledger and the
+code that computed them. If a digest or the stamp differs, frames are computed again: the ledger has grown, or the files
+are of another study, another version or half written. If the folder cannot be written, nothing is cached.
 """
 
 import json
@@ -23,21 +22,21 @@ from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.search.analysis.frames.columns import COLUMNS
 
 VERSION: Final = 3
-"""Of what the frames of a ledger are. To be raised where the same events give other rows."""
+"""The version of the frames, to be raised whenever the same events give other rows."""
 
 ABOUT: Final = "about.json"
 
 
 @dataclass(frozen=True, slots=True)
 class CachedFrames:
-    """Frames in a folder, and ``about`` them: what their maker noted."""
+    """Cached frames in a folder, and ``about``: the notes stored with them."""
 
     folder: Path
     digests: Mapping[str, str]
     about: Mapping[str, Any]
 
     def frame(self, name: str) -> pd.DataFrame | None:
-        """One of them; None where its file is not the one that was written."""
+        """The frame with this name; None if its file is missing or has another digest."""
         try:
             content = (self.folder / f"{name}.parquet").read_bytes()
         except OSError:
@@ -46,7 +45,7 @@ class CachedFrames:
 
 
 def stamp(files: tuple[Path, ...]) -> str:
-    """What frames of a ledger in these files are known by. Raises OSError where one cannot be read."""
+    """A hash of the ledger in these files and of the frames' version. Raises OSError if a file cannot be read."""
     digest = sha256(repr((VERSION, pd.__version__, sorted(COLUMNS.items()))).encode())
     for file in files:
         with file.open("rb") as opened:
@@ -55,7 +54,7 @@ def stamp(files: tuple[Path, ...]) -> str:
 
 
 def cached_frames(folder: Path, known_by: str) -> CachedFrames | None:
-    """The frames in ``folder`` that are known by this stamp; None where there are none."""
+    """The cached frames in ``folder`` with this stamp; None if there are none."""
     try:
         about = json.loads((folder / ABOUT).read_bytes())
         return CachedFrames(folder, about["digests"], about["about"]) if about["stamp"] == known_by else None
@@ -66,8 +65,8 @@ def cached_frames(folder: Path, known_by: str) -> CachedFrames | None:
 def cache_frames(
     folder: Path, known_by: str, frames: Mapping[str, Callable[[], pd.DataFrame]], about: Mapping[str, Any]
 ) -> None:
-    """Keep ``frames`` in ``folder``, if they can be: a full disk, or a folder that cannot be written, keeps none."""
-    if folder.is_symlink():  # leads elsewhere, which is none of the study's business
+    """Cache ``frames`` in ``folder``; does nothing if the disk is full or the folder cannot be written."""
+    if folder.is_symlink():  # would write outside of the study's folder
         return
     with suppress(OSError):
         folder.mkdir(exist_ok=True)
@@ -90,7 +89,7 @@ def as_parquet(frame: pd.DataFrame) -> bytes:
 
 
 def from_parquet(name: str, content: bytes) -> pd.DataFrame:
-    """The frame of this name that ``as_parquet`` wrote."""
+    """The frame with this name, as written by ``as_parquet``."""
     frame: pd.DataFrame = pq.read_table(pa.BufferReader(content), use_threads=False).to_pandas()
     return frame.set_index("trial") if name in ("trials", "reached") else frame
 

@@ -1,4 +1,4 @@
-"""Trials and their seeds as frames: what each reached."""
+"""Trials and their seeds as frames, with their scores."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
