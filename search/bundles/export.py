@@ -1,4 +1,4 @@
-"""From a study to bundles, and bundles held against their corpus again."""
+"""Exports trials of a study as bundles, and verifies bundles on their corpus."""
 
 import json
 import math
@@ -36,25 +36,24 @@ from skipstack.spaces.trial import TrialConfig, as_network
 ARCHIVE = ".zip"
 
 ROUNDING = 1e-5
-"""By what part of it a perplexity may be another on another processor."""
+"""The relative tolerance of a perplexity between processors."""
 
 
 ConfirmedOf = Callable[[TrialConfig], Sequence[Confirmed]]
-"""What is confirmed of a config."""
+"""Returns the confirmed scores of a config."""
 
 
 def nothing_confirmed(config: TrialConfig) -> Sequence[Confirmed]:
-    """Of any config."""
+    """No confirmed scores, for any config."""
     return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
-    """How a bundle is made of a trial.
+    """How a trial is exported.
 
-    ``retrain``: trained again on train and dev (``search/bundles/retraining.py``), of which ``tell`` is told; else of
-    the weights that the trial left. ``ensemble``: of all its seeds, which decide as one
-    (``models/networks/ensemble.py``).
+    ``retrain``: train it again on train and dev (``search/bundles/retraining.py``), with progress to ``tell``; else
+    export the weights of the trial. ``ensemble``: of all its seeds (``models/networks/ensemble.py``).
     """
 
     retrain: bool = False
@@ -63,7 +62,7 @@ class Recipe:
 
     @property
     def suffix(self) -> str:
-        """What tells such a network from the others of a trial."""
+        """A suffix that distinguishes exports of the same trial."""
         return "/retrained" * self.retrain + "/ensemble" * self.ensemble
 
 
@@ -75,7 +74,7 @@ def chosen_trials(
 ) -> list[TrialRecord]:
     """The ``best`` highest-ranked trials, the one numbered ``trial``, or those of the Pareto front.
 
-    Raises UserError where there are none, where more than one of these is asked for, and where trials train no network.
+    Raises UserError if there are none, if more than one of these is requested, and if trials train no network.
     """
     as_network(record.study.space.base)
     given = {"--best": best is not None, "--trial": trial is not None, "--pareto": pareto}
@@ -97,7 +96,7 @@ def chosen_trials(
 
 
 def code_of_trials(trials: Sequence[TrialRecord]) -> list[CodeFile]:
-    """The files of own code that their networks need, each once."""
+    """The distinct own code files that their networks need."""
     return list(dict.fromkeys(file for trial in trials for file in trial.config.network_code))
 
 
@@ -145,10 +144,10 @@ def export_bundle(
 ) -> Path:
     """Write the bundle ``to``, a folder or, by its name, a .zip.
 
-    It holds the lane with the best dev score at its best epoch; retrained, the trial's first seed, since there is
-    nothing to choose one by; or all lanes, as an ensemble. Its metrics are measured on the bundle as it was written;
-    its model card has them, and what is ``confirmed``. Raises UserError where ``to`` exists, where an ensemble would
-    have one member, and as ``left_by`` and ``retrained`` do.
+    It contains the lane with the best dev score at its best epoch; if retrained, the trial's first seed, since there is
+    no dev score to choose by; or all lanes, as an ensemble. Its metrics are measured on the written bundle; the model
+    card has them and the ``confirmed`` scores. Raises UserError if ``to`` exists, if an ensemble would have one member,
+    and as ``left_by`` and ``retrained`` do.
     """
     _check_writable(record, folder, trial, to, recipe)
     if recipe.retrain:
@@ -178,7 +177,7 @@ def export_bundle(
 
 
 def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> dict[str, Any]:
-    """Where the bundle comes from."""
+    """The provenance of the bundle."""
     stored = members.corpus.stored
     provenance = {
         "study": record.study.name,
@@ -198,8 +197,8 @@ def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> di
 
 
 def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, recipe: Recipe) -> None:
-    """Raise UserError where something lies at ``to`` already, where the weights of the trial are gone and needed, and
-    where an ensemble would have one member.
+    """Raise UserError if ``to`` exists, if the weights of the trial are needed but were deleted, and if an ensemble
+    would have one member.
     """
     if to.exists():
         raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
@@ -222,13 +221,12 @@ def _packed(folder: Path) -> Path:
 def verify_bundle(
     path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = (), code: Sequence[Path] = ()
 ) -> Metrics:
-    """Evaluate a bundle again on its corpus, read anew; the metrics, which are those of the bundle: counts exactly.
+    """Evaluate a bundle again on its corpus, read from its files; returns the metrics, which equal those of the bundle.
 
-    Named corpora and own files are looked for under ``data_dir``, by default where they are fetched to and in the
-    working directory; files with an absolute path may lie in ``others`` instead. ``code``: as for ``load_bundle``, and
-    the format of the corpus where that is one's own.
-    Raises UserError where the corpus is another one, where it names files that lie elsewhere, or a single token comes
-    out differently.
+    Named corpora and own files are looked for under ``data_dir``, by default in the data directory and in the working
+    directory; files with an absolute path may also lie in ``others``. ``code``: as for ``load_bundle``, and the code of
+    the corpus's own format. Raises UserError if the corpus is another one, if it names files outside these folders, or
+    if any count differs.
     """
     bundle = load_bundle(path, choose_device(device), code)
     load_recorded(bundle.config.code, code)
@@ -255,7 +253,7 @@ def verify_bundle(
 
 
 def _same(measured: Mapping[str, float], recorded: Mapping[str, float]) -> bool:
-    """Equal counts; a perplexity is rounded otherwise by another processor."""
+    """Whether counts are equal; perplexities up to the rounding of processors."""
     return measured.keys() == recorded.keys() and all(
         math.isclose(value, recorded[name], rel_tol=ROUNDING) if isinstance(value, float) else value == recorded[name]
         for name, value in measured.items()

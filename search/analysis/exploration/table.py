@@ -25,7 +25,7 @@ class Row:
 
     ``trials``: the number with the value, ``scored``: with a score. ``selected``: the best of these; ``epoch``: its
     best epoch, ``seeds``: its seeds, ``whole``: whether it was trained to its end. ``effect``: of the value on the
-    final score (``effects.py``); None if the trials cannot identify it. ``epochs``, ``seconds``: spent on all ``trials``.
+    final score (``effects.py``); None if the trials cannot identify it. ``epochs``, ``seconds``: of all ``trials``.
     ``leads``: no other value of the axis has a better selected trial. ``state``, ``parameters``, ``latency`` and
     ``on_front`` (the Pareto front): of the selected trial, the latter three if they are objectives. ``reused``: the
     selected trial was not trained here.
