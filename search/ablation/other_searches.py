@@ -79,6 +79,6 @@ def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> li
 
 
 def _unlike(ours: Subject, theirs: Subject) -> tuple[str, str, str] | None:
-    """The first path, but for the corpus's, at which two configs differ, and what they have there."""
+    """The first path, outside of the corpus, at which two configs differ, with both values."""
     found = (each for each in differences(ours, theirs) if not overlap(each[0], CORPUS))
     return next(((path, shown(here), shown(there)) for path, here, there in found), None)

@@ -69,7 +69,7 @@ def walked(record: StudyRecord) -> Iterator[Step]:
             return
         reached = {candidate.axis: _mean(candidate, scores) for candidate in found}
         score = reached.pop(best.axis)
-        assert score is not None, "what was taken has a score"
+        assert score is not None, "the chosen change has a score"
         texts = {candidate.axis: map(canonical_json, candidate.points) for candidate in found}
         trials = {axis: tuple(numbers[text] for text in points) for axis, points in texts.items()}
         yield Step(best.axis, score, reached, trials)

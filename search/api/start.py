@@ -75,7 +75,7 @@ def extend_study(
 
 
 def check_study(study: StudyConfig) -> None:
-    """Raises UserError for a study that cannot run, whatever its corpora are."""
+    """Raises UserError for a study that cannot run with any corpora."""
     if isinstance(study.space.base, FunctionConfig):
         check_function(study.search)
     elif "training.epochs" in study.space.axes:

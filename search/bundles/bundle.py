@@ -58,7 +58,7 @@ SENTENCES_AT_ONCE = 64
 CPU = torch.device("cpu")
 
 Metrics = dict[str, dict[str, int | float]]
-"""By split: ``correct`` tags of ``total``, and what the ranking measure records (``data.tasks.measure.Counts``)."""
+"""By split: ``correct`` tags of ``total``, and the counts of the ranking measure (``data.tasks.measure.Counts``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,15 +74,15 @@ class Driver:
         opened = next(past)
         extensions = (*ledger.extensions(), *(event for event in first if isinstance(event, Extended)))
         self._state = StudyState(folder, opened, extensions, space=space, written=ledger.folder)
-        for hear in replay_to:
-            hear(opened)
+        for reader in replay_to:
+            reader(opened)
         self.past = 1
         """The number of events before this driver, plus those of ``first``."""
         for event in past:
             self._state.apply(event)
             self.past += 1
-            for hear in replay_to:
-                hear(event)
+            for reader in replay_to:
+                reader(event)
         if first:
             self._write(first)
         self._waiting = sorted(self._state.active)

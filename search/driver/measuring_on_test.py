@@ -38,7 +38,7 @@ def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
         return worker.test(measurement.task)
     except UserError:
         raise
-    except Exception as error:  # noqa: BLE001 (whatever a trial raises is that trial's, not the study's)
+    except Exception as error:  # noqa: BLE001 (any other error concerns this trial, not the study)
         return fault_of(error)
 
 

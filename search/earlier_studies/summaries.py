@@ -1,4 +1,4 @@
-"""Messages about what a study takes from earlier ones."""
+"""Messages about the trials that a study takes from earlier ones."""
 
 from collections.abc import Iterator, Mapping
 

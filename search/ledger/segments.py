@@ -36,7 +36,7 @@ FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
 SEGMENT = re.compile(r"(\d{6})\.jsonl")
 COMPACTED = re.compile(r"(\d{6})\.parquet")
 HALF_COMPACTED = re.compile(r"\.\d{6}\.parquet(\.\w+)?")
-"""What a driver leaves that is killed while it compacts."""
+"""The half-written file of a driver that was killed during compaction."""
 
 
 class TakenOverError(OSError):

@@ -80,7 +80,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many trials run side by side, on which device, and the share of a GPU that each takes."""
+    """The number of trials in parallel, their device, and each one's share of a GPU."""
 
     slots: int = 1
     device: str = "cpu"

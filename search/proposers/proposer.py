@@ -19,7 +19,7 @@ from skipstack.search.objectives.pareto import Vector
 from skipstack.spaces.space import Point, Space
 
 Curve = Sequence[tuple[int, float]]
-"""What a trial reported: (epoch, score), ascending by epoch."""
+"""The reports of a trial: (epoch, score), ascending by epoch."""
 
 DRAWS = 100
 """How many points are drawn at random before the space counts as nearly exhausted."""

@@ -82,7 +82,7 @@ class TrialRecord:
         return self.reason == "completed" or (self.raced and len(self.reports) >= self.config.epochs)
 
     @property
-    def returned(self) -> bool:
+    def returned_early(self) -> bool:
         """Whether it is a function that returned before its last possible epoch."""
         calls = not self.space.fields.model.keeps_weights
         told = bool(self.decisions) and self.decisions[-1].decision == "complete"
@@ -157,7 +157,7 @@ class TrialRecord:
         return min((report.latency for report in self.reports if report.latency is not None), default=None)
 
     def further(self, objectives: Sequence[Objective]) -> Vector:
-        """What it reaches in the objectives beside the score, the larger the better."""
+        """Its values in the objectives after the score, the larger the better."""
         latency = self.latency if "latency" in objectives else None
         return further(objectives, parameters=self.parameters, latency=latency)
 
@@ -176,7 +176,7 @@ class TrialRecord:
 
     @property
     def sentences(self) -> NDArray[np.float64] | None:
-        """What the measure counts of each sentence of the test split, seed by seed: counts_RSC.
+        """The measure's counts of each test sentence by seed: counts_RSC.
 
         Its sums over the sentences give ``test`` (``data.tasks.measure.Measure.of_counts``). None where the trial was
         not tested, or by a version that did not keep them. Raises UserError where they cannot be read.

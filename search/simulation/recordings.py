@@ -110,7 +110,7 @@ def _result(report: Reported, scores: tuple[float, ...], seeds: int) -> EpochRes
 
 
 def _is_whole(trial: TrialRecord, curve: Sequence[EpochResult], whole: int) -> bool:
-    ended = trial.returned or len(curve) == whole
+    ended = trial.returned_early or len(curve) == whole
     return trial.reason == "diverged" or (trial.reason == "completed" and ended)
 
 

@@ -39,7 +39,7 @@ PartOfSearch = Annotated[dict[str, Any], _PartOf(SearchConfig)]
 
 
 class Scale(Frozen):
-    """What a study file changes of itself at another size, such as one for machines without a GPU."""
+    """The changes of a study file at another size, such as one for machines without a GPU."""
 
     base: PartOfBase = Field(default_factory=dict)
     axes: dict[str, Axis | None] = Field(default_factory=dict)
@@ -56,20 +56,20 @@ class FileContent(Frozen):
     """
 
     about: str | None = None
-    """What the study asks, in one line."""
+    """The question of the study, in one line."""
     extends: str | None = None
     """The preset that this study starts from."""
     base: PartOfBase = Field(default_factory=dict)
     """The config that is varied: ``data``, ``model`` and ``training``."""
     axes: dict[str, Axis | None] = Field(default_factory=dict)
-    """What varies, by dotted paths into the base."""
+    """The varied fields, by dotted paths into the base."""
     constraints: tuple[str, ...] | None = None
     """Rules by name that every config of the study keeps."""
     search: PartOfSearch = Field(default_factory=dict)
-    """How many trials, chosen how, stopped when."""
+    """The number of trials, and how they are chosen and stopped."""
     code: tuple[str, ...] = ()
-    """Files with gates, cells, heads, embedders or file formats of one's own, which are run: their paths start at the
-    folder of this file. Or the names by which installed packages offer them."""
+    """Files with own gates, cells, heads, embedders or file formats, which are run; their paths start at the folder of
+    this file. Or names under which installed packages offer them."""
     scales: dict[str, Scale] = Field(default_factory=dict)
     """The study at other sizes, by name, each with ``base``, ``axes``, ``constraints`` and ``search`` of its own."""
 

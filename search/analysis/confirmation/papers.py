@@ -85,7 +85,7 @@ def tables() -> dict[str, PaperTable]:
 
 
 def find_table(name: str) -> PaperTable:
-    """The table of this full name. Raises UserError where there is none."""
+    """The table with this full name. Raises UserError if there is none."""
     if name not in tables():
         raise UserError(unknown("table", name, tables()))
     return tables()[name]

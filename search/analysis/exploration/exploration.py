@@ -85,7 +85,7 @@ class Exploration:
 
     @cached_property
     def importances(self) -> pd.DataFrame:
-        """How much each axis matters."""
+        """The importance of each axis."""
         from skipstack.search.analysis.exploration.importance import importances  # which loads optuna
 
         return importances(self.effects.expected, self.seen.trials, self.domains)

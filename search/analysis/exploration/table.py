@@ -78,7 +78,7 @@ def rows(
 ) -> tuple[Row, ...]:
     """The rows in the order they are shown: baseline, base, best, then axis by axis.
 
-    ``baseline``: what it is called, and its scores on dev and test.
+    ``baseline``: its name, and its scores on dev and test.
     """
     found: list[Row] = []
     if baseline is not None:

@@ -108,7 +108,7 @@ class StudyFrames:
 
     @cached_property
     def importances(self) -> pd.DataFrame:
-        """How much each axis matters."""
+        """The importance of each axis."""
         return self.exploration().importances
 
     @cached_property
