@@ -1,4 +1,4 @@
-"""Which code ran: the version, and a digest of the packages' sources."""
+"""The code version: the package version, and a digest of the packages' sources."""
 
 import hashlib
 from functools import cache

@@ -1,4 +1,4 @@
-"""What a study is: a space and how it is searched. Torch-free, ray-free."""
+"""The config of a study: a space and how it is searched. Torch-free, ray-free."""
 
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -12,19 +12,19 @@ from skipstack.search.schedulers.config import AshaConfig, SchedulerConfig, Sche
 from skipstack.spaces.config import SpaceConfig
 
 SEEDS_OF_A_SEARCH: Final = 1_000_000
-"""The lane seeds of a search lie below, those of its n-th ablation from n times so many: no two share one."""
+"""The lane seeds of a search are below this; those of its n-th ablation start at n times this. No two share one."""
 
 BY_KIND = ("proposer", "scheduler")
 """The fields of a search that are one of several kinds."""
 
 
 def of_kind(value: Any) -> Any:
-    """A word is short for a mapping with that kind alone, and null for the kind ``none``."""
+    """Expand a word to a mapping with that kind, and null to the kind ``none``."""
     return {"kind": "none" if value is None else value} if value is None or isinstance(value, str) else value
 
 
 def switched(value: Any) -> Any:
-    """``true`` is short for a mapping without anything in it, and ``false`` for null."""
+    """Expand ``true`` to an empty mapping, and ``false`` to null."""
     return ({} if value else None) if isinstance(value, bool) else value
 
 
@@ -34,36 +34,36 @@ class SearchConfig(Frozen):
     proposer: Annotated[
         ProposerConfig, BeforeValidator(of_kind, json_schema_input_type=ProposerName | ProposerConfig)
     ] = ModelBasedConfig()
-    """Who chooses the trials; a kind alone may stand for a mapping: ``tpe`` for ``{kind: tpe}``."""
+    """The proposer, which chooses the trials; a kind may stand for a mapping: ``tpe`` for ``{kind: tpe}``."""
     objectives: tuple[Objective, ...] = ("score",)
-    """What is sought at once, the score first. The report shows the Pareto front; ASHA and proposers rank by it."""
+    """The objectives, the score first. With several, reports show the Pareto front; ASHA and proposers rank by it."""
     warm_start: tuple[str, ...] = ()
-    """Folders of earlier studies, whose trials the proposer learns from first; of those on another corpus the best are
-    tried first. The paths start at the study file's own folder."""
+    """Folders of earlier studies from whose trials the proposer learns; the best trials on other corpora are tried
+    first. The paths start at the study file's own folder."""
     trials: PositiveInt = 16
-    """Trials at most; a grid or a finite space may end sooner."""
+    """The maximum number of trials; a grid or a finite space may have fewer."""
     enough: Annotated[
         EnoughConfig | None, BeforeValidator(switched, json_schema_input_type=EnoughConfig | bool | None)
     ] = None
-    """When no further trial is started, as an hour more is hardly worth it; ``true``: by the defaults; None: never."""
+    """When to start no further trial, since another hour is hardly worth it; ``true``: the defaults; None: never."""
     seeds: Annotated[PositiveInt, Field(le=SEEDS_OF_A_SEARCH)] = 2
-    """Replicas of each trial; scores are means over them. Replica i of every trial has lane seed first_seed + i."""
+    """The number of seeds of each trial; scores are means over them. Seed i of every trial is first_seed + i."""
     first_seed: NonNegativeInt = 0
-    """The lane seed of the first replica: another one trains the same study with other seeds."""
+    """The first seed of each trial: another one trains the same study with other seeds."""
     seed: NonNegativeInt = 0
-    """Of the study: what is proposed, and the order of bucket lengths that all lanes share."""
+    """The seed of the study: of the proposals, and of the order of bucket lengths that all seeds share."""
     lanes: PositiveInt | Literal["auto"] = "auto"
-    """Seeds that are trained as one program; ``auto`` decides by size and device (``search/workers/worker.py``)."""
+    """How many seeds are trained in one batch; ``auto``: by size and device (``search/workers/worker.py``)."""
     scheduler: Annotated[
         SchedulerConfig, BeforeValidator(of_kind, json_schema_input_type=SchedulerName | SchedulerConfig | None)
     ] = AshaConfig()
-    """Who is stopped; likewise, and ``none`` or null: nobody is."""
+    """The scheduler, which stops trials; a kind may stand for a mapping; ``none`` or null: no trial is stopped."""
     retries: NonNegativeInt = 2
-    """How often a trial is tried again, from its last checkpoint, after its process died."""
+    """How often a trial is retried from its last checkpoint after its process died."""
     time_limit: Annotated[float, Field(gt=0)] | None = None
     """Seconds of training and evaluation that a trial may use, over all its attempts; None: any."""
     keep_checkpoints: PositiveInt | None = None
-    """The best trials whose weights are kept, beside those needed (``search/driver/retention.py``); None: all."""
+    """How many of the best trials keep their weights, with those needed (``search/driver/retention.py``); None: all."""
     disk_budget: PositiveInt | None = None
     """Bytes that the weights of a study may take; None: any."""
 
@@ -81,7 +81,7 @@ class SearchConfig(Frozen):
 
     @property
     def lane_seeds(self) -> range:
-        """Those of a trial that has all its seeds."""
+        """The seeds of a trial that has all its seeds."""
         return range(self.first_seed, self.first_seed + self.seeds)
 
     @property
@@ -91,7 +91,7 @@ class SearchConfig(Frozen):
 
 
 class StudyConfig(Frozen):
-    """A study by name: what a preset or a YAML file says, with every default filled in."""
+    """A study with its name: the content of a preset or a YAML file, with all defaults."""
 
     name: Annotated[str, Field(min_length=1)]
     about: str = ""

@@ -224,9 +224,9 @@ def ablate(
     check_system()
     import time
 
-    from skipstack.search.ablation.beside import searches_beside
     from skipstack.search.ablation.experiment import experiment
-    from skipstack.search.ablation.opening import opening
+    from skipstack.search.ablation.first_events import first_events
+    from skipstack.search.ablation.other_searches import searches_beside
     from skipstack.search.api.recorded_options import load_code
     from skipstack.search.api.run import ablate as ready
     from skipstack.search.record.folder import StudyFolder
@@ -249,7 +249,7 @@ def ablate(
     )
     if made.compares:
         load_code(study, record.study.space.code, [Path(each) for each in options.get("code") or ()])
-        first = opening(
+        first = first_events(
             made,
             record,
             StudyFolder(study),

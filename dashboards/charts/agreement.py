@@ -11,7 +11,7 @@ from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished
 def agreement(frame: pd.DataFrame) -> Any:
     """A heat map: rank correlations of the scores after one number of epochs with those after another.
 
-    ``frame`` has the columns one, other, n and correlation, as ``search.exploration.agreement`` has it.
+    ``frame`` has the columns one, other, n and correlation, as ``search.analysis.exploration.rungs.agreement`` has it.
     """
     epochs = sorted(set(frame["one"]))
     level = alt.Axis(labelAngle=0)

@@ -98,8 +98,8 @@ def ablate(
     previous command; the defaults named below are those of a new study.
     """
     from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page, nothing_to_compare
-    from skipstack.search.ablation.beside import searches_beside
     from skipstack.search.ablation.experiment import experiment
+    from skipstack.search.ablation.other_searches import searches_beside
 
     record = read_finished(study)
     others = searches_beside(beside or ())
@@ -118,14 +118,14 @@ def ablate(
         print_page(nothing_to_compare())
         return 0
     from skipstack.dashboards.commands.running import execution, finish
-    from skipstack.search.ablation.opening import opening
+    from skipstack.search.ablation.first_events import first_events
     from skipstack.search.analysis.confirmation.forecast import forecast
     from skipstack.search.api.recorded_options import load_code
     from skipstack.search.api.run import ablate as ablated
 
     load_code(study, record.study.space.code, code or ())
     folder = StudyFolder(study)
-    first = opening(made, record, folder, data_dir=data_dir, corpus_folder=Path.cwd(), clock=time.time)
+    first = first_events(made, record, folder, data_dir=data_dir, corpus_folder=Path.cwd(), clock=time.time)
     page = ablation_page(made, forecast(record, made, first, folder), record.measure)
     if plan:
         print_page(page)

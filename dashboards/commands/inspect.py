@@ -1,6 +1,5 @@
 """``skipstack inspect``: gates, states and gradients of a trained network on sentences."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +8,7 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.reports.printing import print_report, say
+from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 
 
@@ -45,7 +45,5 @@ def inspect(
         raise UserError(f"{file or 'stdin'}: got no sentence (allowed: one or more, one a line)")
     print_report(insight_report(seen), form)
     if picture is not None:
-        beside = picture.with_name(f".{picture.name}.{os.getpid()}")
-        beside.write_text(insight_picture.picture(seen), encoding="utf-8")
-        os.replace(beside, picture)
+        write_atomically(picture, insight_picture.picture(seen).encode())
         say(f"picture: {picture}")

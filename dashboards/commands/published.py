@@ -13,7 +13,7 @@ from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.exploration.exploration import Exploration
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.code_version import code_version
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
@@ -32,7 +32,7 @@ def published(record: StudyRecord, folder: StudyFolder, found: Exploration | Non
     """The publication of a study. ``found``: the exploration of its search, if it is already computed."""
     tables = list(confirmed_tables(record))
     reports = [ablated_report(own, table) for own, table in tables]
-    report = with_confirmed(exploration_report(found or explored(record)), reports)
+    report = with_confirmed(exploration_report(found or exploration_of(record)), reports)
     pictures = tuple(report.pictures())
     report = replace(report, pictures=lambda: pictures)
     files = {

@@ -21,7 +21,7 @@ from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.api.options import Execution, share
 from skipstack.search.api.recorded_options import execution_of
 from skipstack.search.api.run import Run
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.driver.faults import StudyInterruptedError
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.record.study_record import StudyRecord
@@ -93,7 +93,7 @@ def _searched(run: Run) -> int:
     from skipstack.dashboards.reports.exploration.report import exploration_report
 
     with run.finished() as record:
-        found = explored(record)
+        found = exploration_of(record)
         print_report(
             warned(with_confirmed(exploration_report(found), list(confirmed_reports(record))), record.warnings)
         )

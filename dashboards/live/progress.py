@@ -16,7 +16,7 @@ from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried, Shortened
-from skipstack.search.record.parts import short_name
+from skipstack.search.record.domain_parts import short_name
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 

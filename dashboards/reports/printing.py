@@ -13,6 +13,7 @@ from rich.console import Console
 from skipstack.dashboards.formats.page import Page, Report
 from skipstack.dashboards.formats.rendering import FileFormat, render, rendered
 from skipstack.dashboards.formats.text import PAGE
+from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
@@ -80,15 +81,10 @@ def write_report(report: Report, form: FileFormat, out: Path) -> None:
 def write_file(content: bytes, out: Path) -> None:
     """Write a file atomically. Raises UserError if it cannot be written."""
     target = out.resolve()
-    beside = target.with_name(f".{target.name[:100]}.{os.getpid()}")
     try:
         if target.exists() and not target.is_file():
             raise UserError(f"--out {out}: is no file (allowed: a new file, or one to replace)")
-        try:
-            beside.write_bytes(content)
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
+        write_atomically(target, content)
     except OSError as error:
         raise UserError(f"--out {out}: cannot be written ({error.strerror})") from error
 

@@ -11,7 +11,7 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.search.config import StudyConfig
 from skipstack.search.planning.epochs import EpochSize
-from skipstack.search.record.parts import value_text
+from skipstack.search.record.domain_parts import value_text
 from skipstack.search.study_files.origins import DEFAULT
 from skipstack.spaces.activity import condition
 from skipstack.spaces.constraints import CONSTRAINTS

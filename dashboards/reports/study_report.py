@@ -40,7 +40,7 @@ def study_report(
         return _confirmed(frames, reports)
     from skipstack.dashboards.reports.exploration.report import exploration_report
 
-    explored = exploration_report(frames.explored(by))
+    explored = exploration_report(frames.exploration(by))
     if not reports:
         return explored
     from skipstack.dashboards.reports.confirmation.reports import with_confirmed

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ledger.gain import Gain
-from skipstack.search.record.parts import value_text
+from skipstack.search.ledger.event_values import Gain
+from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Scalar
 

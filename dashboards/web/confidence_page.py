@@ -47,7 +47,7 @@ def confidence_page(path: Path) -> None:
 def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
     """Checks of the search: whether rungs ranked trials as their final scores do, and the best of fewer trials."""
     from skipstack.dashboards.charts.agreement import agreement
-    from skipstack.search.analysis.exploration.agreement import agreement as compared
+    from skipstack.search.analysis.exploration.rungs import agreement as compared
 
     found = {each.heading: each for each in search_charts(seen)}
     yield from (found[name] for name in ("Trials at each rung", "Expected best"))

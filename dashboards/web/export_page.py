@@ -11,7 +11,7 @@ from skipstack.dashboards.web.elements import drawing_of, heading, sentence, tab
 from skipstack.dashboards.web.inspecting import inspecting
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.record.parts import value_text
+from skipstack.search.record.domain_parts import value_text
 
 if TYPE_CHECKING:
     from skipstack.spaces.subject import Scalar, Subject

@@ -13,6 +13,7 @@ import streamlit as st
 from skipstack.dashboards.live.counts import Level, StudyCounts
 from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
+from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import (
     FAULTS,
     Decided,
@@ -26,8 +27,7 @@ from skipstack.search.ledger.events import (
     Used,
 )
 from skipstack.search.ledger.ledger import Ledger, events_of
-from skipstack.search.ledger.usage import Usage
-from skipstack.search.record.bulk import bulk_record
+from skipstack.search.record.columnar_record import columnar_record
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import is_long
 from skipstack.search.record.study_record import StudyRecord
@@ -123,7 +123,7 @@ class Followed:
     def _begin(self) -> int:
         """Read a long ledger: its record as columns, and only the events that say when trials were trained."""
         lines = list(self._ledger.lines())
-        record = bulk_record(lines)
+        record = columnar_record(lines)
         if record is None:
             return 0
         self._counts = StudyCounts(record)
@@ -174,7 +174,7 @@ class Followed:
 
         counts, record = self._counts, self._counts.record
         frames = StudyFrames.of(record, self._path)
-        seen = frames.explored()
+        seen = frames.exploration()
         seen.curves()  # read now what pictures need, since the record will change
         spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
         trials = (record.trials[number] for number in self._open)

@@ -14,7 +14,7 @@ from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, reason_in_words
 from skipstack.dashboards.web.elements import charts, heading, sentence, table
 from skipstack.dashboards.web.following import Standing, followed
-from skipstack.search.ledger.usage import Usage
+from skipstack.search.ledger.event_values import Usage
 
 EVERY: Final = 3.0
 """Seconds between two looks at a running study; the page is updated in place."""

@@ -39,7 +39,7 @@ class Snapshot:
     @cached_property
     def explored(self) -> "Exploration":
         """The results of its search."""
-        return self.frames.explored()
+        return self.frames.exploration()
 
     @property
     def record(self) -> "StudyRecord":

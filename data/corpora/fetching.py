@@ -1,11 +1,11 @@
 """Fetches named corpora from the sources on their cards, or from a mirror, into the data directory."""
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 from zipfile import ZipFile
 
+from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.data.corpora.card_files import check, check_digest
@@ -70,6 +70,4 @@ def _unpack(card: Card, archive: Path) -> None:
             found = [SourceFile(archive.parent / name, opened.read(members[name])) for name in files.names]
             check_digest(files, found)
             for file in found:
-                beside = file.path.with_name(f".{file.path.name}.{os.getpid()}")
-                beside.write_bytes(file.content)
-                os.replace(beside, file.path)
+                write_atomically(file.path, file.content)

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import secrets
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from skipstack.data.basis.atomic_files import temporary_folder_beside
 from skipstack.data.basis.errors import newer
 
 FORMAT: Final = 4
@@ -24,16 +23,14 @@ _MANIFEST = "manifest.json"
 
 @contextmanager
 def written_beside(target: Path) -> Iterator[Path]:
-    """A new folder that is renamed to ``target`` once it is complete; if another process was first, its folder
-    stays.
-    """
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    beside.mkdir(parents=True)
-    try:
-        yield beside
-        _rename(beside, target)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+    """A new folder that takes the name ``target`` once it is filled; if another process was first, its folder stays."""
+    with temporary_folder_beside(target) as temporary:
+        yield temporary
+        try:
+            temporary.rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapping[str, Any]) -> None:
@@ -71,11 +68,3 @@ def _map(path: Path, digest: str) -> pa.RecordBatch:
     if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError(f"{path.name} was changed after it was written")
     return pa.ipc.open_file(content).get_batch(0)
-
-
-def _rename(beside: Path, target: Path) -> None:
-    try:
-        beside.rename(target)
-    except OSError:
-        if not target.is_dir():
-            raise

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
+from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 
 LARGEST_HEADER = 2**24
@@ -26,16 +26,11 @@ def write_tensors(path: Path, tensors: Tensors, notes: Mapping[str, Any]) -> Non
     The header holds a digest of both, to detect weights that changed on the disk. Raises OSError if writing fails;
     ``path`` is then unchanged.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(notes)
     # One entry: safetensors writes several in random order, but equal tensors should give equal files.
     sealed = {"notes": json.dumps([_digest(text, save(contiguous)), text])}
-    try:
-        beside.write_bytes(save(contiguous, sealed))
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_atomically(path, save(contiguous, sealed))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

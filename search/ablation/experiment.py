@@ -1,4 +1,4 @@
-"""What is trained in an ablation of a study: its rows on its corpora, with seeds that nobody has looked at."""
+"""Plans an ablation of a study: its rows, on its corpora, with seeds that the search has not used."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.ablation.beside import best_of_others
+from skipstack.search.ablation.other_searches import best_of_others
 from skipstack.search.ablation.rows import changed, changed_within, joined_paths, rows, space_of_rows
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.driver.preparation import CORPUS
-from skipstack.search.ledger.events import Settled
+from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.proposers.config import ListedConfig, PathConfig
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.study_files.settings import corpus_setting
@@ -24,21 +24,21 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import TrialConfig, as_network
 
 OWN = "own"
-"""Stands for the study's corpus where others are named beside it."""
+"""The name of the study's own corpus in ``--corpus``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """An ablation before it begins: which one of the study it is, the study that it is itself, and what it compares."""
+    """A planned ablation: its number in the study, its own study config, and the rows that it compares."""
 
     number: int
     study: StudyConfig
-    settled: Settled
+    plan: AblationPlanned
 
     @property
     def compares(self) -> bool:
-        """Whether there is anything beside the base."""
-        return len(self.settled.rows) > 1
+        """Whether it has a row besides the base."""
+        return len(self.plan.rows) > 1
 
 
 def experiment(
@@ -53,14 +53,14 @@ def experiment(
     parts: bool = True,
     time: float,
 ) -> Experiment:
-    """The next ablation of a study, of its ``top`` best configs as the search ranks them.
+    """Plan the next ablation of a study, of its ``top`` best configs in the ranking of the search.
 
-    ``corpora``: names as ``--corpus`` takes them, or ``own``; none: the study's own. ``path``: with the greedy path to
-    the best config. ``beside``: by their names, other searches with the same base, whose best configs are rows, too.
+    ``corpora``: names as in ``--corpus``, or ``own``; none: the study's own. ``path``: also walk the greedy path to the
+    best config. ``beside``: other searches with the same base, by name, whose best configs become rows, too.
     ``without``: paths, or several joined by commas: each winner without all its changes there at once is a row.
-    ``parts``: with the single changes of each winner. Raises UserError for numbers that are too small, for a corpus
-    that is unknown or named twice, where the study varies its corpora itself, where no trial has a score, and for a
-    search beside it that has another base, or whose best config no values of the study's axes give.
+    ``parts``: also the single changes of each winner. Raises UserError for numbers that are too small, for a corpus
+    that is unknown or named twice, if the study varies its corpora itself, if no trial has a score, and for another
+    search with another base, or whose best config cannot be expressed on the study's axes.
     """
     for option, given in (("--seeds", seeds), ("--top", top)):
         if given < 1:
@@ -83,7 +83,7 @@ def experiment(
     found = rows(space, winners, beside_them, without, parts=parts)
     number = max(record.ablations, default=0) + 1
     proposer = _proposer(space, [row.point for row in found.rows], read, winners[best[0].number] if path else None)
-    settled = Settled(
+    planned = AblationPlanned(
         time=time,
         rows=found.rows,
         left_out=found.left_out,
@@ -92,13 +92,13 @@ def experiment(
     )
     search = _search(study.search, number, proposer, seeds)
     name = f"{study.name}, ablation {number}"
-    return Experiment(number, StudyConfig(name=name, about=study.about, space=config, search=search), settled)
+    return Experiment(number, StudyConfig(name=name, about=study.about, space=config, search=search), planned)
 
 
 def _proposer(
     space: Space, points: Sequence[Point], corpora: Mapping[str, Json], towards: Point | None
 ) -> ListedConfig | PathConfig:
-    """All rows on each corpus, the first row being the base; then the path ``towards`` a winner, if it is not it."""
+    """Proposes all rows on each corpus, the base first; then the path ``towards`` a winner that is not the base."""
     listed = tuple(
         point if corpus is None or CORPUS not in point else space.moved(point, CORPUS, corpus)
         for corpus in (corpora.values() or (None,))
@@ -111,9 +111,9 @@ def _proposer(
 
 
 def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConfig, seeds: int) -> SearchConfig:
-    """Nothing is stopped, everything trained alike, with seeds of its own and an order of batches of its own.
+    """The search options of an ablation: no trial is stopped; lane seeds and batch order differ from the search's.
 
-    Weights are kept until they were measured on test.
+    Weights are kept until they are measured on test.
     """
     fresh = number * SEEDS_OF_A_SEARCH
     other: dict[str, Any] = {
@@ -156,7 +156,7 @@ def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
 
 
 def _on_corpora(config: SpaceConfig, corpora: Mapping[str, Json]) -> SpaceConfig:
-    """The space with the first of the corpora in its base, and an axis of them where there are several."""
+    """The space with the first corpus in its base and, if there are several corpora, an axis of them."""
     if not corpora:
         return config
     try:

@@ -1,4 +1,4 @@
-"""The history of an ablation: its part of its study's ledger."""
+"""The history of an ablation: its events in the ledger of its study."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,9 @@ from skipstack.search.ledger.ledger import Ledger
 
 
 class AblationHistory:
-    """What happened in the ablation ``number``, as if it had a ledger to itself.
+    """The events of the ablation ``number``, as if they had a ledger of their own.
 
-    How it is run is written of the study as a whole, which later commands are run like.
+    Run options (``Placed``) are recorded for the study as a whole, since later commands reuse them.
     """
 
     def __init__(self, ledger: Ledger, number: int) -> None:
@@ -18,13 +18,13 @@ class AblationHistory:
         self._number = number
 
     def replay(self) -> Iterator[Event]:
-        """The ablation's events in order; none before it begins."""
+        """The ablation's events in order; none before it starts."""
         for event in self._ledger.only("ablated"):
             if isinstance(event, Ablated) and event.ablation == self._number:
                 yield event.event
 
     def extensions(self) -> Iterator[Extended]:
-        """None: what an ablation compares is settled when it begins."""
+        """None: the rows of an ablation are fixed when it starts."""
         yield from ()
 
     def append(self, *events: Event) -> None:
@@ -32,7 +32,7 @@ class AblationHistory:
         self._ledger.append(*map(self.written, events))
 
     def written(self, event: Event) -> Event:
-        """An event of the ablation as it stands in the study's ledger."""
+        """An event of the ablation in the form that the study's ledger has."""
         if isinstance(event, Placed | Ablated):
             return event
         return Ablated(time=event.time, ablation=self._number, event=event)

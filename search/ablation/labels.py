@@ -1,12 +1,12 @@
-"""How the rows of an ablation are called."""
+"""Labels of the rows of an ablation, and the reference that each is compared with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from skipstack.search.ledger.events import Settled
-from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
-from skipstack.search.record.parts import short_name
+from skipstack.search.ledger.event_values import ListedRow, Role, RoleKind
+from skipstack.search.ledger.events import AblationPlanned
+from skipstack.search.record.domain_parts import short_name
 from skipstack.spaces.space import Space
 
 _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
@@ -17,12 +17,12 @@ _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
     "without": "winner",
     "alone": "base",
 }
-"""What each row is compared with."""
+"""The kind of row that each is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a row is called, below the heading of its ``section``; the base and the winners stand below none."""
+    """The name of a row and the heading of its ``section``, which is empty for the base and the winners."""
 
     section: str
     name: str
@@ -31,39 +31,39 @@ class Label:
         return f"{self.section}: {self.name}" if self.section else self.name
 
 
-def label(space: Space, settled: Settled, role: Role) -> Label:
+def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
     """``base``; ``winner, trial 7``; of another search ``tagger, trial 3``; a change as ``model.stack.depth: 3 → 5``,
     taken back as ``...: 5 → 3``; several as ``model.stack: as in the base``.
     """
     if role.kind == "base":
         return Label("", "base")
     if role.kind == "beside":
-        best = _winner(settled, _winners(settled)[0])
+        best = _winner(planned, _winners(planned)[0])
         return Label(f"the best of another search, measured from {best}", f"{role.study}, trial {role.winner}")
-    winner = _winner(settled, role.winner)
+    winner = _winner(planned, role.winner)
     if role.kind == "winner":
         return Label("", winner)
     assert role.axis is not None, "a change has an axis"
     if role.kind == "without_several":
         return Label(f"several changes taken back, measured from {winner}", f"{role.axis}: as in the base")
-    before, after = _values(space, settled, role, role.axis)
+    before, after = _values(space, planned, role, role.axis)
     if role.kind == "without":
         return Label(f"one change taken back, measured from {winner}", f"{role.axis}: {after} → {before}")
-    several = "" if len(_winners(settled)) < 2 else f" of {winner}"
+    several = "" if len(_winners(planned)) < 2 else f" of {winner}"
     return Label(f"one change{several} alone, measured from the base", f"{role.axis}: {before} → {after}")
 
 
-def reference(settled: Settled, role: Role) -> ListedRow | None:
-    """The row that one is compared with: a winner's for what it is without a change, the best winner's for what is put
-    beside it, else the base; none for that.
+def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
+    """The reference of a row: its winner for a row without a change, the best winner for another search's config, the
+    base for all others; None for the base itself.
     """
     wanted = _REFERENCES[role.kind]
-    best, own = _winners(settled)[0], role.winner
+    best, own = _winners(planned)[0], role.winner
     number = {"beside": best, "without_several": own, "without": own}.get(role.kind)
     return next(
         (
             row
-            for row in settled.rows
+            for row in planned.rows
             for each in row.roles
             if each.kind == wanted and (number is None or each.winner == number)
         ),
@@ -71,22 +71,22 @@ def reference(settled: Settled, role: Role) -> ListedRow | None:
     )
 
 
-def _winner(settled: Settled, number: int | None) -> str:
-    """What the winner of this trial is called."""
-    place = _winners(settled).index(number) + 1
+def _winner(planned: AblationPlanned, number: int | None) -> str:
+    """The label of the winner with this trial number."""
+    place = _winners(planned).index(number) + 1
     return f"winner, trial {number}" if place == 1 else f"number {place}, trial {number}"
 
 
-def _winners(settled: Settled) -> list[int | None]:
+def _winners(planned: AblationPlanned) -> list[int | None]:
     """The numbers of the trials of the winners, the best first."""
-    winners = [role for row in settled.rows for role in row.roles if role.kind == "winner"]
+    winners = [role for row in planned.rows for role in row.roles if role.kind == "winner"]
     return list(dict.fromkeys(role.winner for role in winners))
 
 
-def _values(space: Space, settled: Settled, role: Role, axis: str) -> tuple[str, str]:
-    """What the axis has without the change, and with it."""
+def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, str]:
+    """The value of the axis without the change, and with it."""
     base = space.base_point()
-    winner = next(row.point for row in settled.rows for each in row.roles if _is_winner(each, role))
+    winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
     domain, before = space.domains[axis], base[axis] if axis in base else space.usual(axis)
     return short_name(domain, before), short_name(domain, winner[axis])
 

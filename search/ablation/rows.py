@@ -1,16 +1,16 @@
-"""The rows of an ablation: the base, the winners, the best of other searches, each winner without one of its changes,
-or without several at once, the base with each alone.
+"""The rows of an ablation: the base; the winners; the best configs of other searches; each winner without one of its
+changes, or without several at once; the base with each change alone.
 
-A change is an axis on which a winner differs from the base. What a change activates follows with the base's value, or
-the first of the axis where the base's is not on it, and what it deactivates goes (``Space.moved``).
+A change is an axis on which a winner differs from the base. An axis that a change activates gets the base's value, or
+the axis's first value if it does not have the base's; an axis that a change deactivates is dropped (``Space.moved``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.ledger.roles import LeftOut, ListedRow, Role
-from skipstack.search.record.parts import value_text
+from skipstack.search.ledger.event_values import LeftOut, ListedRow, Role
+from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.activity import condition
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
@@ -22,18 +22,18 @@ from skipstack.spaces.trial import as_network
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows that can be, in the order in which they are trained, and those that cannot."""
+    """The rows in the order of their training, and the rows that the space does not allow."""
 
     rows: tuple[ListedRow, ...]
     left_out: tuple[LeftOut, ...]
 
 
 def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
-    """The space in which each row is a point: that of the search with its conditions, the base in any case.
+    """A space with every row as a point: that of the search, with its conditions, always with the base.
 
-    Of each axis it has the base's value, what the axis has where a change activates it, those of the ``points``, which
-    are the winners and what is put beside them, and those that conditions name; of the constraints those that the base
-    meets.
+    ``points``: the winners and the configs compared with them. Each axis keeps the base's value, the value that it gets
+    when a change activates it, the values of the ``points`` and the values in conditions. Only the constraints that the
+    base satisfies are kept.
     """
     space = Space(config)
     base, found = space.base_point(), tuple(points)
@@ -49,7 +49,7 @@ def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
 
 
 def changed(space: Space, winner: Point) -> tuple[str, ...]:
-    """The axes on which a winner differs from the base; those that only follow from another change are none."""
+    """The axes on which a winner differs from the base, without those that merely follow from another change."""
     before = _before(space, winner)
     return tuple(path for path in before if canonical_json(before[path]) != canonical_json(winner[path]))
 
@@ -62,9 +62,10 @@ def rows(
     *,
     parts: bool = True,
 ) -> Rows:
-    """All rows, in a space that ``space_of_rows`` made: ``winners`` by the numbers of their trials, those ``beside``
-    them with their roles, the winners ``without`` all their changes at these paths, joined by commas, and the
-    ``parts``, which are single changes of the winners.
+    """All rows, in a space from ``space_of_rows``.
+
+    ``winners``: by trial number; ``beside``: configs that are compared with them, with their roles; ``without``: paths
+    joined by commas, all changes at which are taken back at once; ``parts``: whether single changes are rows, too.
     """
     found: dict[str, tuple[Point, list[Role]]] = {}
     left_out = []
@@ -100,13 +101,13 @@ def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> I
         if not (axes := changed_within(space, winner, joined_paths(text))):
             continue
         for axis in axes:
-            if axis in point:  # a change that was taken back before may have taken it along
+            if axis in point:  # taking back an earlier change may have deactivated it
                 point = space.moved(point, axis, before[axis])
         yield Role(kind="without_several", winner=number, axis=text), point
 
 
 def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
-    """Each row of a single change with what it would be, and why it cannot, if its change alone says so."""
+    """The role and point of each row of a single change, and why it is impossible, if the change alone shows that."""
     base = space.base_point()
     for number, winner in winners.items():
         before = _before(space, winner)
@@ -120,13 +121,13 @@ def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, P
 
 
 def _before(space: Space, winner: Point) -> Point:
-    """What the winner's axes have without its changes."""
+    """The values of the winner's axes without its changes."""
     base = space.base_point()
     return {path: base[path] if path in base else space.usual(path) for path in space.domains if path in winner}
 
 
 def _axis(domain: Domain, values: Sequence[Json], when: Mapping[str, tuple[Json, ...]]) -> Axis:
-    """A choice of the values, each once, with the names that they have."""
+    """A choice of the distinct values, with their names."""
     once = tuple({canonical_json(value): value for value in values}.values())
     if not isinstance(domain, Choice) or not domain.names:
         return Axis(choice=once, when=dict(when))

@@ -1,4 +1,4 @@
-"""Where the trials of a study run and are tracked, and who is shown what happens. Torch and ray are loaded late."""
+"""Run options of a study: engine, device, MLflow store and callbacks. Torch and ray are imported only when needed."""
 
 import shlex
 from collections.abc import Callable
@@ -23,17 +23,17 @@ from skipstack.search.tracking.runs import experiment_of, study_id
 from skipstack.search.tracking.stores import chosen_store, experiment
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.search.tracking.views import address
-from skipstack.search.workers.deferred import DeferredWorker
 from skipstack.search.workers.function_worker import FunctionWorkers
+from skipstack.search.workers.lazy_worker import LazyTrainingWorker
 from skipstack.search.workers.metered import MeteredWorkers
 from skipstack.search.workers.reporting import Objective
 
 Watch = Callable[[StudyRecord], AbstractContextManager[Reader]]
-"""Given what happened before, the reader of what happens now, entered for as long as the study runs."""
+"""Takes the record so far and returns a context manager, entered while the study runs, whose value receives events."""
 
 
 def unwatched(record: StudyRecord) -> AbstractContextManager[Reader]:
-    """Show nothing of what happens."""
+    """Ignore all events."""
     return nullcontext(lambda event: None)
 
 
@@ -43,16 +43,16 @@ def unoccupied() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """Where the trials of a study run, where MLflow keeps them, and who is shown what happens.
+    """How a study is run: engine, device, MLflow store, and callbacks for messages and events.
 
     ``address``: of a running Ray cluster; None or ``local`` starts one for the study. ``gpus_per_trial``: the share of
-    a GPU that a trial on Ray takes, or ``auto``: where there are GPUs, by the memory that its config needs. Without a
-    share it computes on a CPU. The engine ``serial`` heeds ``device`` alone. ``tracking_uri``: None is
-    ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure with each epoch
-    what they take of their machines. ``function``: what trials call; None where they train our networks. ``code``:
-    where the files of a study's own code lie. ``say`` takes what may be worth knowing, ``warn`` what was lost or is
-    missing; ``meanwhile`` is called once, by a thread, when a processor has nothing left to do: while the last trials
-    end, or once the study is over and the engine closes. Raises UserError for a value that is none of those allowed.
+    a GPU that a trial on Ray gets; ``auto`` chooses it by the memory that the config needs, if there are GPUs; without
+    a share the trial runs on a CPU. The engine ``serial`` reads ``device`` only. ``tracking_uri``: None means
+    ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU and
+    memory use in each epoch. ``function``: the function that trials call; None if they train our networks. ``code``:
+    the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and missing data.
+    ``meanwhile`` is called once, in a thread, as soon as a CPU is idle: while the last trials end, or after the study
+    while the engine closes. Raises UserError for a value that is not allowed.
     """
 
     engine: EngineName = "ray"
@@ -77,7 +77,7 @@ class Execution:
 
     @property
     def store(self) -> str | None:
-        """Where MLflow keeps the trials, if not in a file in the study's folder."""
+        """The URI of the MLflow store; None: a file in the study's folder."""
         return chosen_store(self.tracking_uri)
 
     def runs(self, folder: StudyFolder) -> str:
@@ -103,10 +103,9 @@ class Execution:
     def publish(
         self, tracker: TrackingProcess, folder: StudyFolder, record: StudyRecord, publication: Publication
     ) -> str | None:
-        """Show what there is to show of a study that is over, and that ``tracker`` has written all of; where a browser
-        sees it, if it is known.
+        """Publish the report and models of a finished study, once ``tracker`` has written all its events.
 
-        What is missing is a warning.
+        Returns the address of its runs in a browser, None if that is not known. Missing parts are a warning.
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))
@@ -118,7 +117,7 @@ class Execution:
         return None if shown.experiment_id is None else address(self.runs(folder), shown.experiment_id, own)
 
     def register(self, folder: StudyFolder, record: StudyRecord, bundle: BestBundle, name: str) -> int:
-        """Put the network of a trial into the registry as ``name``; its version. Raises UserError where it cannot."""
+        """Register the network of a trial as ``name`` and return its version. Raises UserError if that fails."""
         assert record.opened is not None, "a ledger begins with study_opened"
         named = experiment(experiment_of(record.study))
         with TrackingProcess() as process:
@@ -126,7 +125,7 @@ class Execution:
 
 
 def share(given: str | float) -> Share:
-    """A share of a GPU, as a number or as text, or ``auto``. Raises UserError for what is none."""
+    """Parse a share of a GPU: a number, as such or as text, or ``auto``. Raises UserError for anything else."""
     if given == "auto":
         return "auto"
     try:
@@ -147,8 +146,8 @@ def start_engine(
     system_metrics: bool,
     function: Objective | None = None,
 ) -> Engine:
-    """The engine that trains our networks, or calls a function. Raises UserError where it cannot start."""
-    trains: Workers = DeferredWorker if function is None else FunctionWorkers(function)
+    """Start the engine that trains our networks, or calls ``function``. Raises UserError if it cannot start."""
+    trains: Workers = LazyTrainingWorker if function is None else FunctionWorkers(function)
     worker: Workers = MeteredWorkers(trains) if system_metrics else trains
     if name == "serial":
         if function is not None:
@@ -170,14 +169,14 @@ def start_engine(
 
 
 def _gpu_memory() -> int:
-    """Asked of workers, where torch is loaded."""
+    """Bytes of the GPU; called in workers, where torch is loaded."""
     from skipstack.models.ground.device import device_memory
 
     return device_memory()
 
 
 def _memory(task: TrialTask) -> int:
-    """Asked of workers, where torch is loaded."""
+    """Bytes that a trial needs; called in workers, where torch is loaded."""
     from skipstack.search.planning.measuring import memory_of
 
     return memory_of(task)

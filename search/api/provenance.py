@@ -1,4 +1,4 @@
-"""Who ran what: the command that was typed, without its secrets, the user, and the commit of the code if known."""
+"""Provenance of a run: the command line without secrets, the user, and the commit of the code if known."""
 
 import getpass
 import re
@@ -13,10 +13,10 @@ from typing import Final
 from skipstack.data.basis.redaction import redacted, without_secrets
 
 LONGEST: Final = 2000
-"""Characters of a command that are kept."""
+"""Maximum length of a recorded command, in characters."""
 
 PATIENCE: Final = 10.0
-"""Seconds after which git, on a disk that hangs, is asked no longer."""
+"""Timeout of git in seconds, for disks that hang."""
 
 
 def provenance() -> Mapping[str, str]:
@@ -25,22 +25,22 @@ def provenance() -> Mapping[str, str]:
 
 
 def command(arguments: list[str] | None = None) -> str:
-    """What was typed, as a shell takes it, without secrets; the program by its name alone."""
+    """The command line, quoted for a shell, without secrets and without the folder of the program."""
     program, *others = sys.argv if arguments is None else arguments
     return redacted(shlex.join([Path(program).name, *map(_without_secrets, others)]))[:LONGEST]
 
 
 @cache
 def commit() -> str:
-    """The commit of the checkout that this file is run from; empty of an installed package, and without git."""
+    """The commit of the checkout that holds this file; empty for an installed package, and without git."""
     here = Path(__file__).resolve()
     if _git(here.parent, "ls-files", "--error-unmatch", here.name) != here.name:
-        return ""  # the folder may lie in a checkout of something else
+        return ""  # the folder may lie in a checkout of another project
     return _git(here.parent, "rev-parse", "HEAD")
 
 
 def _without_secrets(argument: str) -> str:
-    """An argument, the address in it as it may be written down."""
+    """An argument; if it is an address, without its secrets."""
     option, equals, address = argument.partition("=") if argument.startswith("-") else ("", "", argument)
     return f"{option}{equals}{without_secrets(address) if re.match(r'[a-z0-9+]+:/', address) else address}"
 
@@ -53,7 +53,7 @@ def _user() -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """What git prints; nothing where it fails."""
+    """The output of git; empty if it fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False

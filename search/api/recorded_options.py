@@ -1,4 +1,4 @@
-"""How a study is run, as its ledger has it, so that whoever continues it runs it in the same way."""
+"""The run options that a study's ledger has recorded; resuming the study reuses them."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,18 +20,18 @@ from skipstack.search.tracking.stores import URI, from_anywhere
 from skipstack.spaces.trial import code_of
 
 OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri", "system_metrics", "code")
-"""The fields of an execution that are written down."""
+"""The fields of ``Execution`` that are recorded."""
 
 CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
-"""Those that name who is contacted, with whatever secrets the environment has for them."""
+"""The recorded options that name a server, which may be sent secrets from the environment."""
 
 
 def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Execution:
-    """How a study is to be run. What ``options`` do not say, or say as None, is as the study in the folder ``before``
-    was run the last time, or by default.
+    """The ``Execution`` of a study. Options that are missing or None are those of the last run of the study in the
+    folder ``before``, or the defaults.
 
-    Raises UserError where that study was copied or moved here and would contact somebody whom neither the options nor
-    the environment name: a ledger that was received could name anyone.
+    Raises UserError if that study was copied or moved here and would contact a server that neither the options nor the
+    environment name: a ledger from somebody else could name any server.
     """
     given = {name: value for name, value in options.items() if value is not None}
     folder = None if before is None else StudyFolder.existing(before)
@@ -57,11 +57,11 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
 
 
 def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) -> None:
-    """Load files of the code of the study in the folder ``path``: from ``given``, or from where they lay when it was
-    run the last time.
+    """Load the own code of the study in the folder ``path``: from the files ``given``, or from the paths of its last
+    run.
 
-    Raises UserError as ``load_recorded`` does, and where none are given of a study that was copied or moved here: a
-    ledger that was received could name any file.
+    Raises UserError as ``load_recorded`` does, and if no files are given for a study that was copied or moved here: a
+    ledger from somebody else could name any file.
     """
     if not code:
         return
@@ -74,7 +74,7 @@ def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) 
 
 
 def code_of_study(folder: StudyFolder) -> tuple[CodeFile, ...]:
-    """The files of own code that a study was begun with."""
+    """The own code files with which a study was started."""
     return code_of(space_of(folder))
 
 
@@ -86,7 +86,7 @@ def _unasked(path: Path | None, recorded: Sequence[str]) -> str:
 
 
 def placement(execution: Execution, folder: StudyFolder, time: float) -> list[Placed]:
-    """What to write of how a study is run from now on; nothing where that is known."""
+    """The event that records the options of this run; none if they are those of the last run."""
     options = {name: getattr(execution, name) for name in OPTIONS}
     if execution.address == "local":
         options["address"] = None
@@ -103,5 +103,5 @@ def _last(folder: StudyFolder) -> Placed | None:
 
 
 def _place(folder: StudyFolder) -> str:
-    """What tells the folder from any copy of it, and is known to nobody who only has a copy."""
+    """A hash of the folder's path and inode: a copy of the folder has another one, and cannot compute this one."""
     return identity({"path": str(folder.path.resolve()), "inode": folder.ledger.stat().st_ino})

@@ -1,7 +1,7 @@
-"""A study run to its end: ledger, driver, engine, tracker and retention put together. Nothing here prints.
+"""Runs a study to its end with ledger, driver, engine, tracker and retention. Nothing here prints.
 
-``begin``, ``resume``, ``extend`` and ``ablate`` check what was asked, start the engine and see that every machine can
-train; the ``Run`` that they return then finishes the study. Torch and ray are loaded once a study is valid.
+``begin``, ``resume``, ``extend`` and ``ablate`` check their arguments, start the engine and test that every machine can
+train; the ``Run`` that they return then finishes the study. Torch and ray are imported only for a valid study.
 """
 
 import shlex
@@ -30,7 +30,7 @@ from skipstack.search.driver.faults import StudyInterruptedError, full_disk_inte
 from skipstack.search.driver.functions import check_function_given, source_of, version_with
 from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.retention import Retention
-from skipstack.search.earlier_studies.told import summary, tried_first
+from skipstack.search.earlier_studies.summaries import summary, tried_first
 from skipstack.search.ledger.events import Event, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.planning.plan import Meter
@@ -47,28 +47,28 @@ from skipstack.spaces.trial import TrialConfig
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A study that is ready to run: its folder, and its engine, which has started; None where it is finished.
+    """A study that is ready to run: its folder and its started engine, None if the study is finished.
 
-    ``ablation``: the number of the ablation of it that is run, in a folder of its own; None: the search. ``first``:
-    what the ledger takes before anything else. ``again``: an earlier driver began it. ``data_dir`` and
-    ``corpus_folder``: where its corpora were looked for, if they were.
+    ``ablation``: the number of the ablation to run, in a folder of its own; None: the search itself. ``first``: the
+    events that are written before all others. ``resuming``: an earlier driver started it. ``data_dir`` and
+    ``corpus_folder``: the folders where its corpora were looked for, if any.
     """
 
     folder: StudyFolder
     execution: Execution
     engine: Engine | None
-    again: bool
+    resuming: bool
     first: Sequence[Event] = ()
     data_dir: Path | None = None
     corpus_folder: Path = Path()
     ablation: int | None = None
     untracked: list[str] = field(default_factory=list)
-    """What MLflow could not be told."""
+    """One line for each failure to write to MLflow."""
     tracking: list[TrackingProcess] = field(default_factory=list)
-    """What tells MLflow of it, and then can show more there: one, once the study runs."""
+    """The process that writes to MLflow and later publishes there: one, once the study runs."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
-        """What `skipstack verify` has to be pointed at for the best trial, where it would not look on its own."""
+        """The folders that `skipstack verify` needs as arguments to find the corpus of the best trial."""
         return [
             folder
             for trial in record.ranked()[:1]
@@ -77,17 +77,17 @@ class Run:
         ]
 
     def finish(self) -> StudyRecord:
-        """As ``finished``, to be read once all is closed."""
+        """Run ``finished`` to its end and return the record."""
         with self.finished() as record:
             return record
 
     @contextmanager
     def finished(self) -> Iterator[StudyRecord]:
-        """Run the study to its end; of one that is finished, write what MLflow lacks of it.
+        """Run the study to its end; if it is finished already, write to MLflow what is missing there.
 
-        Within, its record is there to be reported, for which nobody waits longer than for the last trial. At the end
-        the engine is closed, and MLflow has been written. KeyboardInterrupt and StudyInterruptedError, a UserError,
-        leave a study that can be resumed, with both done.
+        The body gets the record as soon as the last trial has ended. On exit the engine is closed and MLflow is
+        written. KeyboardInterrupt and StudyInterruptedError (a UserError) do both, too, and leave a study that can be
+        resumed.
         """
         try:
             if self.engine is None:
@@ -118,7 +118,7 @@ class Run:
             device=execution.device,
             clock=time.time,
             first=self.first,
-            rehearse=[before.apply],
+            replay_to=[before.apply],
             parameters=count,
         )
         self._warn(ledger.cut)
@@ -126,7 +126,7 @@ class Run:
             for warning in corpus.warnings:
                 execution.warn(f"warning: {warning}")
             for name, vectors in corpus.vectors.items():
-                execution.say(reach(name, vectors))
+                execution.say(vectors_coverage(name, vectors))
         for earlier in before.warm_starts:
             execution.say(summary(earlier))
         for line in () if before.suggested is None else tried_first(before.suggested):
@@ -139,11 +139,11 @@ class Run:
             typed, enough = f"skipstack.resume({str(folder.path)!r}, {source_of(execution.function).name})", ""
         goes_on = f"nothing is lost: `{typed}` continues the study"
         preparing = threading.Thread(target=execution.meanwhile, daemon=True)
-        engine.idle = cache(preparing.start)  # once
+        engine.on_idle = cache(preparing.start)  # once
         try:
             with _interruptible(), execution.watch(before) as progress:
                 driver.listen(progress, retention)
-                if self.again:
+                if self.resuming:
                     driver.resumed(version_with(execution.function))
                 run_study(driver, engine)
         except KeyboardInterrupt:
@@ -152,8 +152,8 @@ class Run:
         except StudyInterruptedError as cause:
             raise type(cause)(f"{cause}; {goes_on}") from cause
         else:
-            engine.idle()
-            preparing.join()  # two threads that import the same could meet half-made modules
+            engine.on_idle()
+            preparing.join()  # two threads that import the same modules could see them half initialised
             yield driver.record
         finally:
             tracker.let_end()
@@ -161,15 +161,16 @@ class Run:
             if not _interrupted_twice(sys.exception()):
                 self._tracked(tracker)
             self._warn(retention.close())
-        if self.ablation is not None:  # all was measured, and what is exported is the search's
+        if self.ablation is not None:  # all rows are measured, and only trials of the search are exported
             shutil.rmtree(folder.trials, ignore_errors=True)
 
     def publish(
         self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
     ) -> str | None:
-        """Show in MLflow what is ``made`` of the study, if MLflow was told all of it. Where a browser sees its runs.
+        """Publish in MLflow what ``made`` returns for the study, if MLflow has all its events. Returns the address of
+        the runs in a browser.
 
-        ``record``: the study's, ablations included, as it is now; None: it is read.
+        ``record``: the current record of the study with its ablations; None: it is read from the ledger.
         """
         if self.untracked:
             return None
@@ -206,39 +207,38 @@ def begin(
     data_dir: Path | None,
     corpus_folder: Path,
 ) -> Run:
-    """A new study in the new folder ``path``.
+    """Start a new study in the new folder ``path``; on any failure nothing of it is left.
 
-    If anything fails nothing is left of it. Raises UserError as ``open_study`` does, and where no engine starts or a
-    machine cannot train.
+    Raises UserError as ``open_study`` does, and if no engine starts or a machine cannot train.
     """
     paths = [code_path(file.name, corpus_folder).resolve() for file in study.space.code]
     execution = replace(execution, code=tuple(map(str, paths)))
     with full_disk_interrupts(path), new_folder(path) as beside:
         open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
-        run = Run(beside, execution, None, again=False, data_dir=data_dir, corpus_folder=corpus_folder)
+        run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
         run = _started(run, lambda: read_study(beside.path))
     folder = StudyFolder(path)
     return replace(run, folder=folder, first=placement(execution, folder, time.time()))
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
-    """A study, or an ablation of one, that was interrupted, from where it was.
+    """Continue an interrupted study or ablation.
 
-    ``enough``: it begins no further trial. Raises UserError, also where that is said of an ablation.
+    ``enough``: no further trial is started. Raises UserError, also if ``enough`` is given for an ablation.
     """
     folder = StudyFolder(path)
     if is_finished(path):
         if (number := unfinished_ablation(path)) is None:
-            return Run(folder, execution, None, again=True)
+            return Run(folder, execution, None, resuming=True)
         if enough:
             raise UserError("--enough: an ablation trains all its rows (allowed: resume without it)")
-        return _ablation(path, execution, number, lambda: read_study(path).ablations[number], again=True)
-    record = cache(lambda: read_study(path))  # which takes time, and only some need it
+        return _ablation(path, execution, number, lambda: read_study(path).ablations[number], resuming=True)
+    record = cache(lambda: read_study(path))  # slow, and not always needed
     now = time.time()
     first: list[Event] = [*placement(execution, folder, now)]
     if enough:
         first += shortening(record().study, len(record().trials), time=now)
-    return _started(Run(folder, execution, None, again=True, first=first), record)
+    return _started(Run(folder, execution, None, resuming=True, first=first), record)
 
 
 def extend(
@@ -251,7 +251,7 @@ def extend(
     data_dir: Path | None,
     corpus_folder: Path,
 ) -> Run:
-    """A study, finished or not, with more than was asked for at first. Raises UserError as ``extend_study`` does."""
+    """Extend a study, finished or not, by trials, seeds or values. Raises UserError as ``extend_study`` does."""
     record, folder = read_searched(path), StudyFolder(path)
     load_recorded(record.study.space.code, [Path(each) for each in execution.code])
     first: list[Event] = [*placement(execution, folder, time.time())]
@@ -265,13 +265,13 @@ def extend(
         corpus_folder=corpus_folder,
         clock=time.time,
     )
-    run = Run(folder, execution, None, again=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
+    run = Run(folder, execution, None, resuming=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
     return _started(run, lambda: record)
 
 
 def ablate(path: Path, execution: Execution, number: int, first: Sequence[Event]) -> Run:
-    """The ablation ``number`` of a finished study, which begins with the events ``first`` (``ablation/opening.py``)."""
-    return _ablation(path, execution, number, lambda: StudyRecord.of(first), first=first, again=False)
+    """The ablation ``number`` of a finished study; ``first``: its first events (``ablation/first_events.py``)."""
+    return _ablation(path, execution, number, lambda: StudyRecord.of(first), first=first, resuming=False)
 
 
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:
@@ -281,7 +281,7 @@ def sync_to_mlflow(path: Path, execution: Execution) -> Run:
     Raises UserError where another process writes the study: it tells MLflow, too.
     """
     folder = StudyFolder.existing(path)
-    run = Run(folder, replace(execution, warn=unsaid), None, again=True)
+    run = Run(folder, replace(execution, warn=unsaid), None, resuming=True)
     with Ledger(folder.ledger).kept():
         run.finish()
     return replace(run, execution=execution)
@@ -294,26 +294,25 @@ def _ablation(
     record: Callable[[], StudyRecord],
     *,
     first: Sequence[Event] = (),
-    again: bool,
+    resuming: bool,
 ) -> Run:
     folder = StudyFolder(path, number)
     first = [*first, *placement(execution, folder, time.time())]
-    return _started(Run(folder, execution, None, again=again, first=first, ablation=number), record)
+    return _started(Run(folder, execution, None, resuming=resuming, first=first, ablation=number), record)
 
 
 def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
-    """With its engine, once every machine of it has said that it can train the study; it is closed where one cannot.
+    """The run with its started engine, after every machine has passed its test; the engine is closed if one fails.
 
-    A study of a function is run with it, and no other study is.
-
-    ``record`` reads the study, which takes time, where there are machines to ask.
+    Checks that a study of a function gets its function, and that no other study gets one. ``record`` reads the study,
+    which is slow; it is called only if there are machines to test.
     """
     folder, execution = run.folder, run.execution
     if (changed := check_function_given(folder, execution.function)) is not None:
         execution.warn(f"warning: {changed}")
     load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
     with ExitStack() as ending:
-        tracking = TrackingProcess()  # MLflow is loaded while the engine starts, and out of the way of what trains
+        tracking = TrackingProcess()  # imports MLflow while the engine starts, in a process that does not train
         ending.callback(tracking.end)
         engine = execution.start()
         ending.callback(engine.close)
@@ -324,20 +323,20 @@ def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
 
 
 def _interrupted_twice(error: BaseException | None) -> bool:
-    """Whether the user asked again while the first time was still being heeded, and so waits for no store."""
+    """Whether the user interrupted twice: then nothing waits for the store."""
     return isinstance(error, KeyboardInterrupt) and isinstance(error.__context__, KeyboardInterrupt)
 
 
 def _interruptible() -> AbstractContextManager[None]:
-    """Signals reach the main thread alone."""
+    """Turns SIGTERM into an interrupt; only in the main thread, which alone receives signals."""
     main = threading.current_thread() is threading.main_thread()
     return terminated_as_interrupted() if main else nullcontext()
 
 
 def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) -> Callable[[Subject], int | None]:
-    """Counts the parameters of a config's network; None of one that cannot be built, and the worker says why.
+    """A function that counts the parameters of a config's network; None if it cannot be built (the worker says why).
 
-    ``record``: the driver's, which is asked for once something is counted.
+    ``record`` returns the driver's record; it is called at the first count.
     """
 
     @cache
@@ -355,8 +354,8 @@ def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) ->
     return count
 
 
-def reach(name: str, vectors: VectorsPrepared) -> str:
-    """How far pretrained vectors reach, in one line: ``data.vectors glove.txt: 74.9% of 8,120 words, ...``."""
+def vectors_coverage(name: str, vectors: VectorsPrepared) -> str:
+    """The coverage of pretrained vectors in one line: ``data.vectors glove.txt: 74.9% of 8,120 words, ...``."""
     words = f"{vectors.covered_words / max(vectors.words, 1):.1%} of {vectors.words:,} words"
     tokens = f"{vectors.covered_tokens / max(vectors.tokens, 1):.1%} of {vectors.tokens:,} train tokens"
     cut = "" if vectors.cut_line is None else f"; line {vectors.cut_line}, its last, is cut off and left out"

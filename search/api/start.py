@@ -1,4 +1,4 @@
-"""A study from its beginning to its end: opened, run by an engine, tested, finished."""
+"""Opens, extends, checks and runs a study."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.proposers.build import proposer
 from skipstack.search.record.extension import extended, extension
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.selection import SETTLED
+from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.schedulers.build import scheduler
 from skipstack.search.schedulers.config import RungConfig
@@ -37,11 +37,11 @@ def open_study(
     corpus_folder: Path,
     clock: Clock,
 ) -> None:
-    """Check a study, prepare its corpora and begin its ledger in ``folder``.
+    """Check a study, prepare its corpora and start its ledger in ``folder``.
 
     ``data_dir`` holds the named corpora; the paths of own files, of vectors and of earlier studies start at
     ``corpus_folder``. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, and
-    for earlier studies that are about something else.
+    for earlier studies of which no trial can be used.
     """
     check_study(study)
     earlier = earlier_studies(study, corpus_folder)
@@ -62,9 +62,9 @@ def extend_study(
     corpus_folder: Path,
     clock: Clock,
 ) -> list[Event]:
-    """Check by what a study is to be extended, and prepare the corpora that this needs. What to tell the ledger.
+    """Check an extension and prepare the corpora that it adds; returns the events to append to the ledger.
 
-    Raises UserError where nothing would come of it, and as ``open_study`` does.
+    Raises UserError if the extension would change nothing, and as ``open_study`` does.
     """
     choices = typed_choices(record.space, choices)
     by = extension(record.study, len(record.trials), trials=trials, seeds=seeds, choices=choices, time=clock())
@@ -75,7 +75,7 @@ def extend_study(
 
 
 def check_study(study: StudyConfig) -> None:
-    """Raises UserError for a study that cannot run, whatever its corpora are."""
+    """Raises UserError for a study that cannot run with any corpora."""
     if isinstance(study.space.base, FunctionConfig):
         check_function(study.search)
     elif "training.epochs" in study.space.axes:
@@ -102,27 +102,28 @@ def check_study(study: StudyConfig) -> None:
 
 
 def check_enough(search: SearchConfig) -> None:
-    """Raises UserError for a search of which it cannot be told what a further hour would bring."""
+    """Raises UserError for a search for which the gain of a further hour cannot be estimated."""
     if search.seeds < 2:
         raise UserError(
-            "search.enough: got 1 seed (allowed: search.seeds: 2 or more, since what more trials bring is held against "
-            "how much seeds deviate)"
+            "search.enough: got 1 seed (allowed: search.seeds: 2 or more, since the gain of more trials is compared "
+            "with the deviation between seeds)"
         )
     if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds":
         raise UserError("search.enough: got seeds that race (allowed: search.scheduler.resource: epochs or seconds)")
     if len(search.objectives) > 1:
         raise UserError(
-            f"search.enough: got the objectives {', '.join(search.objectives)} (allowed: score, whose best is foretold)"
+            f"search.enough: got the objectives {', '.join(search.objectives)} (allowed: score, the only one whose "
+            "best value is predicted)"
         )
-    if search.proposer.kind in SETTLED:
+    if search.proposer.kind in FIXED_DESIGNS:
         raise UserError(
-            f"search.enough: got proposer {search.proposer.kind}, whose points are settled beforehand (allowed: tpe, "
+            f"search.enough: got proposer {search.proposer.kind}, whose points are fixed in advance (allowed: tpe, "
             "prior, gp, evolution, random)"
         )
 
 
 def check_function(search: SearchConfig) -> None:
-    """Raises UserError for what a search of a function cannot do: it knows of it what it reports and nothing else."""
+    """Raises UserError for search options that a function does not support: only its reported score is known."""
     if len(search.objectives) > 1:
         got = ", ".join(search.objectives)
         raise UserError(f"search.objectives: got {got} (allowed for a function: score, the one that it reports)")
@@ -133,7 +134,7 @@ def check_function(search: SearchConfig) -> None:
 
 
 def run_study(driver: Driver, engine: Engine) -> None:
-    """Run what is left of a study, then measure the selected trials on the test split.
+    """Run the remaining trials of a study, then measure the selected trials on the test split.
 
     KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed.
     """
@@ -148,7 +149,7 @@ def run_study(driver: Driver, engine: Engine) -> None:
         driver.interrupted()
         raise
     except StudyInterruptedError:
-        with suppress(StudyInterruptedError):  # the ledger may be what is gone
+        with suppress(StudyInterruptedError):  # the ledger itself may be lost
             driver.interrupted()
         raise
     driver.finished()

@@ -1,4 +1,4 @@
-"""A study as an object: where it lies, how far it is, and what it found. ``skipstack.Study`` is this one."""
+"""The class ``skipstack.Study``: a study's folder, progress and results."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @final
 class Study:
-    """A study in its folder, as it stood when this object was made.
+    """A study in its folder, as it was when this object was created.
 
     Frames have the columns of ``skipstack.search.analysis.frames.columns.COLUMNS``. Raises UserError where ``folder``
     holds no study, or one that is damaged.
@@ -26,16 +26,16 @@ class Study:
 
         self.folder = Path(folder)
         self.frames = study_frames(self.folder)
-        """All its frames, and what was varied."""
+        """All its frames, and the space that was searched."""
 
     @property
     def record(self) -> StudyRecord:
-        """All that happened in the study, trial by trial."""
+        """The record of the study, trial by trial."""
         return self.frames.record
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to run, of it and of its ablations; ``skipstack.resume`` goes on with what is not."""
+        """Whether the study and its ablations are finished; ``skipstack.resume`` continues what is not."""
         return self.frames.finished
 
     def trials(self) -> "pd.DataFrame":
@@ -51,19 +51,19 @@ class Study:
         return self.frames.curves.copy()
 
     def seeds(self) -> "pd.DataFrame":
-        """A row for each seed of each trial that has a score: what it reached on dev, and on test if it was tested."""
+        """A row for each seed of each trial with a score: its result on dev, and on test if it was tested."""
         return self.frames.seeds.copy()
 
     def sentences(self) -> "pd.DataFrame":
-        """A row for each sentence of the test split, for each seed of each trial that was tested: what was counted."""
+        """A row for each test sentence and seed of each tested trial: the counts of the measure."""
         return self.frames.sentences.copy()
 
     def usage(self) -> "pd.DataFrame":
-        """A row for each epoch of which it was measured what the worker took of its machine, if that was asked for."""
+        """A row for each epoch with the CPU, GPU and memory use of its worker; empty without ``system_metrics``."""
         return self.frames.usage.copy()
 
     def events(self) -> "pd.DataFrame":
-        """A row for each event of the ledger: all that is known of the study."""
+        """A row for each event of the ledger, from which all other frames are made."""
         return self.frames.events.copy()
 
     def to_parquet(self, folder: str | Path) -> Path:
@@ -72,17 +72,20 @@ class Study:
         return Path(folder)
 
     def explored(self, by: Sequence[str] = ()) -> "Exploration":
-        """All that describes what the search saw, its table over all axes or over those named ``by``.
+        """The analysis of the search, its table over all axes or over the axes ``by``.
 
-        Raises UserError for what is no axis.
+        Raises UserError for a name in ``by`` that is no axis.
         """
-        return self.frames.explored(by)
+        return self.frames.exploration(by)
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
-        """What the search saw of each value of each axis, or of the axes ``by``. Raises UserError for no axis."""
-        from skipstack.search.analysis.exploration.framed import framed
+        """The table of the search as a frame: a row for each value of each axis, or of the axes ``by``.
 
-        return framed(self.explored(by))
+        Raises UserError for a name in ``by`` that is no axis.
+        """
+        from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
+
+        return exploration_frame(self.explored(by))
 
     def export(
         self,
@@ -96,14 +99,14 @@ class Study:
         device: str = "auto",
         code: Sequence[str | Path] = (),
     ) -> Path:
-        """Write the bundle of the best trial, or of the one numbered ``trial``, to a new folder or .zip; its path.
+        """Write the bundle of the best trial, or of the trial number ``trial``, to a new folder or .zip, and return it.
 
-        With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front of several
-        objectives. ``ensemble``: all seeds of a trial, which decide as one. ``retrain``: trained again on train and dev
-        together. ``code``: the files of the network's own code, if it has any, which are run; none: those of the last
-        time. Raises UserError where these are others than recorded, where ``to`` exists, where trials are named in two
-        ways, where there is no such trial, where its weights were not kept and it is not retrained, and for an ensemble
-        of one seed.
+        With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all trials on the Pareto front of
+        several objectives. ``ensemble``: all seeds of a trial together. ``retrain``: train it again on train and dev
+        together. ``code``: the network's own code files, if it has any, which are run; none: those of the last run.
+        Raises UserError if these are not the recorded files, if ``to`` exists, if more than one of ``best``, ``trial``
+        and ``pareto`` is given, if there is no such trial, if its weights were not kept and it is not retrained, and
+        for an ensemble of one seed.
         """
         from functools import partial
 
@@ -127,7 +130,7 @@ class Study:
         return Path(to)
 
     def __repr__(self) -> str:
-        """Such as ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
+        """For example ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
         record = self.record
         said = [f"{len(record.trials)} trials", "finished" if self.finished else "not finished"]
         if ranked := record.ranked():
@@ -136,8 +139,8 @@ class Study:
         return f"Study({str(self.folder)!r}: {', '.join(said)})"
 
 
-def explored(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
-    """What the search of a study saw. Raises UserError where ``by`` names something that is no axis."""
+def exploration_of(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
+    """The analysis of a study's search. Raises UserError for a name in ``by`` that is no axis."""
     from skipstack.search.analysis.frames.study_frames import StudyFrames
 
-    return StudyFrames.of(record, Path()).explored(by)  # nobody asks for its events
+    return StudyFrames.of(record, Path()).exploration(by)  # nobody asks for its events

@@ -1,4 +1,4 @@
-"""Bundles: a trained network as files that load anywhere. Data only, JSON and safetensors: loading runs no code.
+"""Bundles: a trained network exported as plain data files, JSON and safetensors. Loading a bundle runs no code.
 
     config.json          the trial's config        vocabulary.json  words and characters
     weights.safetensors  the weights, lane by lane tags.json        the labels, in the order of their ids
@@ -53,20 +53,20 @@ from skipstack.search.bundles.files import WEIGHTS, parsed, read_files
 from skipstack.spaces.trial import TrialConfig
 
 SENTENCES_AT_ONCE = 64
-"""Sentences that ``predict`` reads before it answers."""
+"""The batch size of ``predict``."""
 
 CPU = torch.device("cpu")
 
 Metrics = dict[str, dict[str, int | float]]
-"""By split: ``correct`` tags of ``total``, and what the ranking measure records (``data.tasks.measure.Counts``)."""
+"""By split: ``correct`` tags of ``total``, and the counts of the ranking measure (``data.tasks.measure.Counts``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A trained network with everything it needs to read text: ``skipstack.Model`` is another name of it.
+    """A trained network with everything it needs to read text; also called ``skipstack.Model``.
 
-    ``task``: what its tags are of; ``unit``: what a token is; ``metrics``: its counts by split, on dev and test, but
-    for a dev that it learnt from; ``provenance``: the study, trial, seeds and corpus that it comes from.
+    ``task``: the task of its tags; ``unit``: what a token is; ``metrics``: its counts on dev and test, without dev if
+    it was trained on dev; ``provenance``: its study, trial, seeds and corpus.
     """
 
     path: Path
@@ -80,30 +80,30 @@ class Bundle:
 
     @property
     def task(self) -> Task:
-        """What its tags are for."""
+        """The task of its tags."""
         return TASKS[self.provenance["task"]]
 
     @property
     def unit(self) -> Unit:
-        """What a token is of the text that it reads: words, or the characters that it finds words in."""
+        """What its tokens are: words, or characters if it segments text into words."""
         return token_unit(self.config.data.corpus)
 
     @property
     def segmentation(self) -> Scheme | None:
-        """The scheme in which characters are parts of words; None where tokens are words."""
+        """The scheme by which tags of characters mark words; None if tokens are words."""
         return self.provenance["scheme"] if self.unit == "character" else None
 
     def words(self, tokens: Sequence[str], tags: Sequence[str]) -> list[tuple[str, str]]:
-        """The words of a tagged sentence, each with its tag, which is empty where words are found but not tagged."""
+        """The words of a tagged sentence with their tags, which are empty if words are segmented but not tagged."""
         segmentation = self.segmentation
         return list(zip(tokens, tags, strict=True)) if segmentation is None else in_words(tokens, tags, segmentation)
 
     def predict(self, sentences: Iterable[Sequence[str]]) -> list[Sentence]:
-        """Each sentence, given as its tokens, with its ``tags``, in the order they come.
+        """Annotate sentences, each a list of tokens, in order: the ``tags`` of each.
 
-        A tag a token; where texts are classified, a single one, the label; where sentences are parsed, the tags are
-        relations, and ``heads`` has the number of each token's head, from 1, or 0 for the root. A language model's
-        tags are the words that it expects next. Raises UserError for a text that is not split into tokens.
+        One tag per token; in text classification, a single one, the label; in parsing, the tags are relations, and
+        ``heads`` has the number of each token's head, from 1, or 0 for the root. The tags of a language model are its
+        predicted next words. Raises UserError for a text that is not split into tokens.
         """
         split = []
         for sentence in sentences:
@@ -113,21 +113,21 @@ class Bundle:
         return list(self.annotate(split))
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """Each sentence, given as its tokens, with its tags, in the order they come; as ``annotate``, without heads."""
+        """As ``annotate``, but yields pairs of tokens and tags, without heads."""
         for sentence in self.annotate(sentences):
             yield list(sentence.words), list(sentence.tags)
 
     def annotate(self, sentences: Iterable[list[str]]) -> Iterator[Sentence]:
-        """Each sentence, given as its tokens, with its tags, and where it is parsed its heads, in the order they come.
+        """Annotate sentences, each a list of tokens, in order: with tags and, in parsing, heads.
 
-        An empty one has no tags; where texts are classified, each has one.
+        An empty sentence has no tags, but one label in text classification.
         """
         pending = iter(sentences)
         while batch := list(islice(pending, SENTENCES_AT_ONCE)):
             yield from self._annotate_together(batch)
 
     def read(self, sentences: list[list[str]]) -> tuple[Tokens, LexiconTensors]:
-        """Sentences as the network takes them, with the features of their words; an empty one is its boundary."""
+        """Sentences as the network's input, with the features of their words; an empty one becomes its boundary."""
         forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
         ids = {form: place for place, form in enumerate(forms)}
         lengths_B = [max(1, len(sentence)) for sentence in sentences]
@@ -138,10 +138,10 @@ class Bundle:
         return tokens, LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
 
     def program_inputs(self, sentences: Sequence[Sequence[str]], length: int | None = None) -> dict[str, Tensor]:
-        """What the program that ``skipstack export --torch-export`` writes of this network reads of ``sentences``.
+        """The inputs for ``sentences`` of the program that ``skipstack export --torch-export`` writes.
 
-        ``length``: that of the program, if it has one: texts are padded to it. (The tensors:
-        ``models/views/program.py``.)
+        ``length``: the fixed length of the program, if any, to which texts are padded. ``models/views/program.py``
+        describes the tensors.
         """
         longest = self.config.data.longest
         return inputs_of(*self.read([list(sentence[:longest]) for sentence in sentences]), length)
@@ -159,7 +159,7 @@ class Bundle:
             yield Sentence(tuple(sentence), tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """What it reaches on dev and test of the corpus that it was trained on; not on a dev that it learnt from."""
+        """Its metrics on dev and test of its corpus, without dev if it was trained on dev."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics: Metrics = {}
         for split in ("dev", "test") if self.provenance["trained_on"] == "train" else ("test",):
@@ -170,14 +170,13 @@ class Bundle:
 
 
 def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> Bundle:
-    """The bundle at ``path``, a folder or a .zip, of whoever. Nothing in it is run or unpacked.
+    """Load the bundle at ``path``, a folder or a .zip, which may be untrusted. Nothing in it is run or unpacked.
 
-    A network with pieces of one's own needs the ``code`` that they come from, which is run: the very files that the
-    bundle names by their hashes.
+    A network with own code needs its files in ``code``, which are run; their hashes must be those in the bundle.
 
-    Raises UserError, one line, where these are not given, where there is no bundle, where a file is missing, damaged,
-    larger than announced or leads elsewhere (``search/bundles/files.py``), and where weights do not fit the config:
-    found by their shapes, before anything is allocated.
+    Raises UserError, one line, if these are missing, if there is no bundle, if a file is missing, damaged, larger than
+    announced or links out of the bundle (``search/bundles/files.py``), and if weights do not fit the config, which is
+    checked by their shapes before anything is allocated.
     """
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)
@@ -209,12 +208,14 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
 
 
 def bundle_config(path: Path) -> TrialConfig:
-    """The config of the bundle at ``path``, of whoever; no network is built. Raises UserError as ``load_bundle``."""
+    """The config of the bundle at ``path``, which may be untrusted; no network is built. Raises UserError as
+    ``load_bundle`` does.
+    """
     return _config(path, read_files(path))[0]
 
 
 def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes]:
-    """The config, and the shapes of the weights, by which it is no larger than it says."""
+    """The config, checked against the size of the weights, and the shapes of the weights."""
     value = parsed(f"{path / 'config.json'}", files["config.json"])
     found = shapes(files[WEIGHTS], f"{path / WEIGHTS}")
     check_extent(path, value, found)
@@ -222,7 +223,7 @@ def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes
 
 
 def _shapes(model: Network, lanes: int) -> Shapes:
-    """Those of the weights of so many lanes, of a network of none: nothing was allocated for it."""
+    """The shapes of the weights of so many lanes, from a network without lanes, which has no allocated weights."""
     return {name: (lanes, *weight.shape[1:]) for name, weight in model.state_dict().items()}
 
 

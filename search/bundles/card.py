@@ -1,4 +1,4 @@
-"""The model card of a bundle: what the network is for, what it reached, on what, and where that ends."""
+"""The model card of a bundle: task, figures, corpus and limits of the network."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from skipstack.search.bundles.bundle import Bundle
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirmed:
-    """What a config reaches on the test split of ``corpus``, confirmed: ``value`` +- ``half``, an interval at 95 %.
+    """A confirmed score of a config on the test split of ``corpus``: ``value`` +- ``half``, a 95 % interval.
 
-    Both are scores (``data.tasks.measure``); ``seeds``: how many they are the mean of.
+    Both are scores (``data.tasks.measure``), means over ``seeds``.
     """
 
     corpus: str
@@ -29,8 +29,8 @@ def model_card(
 ) -> str:
     """The card in Markdown.
 
-    ``scored``: how many trials of the study have a score, of which this one was chosen; ``searched``: what each of its
-    seeds reached on dev in the search, as scores.
+    ``scored``: the number of trials with a score, from which this one was chosen; ``searched``: the dev scores of its
+    seeds in the search.
     """
     figures = _figures(bundle, measure, scored, searched, confirmed)
     return "\n".join([*_what(bundle), *figures, *_data(bundle), *_limits(bundle)])
@@ -76,7 +76,7 @@ def _figures(
 
 
 def _joined(bundle: Bundle) -> str:
-    """How the networks of an ensemble decide."""
+    """How the networks of an ensemble are combined."""
     match bundle.config.model.head.kind:
         case "softmax":
             return "the mean of their likelihoods does"
@@ -126,7 +126,7 @@ def _data(bundle: Bundle) -> Iterator[str]:
 
 
 def _read_by(corpus: OwnFiles) -> str:
-    """The code that reads a format of one's own."""
+    """The code that reads the user's own format."""
     if not isinstance(corpus, OwnFormatCorpus):
         return ""
     code = corpus.own.code

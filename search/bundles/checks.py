@@ -1,4 +1,4 @@
-"""What the files of a bundle must say, and how large a network they may ask for, checked before one is built."""
+"""Checks of a bundle's files and of the size of its network, before the network is built."""
 
 from collections.abc import Iterator, Mapping
 from math import prod
@@ -25,16 +25,16 @@ from skipstack.data.tasks.tasks import TaskName
 from skipstack.search.bundles.files import parsed
 
 PARTS = ("depth", "highways", "sets")
-"""Numbers of a network's config that count parts, each of which has a tensor of its own."""
+"""Config fields that count parts of a network, each of which has at least one tensor."""
 
 FARTHEST = 1000
-"""States that a layer may reach back, at most: of these alone the weights may say nothing."""
+"""The maximum number of states that a layer may reach back, which does not show in the weights."""
 
 TrainedOn = Literal["train", "train and dev"]
-"""The splits that a network learnt from."""
+"""The splits on which a network was trained."""
 
 Shapes = Mapping[str, tuple[int, ...]]
-"""Of tensors, by their names."""
+"""The shapes of tensors by name."""
 
 
 def _of_one_line(tag: str) -> str:
@@ -44,9 +44,9 @@ def _of_one_line(tag: str) -> str:
 
 
 class Provenance(Frozen):
-    """Where a bundle comes from, and what its tags are.
+    """The origin of a bundle, and the kind of its tags.
 
-    ``seeds``: of its networks, one or more; ``epochs``: how many each of them was trained for, in the same order.
+    ``seeds``: of its networks, one or more; ``epochs``: the training epochs of each, in the same order.
     """
 
     study: str
@@ -89,12 +89,12 @@ Read = TypeVar("Read", bound=BaseModel)
 
 
 def checked(path: Path, files: Mapping[str, bytes], name: str, model: type[Read]) -> Read:
-    """A file of the bundle at ``path`` as ``model``. Raises UserError."""
+    """Parse a file of the bundle at ``path`` as ``model``. Raises UserError."""
     return validated(path, name, parsed(f"{path / name}", files[name]), model)
 
 
 def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
-    """What stands in a file of the bundle at ``path`` as ``model``. Raises UserError."""
+    """Validate the content of a file of the bundle at ``path`` as ``model``. Raises UserError."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -102,9 +102,9 @@ def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
 
 
 def check_extent(path: Path, config: Any, found: Shapes) -> None:
-    """Refuse a network of more parts than there are tensors, or of anything larger than all of them together.
+    """Raise UserError for a config with more parts than there are tensors, or a number larger than all their elements.
 
-    This comes before the config is validated, which itself counts up to the depth.
+    To be called before the config is validated, which takes time in the depth.
     """
     elements = sum(prod(shape) for shape in found.values())
     for place, number in _integers(config.get("model") if isinstance(config, Mapping) else None, ()):
@@ -115,7 +115,7 @@ def check_extent(path: Path, config: Any, found: Shapes) -> None:
 
 
 def _integers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """The whole numbers in a JSON value, with the keys that lead there."""
+    """The integers in a JSON value, with their paths of keys."""
     match value:
         case bool():
             return
@@ -130,7 +130,7 @@ def _integers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
 
 
 def check_shapes(found: Shapes, wanted: Shapes) -> None:
-    """Raise ValueError where the tensors of a file are not those of the network."""
+    """Raise ValueError if the tensors of a file do not have the names and shapes of the network."""
     for name in dict.fromkeys([*wanted, *found]):
         if wanted.get(name) != found.get(name):
             raise ValueError(f"{name[:60]}: got {found.get(name, 'nothing')}, allowed: {wanted.get(name, 'nothing')}")

@@ -1,4 +1,4 @@
-"""Where the corpus of a bundle may be read from: the folders that the user points at, and no others."""
+"""The folders from which the corpus of a bundle may be read: only those that the user names."""
 
 import glob
 import os
@@ -10,12 +10,12 @@ from skipstack.data.corpora.config import Corpus, NamedCorpus
 from skipstack.data.formats.sentences import SPLITS
 
 MOST_GENERATED = 1_000_000
-"""Sentences of a split that ``verify`` generates for a bundle, at most."""
+"""The maximum number of sentences per split that ``verify`` generates for a bundle."""
 
 
 def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
-    """Raise UserError where the bundle at ``path`` names a file outside of ``folders``; relative paths start at the
-    first of them. Nor does a bundle keep a machine busy with a corpus that it has generated.
+    """Raise UserError if the bundle at ``path`` names a file outside of ``folders``, or a generated corpus that is too
+    large. Relative paths start at the first of the folders.
     """
     for split, value in _splits(corpus):
         if isinstance(value, int) and value > MOST_GENERATED:
@@ -30,9 +30,9 @@ def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
 
 
 def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) -> list[Path]:
-    """The folders to point at, so that a bundle of one's own study finds its corpus: where the study looked for it.
+    """The folders to give to ``verify``, so that it finds the corpus of this study's bundles.
 
-    Empty where the corpus is generated, or lies where ``verify`` looks on its own.
+    Empty if the corpus is generated, or lies where ``verify`` looks by default.
     """
     names = [name for _, value in _splits(corpus) if not isinstance(value, int) for name in value]
     elsewhere = dict.fromkeys(_settled(Path(name)) for name in names if Path(name).is_absolute())
@@ -45,13 +45,13 @@ def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) ->
 
 
 def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
-    """How many sentences of a split are generated, or which files it has."""
+    """For each split, the number of generated sentences, or its files."""
     for split in SPLITS:
         value = getattr(corpus, split, ())
         yield split, value if isinstance(value, int) else (value,) if isinstance(value, str) else tuple(value)
 
 
 def _settled(path: Path) -> Path:
-    """The folder of a file; of a name with wildcards, the one above all that they stand for."""
+    """The folder of a file; for a name with wildcards, the deepest folder without one."""
     whole = [parent for parent in path.parents if not glob.has_magic(str(parent))]
     return whole[0]

@@ -1,15 +1,15 @@
-"""From a study to bundles, and bundles held against their corpus again."""
+"""Exports trials of a study as bundles, and verifies bundles on their corpus."""
 
 import json
 import math
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from skipstack.data.basis.atomic_files import temporary_folder_beside
 from skipstack.data.basis.code_files import load_recorded
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
@@ -36,25 +36,24 @@ from skipstack.spaces.trial import TrialConfig, as_network
 ARCHIVE = ".zip"
 
 ROUNDING = 1e-5
-"""By what part of it a perplexity may be another on another processor."""
+"""The relative tolerance of a perplexity between processors."""
 
 
 ConfirmedOf = Callable[[TrialConfig], Sequence[Confirmed]]
-"""What is confirmed of a config."""
+"""Returns the confirmed scores of a config."""
 
 
 def nothing_confirmed(config: TrialConfig) -> Sequence[Confirmed]:
-    """Of any config."""
+    """No confirmed scores, for any config."""
     return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
-    """How a bundle is made of a trial.
+    """How a trial is exported.
 
-    ``retrain``: trained again on train and dev (``search/bundles/retraining.py``), of which ``tell`` is told; else of
-    the weights that the trial left. ``ensemble``: of all its seeds, which decide as one
-    (``models/networks/ensemble.py``).
+    ``retrain``: train it again on train and dev (``search/bundles/retraining.py``), with progress to ``tell``; else
+    export the weights of the trial. ``ensemble``: of all its seeds (``models/networks/ensemble.py``).
     """
 
     retrain: bool = False
@@ -63,7 +62,7 @@ class Recipe:
 
     @property
     def suffix(self) -> str:
-        """What tells such a network from the others of a trial."""
+        """A suffix that distinguishes exports of the same trial."""
         return "/retrained" * self.retrain + "/ensemble" * self.ensemble
 
 
@@ -75,7 +74,7 @@ def chosen_trials(
 ) -> list[TrialRecord]:
     """The ``best`` highest-ranked trials, the one numbered ``trial``, or those of the Pareto front.
 
-    Raises UserError where there are none, where more than one of these is asked for, and where trials train no network.
+    Raises UserError if there are none, if more than one of these is requested, and if trials train no network.
     """
     as_network(record.study.space.base)
     given = {"--best": best is not None, "--trial": trial is not None, "--pareto": pareto}
@@ -97,7 +96,7 @@ def chosen_trials(
 
 
 def code_of_trials(trials: Sequence[TrialRecord]) -> list[CodeFile]:
-    """The files of own code that their networks need, each once."""
+    """The distinct own code files that their networks need."""
     return list(dict.fromkeys(file for trial in trials for file in trial.config.network_code))
 
 
@@ -124,15 +123,12 @@ def export_bundles(
     names = [f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
     for each, name in zip(chosen, names, strict=True):
         _check_writable(record, folder, each, to / name, recipe)
-    beside = to.with_name(f".{to.name}.{os.getpid()}")
-    try:
+    with temporary_folder_beside(to) as temporary:
         for each, name in zip(chosen, names, strict=True):
-            export_bundle(record, folder, each, beside / name, device, recipe=recipe, confirmed=confirmed)
+            export_bundle(record, folder, each, temporary / name, device, recipe=recipe, confirmed=confirmed)
         to.mkdir(parents=True, exist_ok=True)
         for name in names:
-            os.replace(beside / name, to / name)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+            os.replace(temporary / name, to / name)
     return [to / name for name in names]
 
 
@@ -148,10 +144,10 @@ def export_bundle(
 ) -> Path:
     """Write the bundle ``to``, a folder or, by its name, a .zip.
 
-    It holds the lane with the best dev score at its best epoch; retrained, the trial's first seed, since there is
-    nothing to choose one by; or all lanes, as an ensemble. Its metrics are measured on the bundle as it was written;
-    its model card has them, and what is ``confirmed``. Raises UserError where ``to`` exists, where an ensemble would
-    have one member, and as ``left_by`` and ``retrained`` do.
+    It contains the lane with the best dev score at its best epoch; if retrained, the trial's first seed, since there is
+    no dev score to choose by; or all lanes, as an ensemble. Its metrics are measured on the written bundle; the model
+    card has them and the ``confirmed`` scores. Raises UserError if ``to`` exists, if an ensemble would have one member,
+    and as ``left_by`` and ``retrained`` do.
     """
     _check_writable(record, folder, trial, to, recipe)
     if recipe.retrain:
@@ -160,32 +156,28 @@ def export_bundle(
     else:
         members = left_by(record, folder, trial, ensemble=recipe.ensemble)
     corpus = members.corpus
-    beside = to.with_name(f".{to.name}.{os.getpid()}")
-    try:
-        beside.mkdir(parents=True)
-        _write(beside / "config.json", trial.config.model_dump(mode="json"))
-        (beside / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
-        _write(beside / "tags.json", corpus.stored.tags)
-        _write(beside / "provenance.json", _provenance(record, trial, members))
-        _write(beside / "metrics.json", {})
-        (beside / CARD).touch()
-        write_tensors(beside / WEIGHTS, members.weights_R, {})
-        seal(beside)
-        bundle = load_bundle(beside, choose_device(device))
+    with temporary_folder_beside(to) as temporary:
+        _write(temporary / "config.json", trial.config.model_dump(mode="json"))
+        (temporary / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
+        _write(temporary / "tags.json", corpus.stored.tags)
+        _write(temporary / "provenance.json", _provenance(record, trial, members))
+        _write(temporary / "metrics.json", {})
+        (temporary / CARD).touch()
+        write_tensors(temporary / WEIGHTS, members.weights_R, {})
+        seal(temporary)
+        bundle = load_bundle(temporary, choose_device(device))
         measured = replace(bundle, metrics=bundle.measure(corpus))
-        _write(beside / "metrics.json", measured.metrics)
+        _write(temporary / "metrics.json", measured.metrics)
         own, scored, searched = confirmed(as_network(trial.config)), len(record.ranked()), list(trial.dev.values())
         card = model_card(measured, record.measure, scored=scored, searched=searched, confirmed=own)
-        (beside / CARD).write_text(card, encoding="utf-8")
-        seal(beside)
-        os.replace(_packed(beside) if to.suffix == ARCHIVE else beside, to)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        (temporary / CARD).write_text(card, encoding="utf-8")
+        seal(temporary)
+        os.replace(_packed(temporary) if to.suffix == ARCHIVE else temporary, to)
     return to
 
 
 def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> dict[str, Any]:
-    """Where the bundle comes from."""
+    """The provenance of the bundle."""
     stored = members.corpus.stored
     provenance = {
         "study": record.study.name,
@@ -205,8 +197,8 @@ def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> di
 
 
 def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, recipe: Recipe) -> None:
-    """Raise UserError where something lies at ``to`` already, where the weights of the trial are gone and needed, and
-    where an ensemble would have one member.
+    """Raise UserError if ``to`` exists, if the weights of the trial are needed but were deleted, and if an ensemble
+    would have one member.
     """
     if to.exists():
         raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
@@ -229,13 +221,12 @@ def _packed(folder: Path) -> Path:
 def verify_bundle(
     path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = (), code: Sequence[Path] = ()
 ) -> Metrics:
-    """Evaluate a bundle again on its corpus, read anew; the metrics, which are those of the bundle: counts exactly.
+    """Evaluate a bundle again on its corpus, read from its files; returns the metrics, which equal those of the bundle.
 
-    Named corpora and own files are looked for under ``data_dir``, by default where they are fetched to and in the
-    working directory; files with an absolute path may lie in ``others`` instead. ``code``: as for ``load_bundle``, and
-    the format of the corpus where that is one's own.
-    Raises UserError where the corpus is another one, where it names files that lie elsewhere, or a single token comes
-    out differently.
+    Named corpora and own files are looked for under ``data_dir``, by default in the data directory and in the working
+    directory; files with an absolute path may also lie in ``others``. ``code``: as for ``load_bundle``, and the code of
+    the corpus's own format. Raises UserError if the corpus is another one, if it names files outside these folders, or
+    if any count differs.
     """
     bundle = load_bundle(path, choose_device(device), code)
     load_recorded(bundle.config.code, code)
@@ -262,7 +253,7 @@ def verify_bundle(
 
 
 def _same(measured: Mapping[str, float], recorded: Mapping[str, float]) -> bool:
-    """Equal counts; a perplexity is rounded otherwise by another processor."""
+    """Whether counts are equal; perplexities up to the rounding of processors."""
     return measured.keys() == recorded.keys() and all(
         math.isclose(value, recorded[name], rel_tol=ROUNDING) if isinstance(value, float) else value == recorded[name]
         for name, value in measured.items()

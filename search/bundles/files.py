@@ -1,8 +1,8 @@
-"""The files of a bundle, a folder or a zip archive, read without trust: whoever wrote them may mean harm.
+"""Reads the files of a bundle, a folder or a zip archive, which may be untrusted.
 
-Nothing is unpacked and no code is run. Only the files of ``FILES`` are looked at, under these very names, none larger
-than the manifest announces, and each is what was sealed: its SHA-256 stands in ``manifest.json``. The manifest tells
-damage from a whole bundle; it proves nothing about who made it.
+Nothing is unpacked and no code is run. Only the files in ``FILES`` are read, none larger than the manifest says, and
+the SHA-256 of each must be that in ``manifest.json``. The manifest detects damage; it does not prove who made the
+bundle.
 """
 
 import hashlib
@@ -22,10 +22,10 @@ from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
 
 FORMAT: Final = 5
-"""Of a bundle, in its manifest: rises when a bundle of another version would be misread.
+"""The format in a bundle's manifest; raised when a bundle of another version would be misread.
 
-Format 4 added the model card. Format 5 says on which splits the network was trained, and of how many it is made, with
-the seed and the epochs of each; before it there was one, trained on train (``search/bundles/checks.py`` reads those).
+Format 4 added the model card. Format 5 added the splits of the training, and the seeds and epochs of several networks;
+earlier bundles have one network, trained on train (``search/bundles/checks.py`` reads those).
 """
 
 MANIFEST, WEIGHTS, CARD = "manifest.json", "weights.safetensors", "README.md"
@@ -33,26 +33,26 @@ MANIFEST, WEIGHTS, CARD = "manifest.json", "weights.safetensors", "README.md"
 FILES = ("config.json", "vocabulary.json", "tags.json", "metrics.json", "provenance.json", WEIGHTS, CARD)
 
 FILES_OF: Final[Mapping[int, tuple[str, ...]]] = {3: FILES[:-1], 4: FILES, FORMAT: FILES}
-"""Those of each format that is read."""
+"""The files of each format that can be read."""
 
 LARGEST_MANIFEST, LARGEST_TEXT, LARGEST_WEIGHTS = 2**16, 2**28, 2**34
-"""Bytes of the manifest, of any other text and of the weights, at most."""
+"""The maximum bytes of the manifest, of any other text and of the weights."""
 
 MOST_PACKED = 200
-"""Times that an archive's files may be larger than the archive: trained weights hardly shrink at all."""
+"""The maximum compression ratio of an archive: trained weights hardly compress at all."""
 
 WHOLE_BUNDLE = "a folder or .zip that `skipstack export` made"
 
 
 class Sealed(Frozen):
-    """What a file must be."""
+    """The expected size and hash of a file."""
 
     bytes: NonNegativeInt
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class Manifest(Frozen):
-    """Of a bundle: its format, and all its files."""
+    """The manifest of a bundle: its format and all its files."""
 
     format: PositiveInt
     files: dict[str, Sealed]
@@ -69,7 +69,7 @@ def seal(folder: Path) -> None:
 
 
 def pack(folder: Path, archive: Path) -> None:
-    """Write a bundle's folder as a zip archive: the same bytes for the same bundle, nothing compressed."""
+    """Write a bundle's folder as an uncompressed zip archive, with the same bytes for the same bundle."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         for name in (MANIFEST, *FILES):
             packed.writestr(zipfile.ZipInfo(name), (folder / name).read_bytes())
@@ -103,7 +103,7 @@ def read_files(path: Path) -> dict[str, bytes]:
 
 
 def parsed(where: str, content: bytes) -> Any:
-    """JSON from anyone: UTF-8, finite numbers, no deeper than Python goes. Raises UserError."""
+    """Parse untrusted JSON: UTF-8, finite numbers, limited depth. Raises UserError."""
     try:
         text = content.decode("utf-8")
         value = json.loads(text, parse_constant=_refuse_constant)
@@ -146,7 +146,7 @@ class _Folder:
 
 
 class _Archive:
-    """A bundle as a zip archive, of which no file is ever unpacked to the disk."""
+    """A bundle as a zip archive; no file is unpacked to the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -193,7 +193,7 @@ class _Archive:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """A pipe would be waited for, for ever."""
+    """Open a file without blocking, since opening a pipe could wait forever."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 

@@ -1,4 +1,4 @@
-"""What a bundle's network does with sentences, token by token."""
+"""Inspects a bundle's network on sentences, token by token."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from skipstack.search.bundles.bundle import SENTENCES_AT_ONCE, Bundle
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceView:
-    """A sentence, what the network decides on it, and its layers bottom up."""
+    """A sentence with its predicted tags, and the network's layers bottom up."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -18,7 +18,7 @@ class SentenceView:
 
 
 def inspected(bundle: Bundle, sentences: Iterable[list[str]]) -> Iterator[SentenceView]:
-    """Every sentence that is not empty. Raises UserError as ``models.insight.views`` does."""
+    """Yield a view of every non-empty sentence. Raises UserError as ``models.views.insight.views`` does."""
     pending = (sentence[: bundle.config.data.longest] for sentence in sentences if sentence)
     while batch := list(islice(pending, SENTENCES_AT_ONCE)):
         layers = views(bundle.model, *bundle.read(batch))

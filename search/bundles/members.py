@@ -7,7 +7,7 @@ from skipstack.models.training.checkpoint import Tensors
 from skipstack.search.bundles.checks import TrainedOn
 from skipstack.search.ledger.events import Reported
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.races import best_of, groups
+from skipstack.search.record.seed_races import best_of, groups
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.workers.worker import best_weights, corpus_of
@@ -16,9 +16,9 @@ from skipstack.spaces.trial import as_network
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Members:
-    """Trained networks of one config, a lane each: the seed of each, and after which epoch it has these weights.
+    """Trained networks of one config, one lane each, with their seeds and the epochs of their weights.
 
-    ``corpus`` is what they were trained on, with its vocabulary, ``trained_on`` the splits of it.
+    ``corpus``: the corpus of their training, with its vocabulary; ``trained_on``: its splits that were used.
     """
 
     weights_R: Tensors
@@ -29,9 +29,9 @@ class Members:
 
 
 def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ensemble: bool) -> Members:
-    """What a trial left at its best epoch: all lanes for an ``ensemble``, or the one with the best dev score.
+    """The networks of a trial at its best epoch: all lanes for an ``ensemble``, or the one with the best dev score.
 
-    Raises UserError as ``best_weights``.
+    Raises UserError as ``best_weights`` does.
     """
     config, score_R = as_network(trial.config), list(trial.dev.values())
     lanes = range(len(score_R)) if ensemble else [score_R.index(max(score_R))]
@@ -47,7 +47,7 @@ def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ens
 
 
 def course_of(trial: TrialRecord, seed: int) -> list[Reported]:
-    """The reports of a seed of a trial with a score, up to its best epoch: where seeds race, that of its own group."""
+    """The reports of a seed of a trial with a score, up to its best epoch; if seeds race, that of its own group."""
     own = next(group for group in groups(trial.reports) if seed in (group[0].seeds or trial.seeds))
     best = best_of(own)
     assert best is not None, "seeds that count in a score have a best epoch"

@@ -1,6 +1,6 @@
-"""The network of a bundle as a program of torch's own, held against the network before it is written.
+"""Exports the network of a bundle as a torch program, after comparing the two.
 
-Nothing of skipstack reads such a file: loading one may run code of whoever wrote it, as loading a bundle never does.
+skipstack never reads such a file, since loading one may run code, unlike loading a bundle.
 
 Shapes: T time, U tags of a sentence, B sentences, K tags.
 """
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.export import ExportedProgram
 
+from skipstack.data.basis.atomic_files import temporary_folder_beside
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.store.stored import StoredCorpus
 from skipstack.models.views.program import exported, takes_any_length, why_not
@@ -25,18 +26,18 @@ from skipstack.spaces.trial import TrialConfig
 SUFFIX = ".pt2"
 
 NOTES = "skipstack.json"
-"""The file in a program's archive that says what it is of."""
+"""The file in a program's archive with its provenance."""
 
 COMPARED = 64
-"""Sentences of dev, and of test, on which it is held against the network."""
+"""The number of sentences of dev, and of test, on which program and network are compared."""
 
 ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-10}
-"""By how much of it, and of 1 at least, a score may be another."""
+"""The tolerance of scores, relative to the score or to 1 if that is larger."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """What the program and the network were compared on, and by how much their scores differ at most."""
+    """The comparison of program and network: how many sentences and decisions, and the largest score difference."""
 
     sentences: int
     decisions: int
@@ -44,7 +45,7 @@ class Comparison:
 
 
 def check_program(config: TrialConfig, to: Path) -> None:
-    """Raise UserError where a network of this config cannot be a program, or none can be written ``to`` a new file."""
+    """Raise UserError if a network of this config cannot be exported, or ``to`` is not a new file."""
     if to.suffix != SUFFIX:
         raise UserError(f"--torch-export: got {to.name} (allowed: a new file whose name ends in {SUFFIX})")
     if to.exists():
@@ -54,9 +55,9 @@ def check_program(config: TrialConfig, to: Path) -> None:
 
 
 def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> Comparison:
-    """Write the program of a bundle's network ``to`` a new file, once it decides as the network does on ``corpus``.
+    """Write the program of a bundle's network ``to`` a new file, if both agree on ``corpus``.
 
-    Raises UserError where torch cannot export the network, and where the program decides otherwise.
+    Raises UserError if torch cannot export the network, and if the program's decisions differ.
     """
     check_program(bundle.config, to)
     any_length = takes_any_length(bundle.config.model)
@@ -67,18 +68,14 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> Comparison:
     program = _exported(bundle, sentences, length)
     found = _compared(bundle, program, sentences, length)
     notes = {**bundle.provenance, "torch": torch.__version__, "length": length, "compared": asdict(found)}
-    beside = to.with_name(f".{to.stem}.{os.getpid()}{SUFFIX}")
-    to.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        torch.export.save(program, beside, extra_files={NOTES: json.dumps(notes)})
-        os.replace(beside, to)
-    finally:
-        beside.unlink(missing_ok=True)
+    with temporary_folder_beside(to) as temporary:  # torch wants a name that ends in SUFFIX
+        torch.export.save(program, temporary / to.name, extra_files={NOTES: json.dumps(notes)})
+        os.replace(temporary / to.name, to)
     return found
 
 
 def _sentences(corpus: StoredCorpus, split: str) -> list[list[str]]:
-    """Some of a split, of all lengths that it has, the shortest and the longest one among them."""
+    """Some sentences of a split over its range of lengths, with the shortest and the longest."""
     chosen = corpus.splits[split]
     order_S = chosen.lengths_S.argsort(kind="stable").tolist()
     step = max(1, len(order_S) // COMPARED)
@@ -99,7 +96,7 @@ def _exported(bundle: Bundle, sentences: list[list[str]], length: int | None) ->
 
 @torch.no_grad()
 def _compared(bundle: Bundle, program: ExportedProgram, sentences: list[list[str]], length: int | None) -> Comparison:
-    """Sentence by sentence and all together: a program may not depend on what it is given at once."""
+    """Compare single sentences and all in a batch: the result must not depend on the batch."""
     run, decisions, largest = program.module(), 0, 0.0
     for batch in (sentences[:1], sentences[-1:], sentences):
         tokens, lexicon = bundle.read(batch)
@@ -122,7 +119,7 @@ def _compared(bundle: Bundle, program: ExportedProgram, sentences: list[list[str
 
 
 def _difference(ours_UBK: Tensor, theirs_UBK: Tensor, inside_UB: Tensor) -> float:
-    """The largest of |ours - theirs| / max(1, |theirs|), among those that are finite, of all sentences."""
+    """The largest |ours - theirs| / max(1, |theirs|) over all finite scores; inf if the finite ones differ."""
     steps, _, tags = theirs_UBK.shape
     ours, theirs = ours_UBK[:steps, :, :tags][inside_UB], theirs_UBK[inside_UB]
     finite = theirs.isfinite()

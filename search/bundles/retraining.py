@@ -1,4 +1,4 @@
-"""A trial trained again, on train and dev together: there is nothing left to choose it by, and nothing is chosen."""
+"""Trains a trial again on train and dev together, for its known best number of epochs; nothing is selected."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,11 +36,11 @@ def retrained(
 ) -> Members:
     """Train these seeds of a trial on train and dev, each for as many epochs as its best one had, and keep the last.
 
-    Epoch by epoch the learning rate is the one that the trial trained this seed with: a schedule that looks at dev has
-    nothing to look at any more. Nothing of the study changes. ``tell`` is told of each epoch. Raises UserError where
-    dev cannot be learnt from, where the network has no room for the words of both, and where a seed diverges.
+    The learning rate of each epoch is the one recorded for this seed, since a schedule that depends on dev scores has
+    none here. The study does not change. ``tell`` prints each epoch. Raises UserError if the network cannot be trained
+    on dev, if it has no room for the words of both splits, and if a seed diverges.
     """
-    torch.set_num_threads(1)  # the same sums whatever the machine
+    torch.set_num_threads(1)  # the same sums on every machine
     task = trial_task(record, folder, trial.config, number=trial.number, seeds=tuple(seeds), device=device)
     corpus = _corpus(task, tell)
     weights = [_trained(task, corpus, seed, _rates(trial, seed), tell) for seed in seeds]
@@ -54,9 +54,7 @@ def retrained(
 
 
 def both_splits(stored: StoredCorpus, config: TrialConfig, vectors: Path | None = None) -> PreparedCorpus:
-    """The corpus as a network of this config that learnt from train and dev reads it. Raises UserError where dev cannot
-    be learnt from.
-    """
+    """The corpus for a network that is trained on train and dev. Raises UserError if that is impossible."""
     return prepare(
         with_dev_in_train(stored),
         config.data,

@@ -1,6 +1,6 @@
-"""A bundle as a model of MLflow (``python_function``), which names this module as what loads it.
+"""A bundle as an MLflow model (``python_function``), which names this module as its loader.
 
-What MLflow keeps is the bundle, data only, and this name: loading it runs no code that came with it.
+MLflow stores only the bundle, plain data, and the name of this module: loading runs no code from the model's folder.
 """
 
 from pathlib import Path
@@ -13,16 +13,16 @@ from skipstack.models.ground.device import choose_device
 from skipstack.search.bundles.bundle import Bundle, load_bundle
 
 TEXT = "text"
-"""The column that texts stand in."""
+"""The column of texts."""
 
 
 @final
 class Served:
-    """Predicts what ``skipstack predict`` does.
+    """Predicts as ``skipstack predict`` does.
 
-    It takes a frame with a column ``text``, a sentence or a text in each row, and gives one with a row for each:
-    ``words``, its tokens; ``tags``, one for each of them, or of a text that is classified its label alone; of a parser
-    ``heads``, too, the number of each word's head, from 1, or 0 for the root.
+    The input is a frame with a column ``text``, one sentence or text per row. The output has a row for each: ``words``,
+    its tokens; ``tags``, one for each token, or only the label in text classification; for a parser also ``heads``, the
+    number of each word's head, from 1, or 0 for the root.
     """
 
     def __init__(self, bundle: Bundle) -> None:
@@ -42,5 +42,5 @@ class Served:
 
 
 def _load_pyfunc(path: str) -> Served:
-    """What MLflow calls with the folder of the bundle. Raises UserError where it is no whole bundle."""
+    """Called by MLflow with the folder of the bundle. Raises UserError if it is no valid bundle."""
     return Served(load_bundle(Path(path), choose_device("auto")))

@@ -1,19 +1,19 @@
-"""The driver of a study: what engines ask and tell, and the only writer of the ledger.
+"""The driver of a study: engines ask it for trials and report to it, and it alone writes the ledger.
 
-What it decides follows from the state of the study (``search/driver/decider.py``), which past and present events bring
-forward alike, so a driver that was killed and one that was not go on in the same way after the same events.
+Its decisions follow from the state of the study (``search/driver/study_state.py``), which replayed and new events
+update in the same way. So a driver that was killed and resumed decides as one that was not.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from skipstack.search.driver.decider import Decider
 from skipstack.search.driver.faults import Fault, after_untested, lost_ledger_interrupts, retried, time_is_over
 from skipstack.search.driver.history import History, Reader
+from skipstack.search.driver.measuring_on_test import Measurement, measurement
 from skipstack.search.driver.reuse import Known
+from skipstack.search.driver.study_state import StudyState
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, task_of
-from skipstack.search.driver.testing import Measurement, measurement
 from skipstack.search.ledger.events import (
     Decided,
     Ended,
@@ -43,12 +43,12 @@ from skipstack.spaces.subject import Subject
 
 
 class Driver:
-    """Proposes trials, judges their reports, ends them.
+    """Proposes trials, decides on their reports, and ends them.
 
-    ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
-    not the study's whole space. ``first``: what happens before anything else, written once the driver has taken it in.
-    ``rehearse`` hear the past and that, each event once the driver has taken it in. ``parameters`` counts those of a
-    config's network, None where it cannot be built; it is asked where they are an objective.
+    ``clock`` gives Unix seconds; no decision depends on it. ``space``: the points that may be proposed, if not the
+    study's whole space. ``first``: events that are appended before all others. ``replay_to``: readers that receive the
+    replayed events and ``first``, each after the driver has applied it. ``parameters`` counts the parameters of a
+    config's network, None if it cannot be built; it is called if they are an objective.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Driver:
         readers: Sequence[Reader] = (),
         space: Space | None = None,
         first: Sequence[Event] = (),
-        rehearse: Sequence[Reader] = (),
+        replay_to: Sequence[Reader] = (),
         parameters: Callable[[Subject], int | None] = lambda config: None,
     ) -> None:
         self.folder = folder
@@ -73,16 +73,16 @@ class Driver:
         past = chain(ledger.replay(), first)
         opened = next(past)
         extensions = (*ledger.extensions(), *(event for event in first if isinstance(event, Extended)))
-        self._state = Decider(folder, opened, extensions, space=space, written=ledger.folder)
-        for hear in rehearse:
-            hear(opened)
+        self._state = StudyState(folder, opened, extensions, space=space, written=ledger.folder)
+        for reader in replay_to:
+            reader(opened)
         self.past = 1
-        """How many events there were before this driver, and ``first``."""
+        """The number of events before this driver, plus those of ``first``."""
         for event in past:
             self._state.apply(event)
             self.past += 1
-            for hear in rehearse:
-                hear(event)
+            for reader in replay_to:
+                reader(event)
         if first:
             self._write(first)
         self._waiting = sorted(self._state.active)
@@ -90,23 +90,23 @@ class Driver:
 
     @property
     def record(self) -> StudyRecord:
-        """What happened in the study so far."""
+        """The record of the study so far."""
         return self._state.record
 
     def listen(self, *readers: Reader) -> None:
-        """Let these hear what happens from now on, too."""
+        """Add readers of all events from now on."""
         self._readers += readers
 
     def next(self) -> TrialTask | None:
-        """The next trial to run: those that a driver or a fault left, then a paused one to be promoted, then a new one.
+        """The next trial to run: first those left by an earlier driver or a fault, then a promoted one, then a new one.
 
-        None where there is none now; a promotion or a fault may bring another later, unless the study is ``over``.
+        None if there is none now; unless the study is ``over``, a promotion or a fault may add one later.
         """
         self._end(self._state.scheduler.beaten())
         number = self._waiting.pop(0) if self._waiting else self._promoted(None)
         if number is None:
-            number = self._grown()
-        if number is None:  # what waits for trials that will not come need wait no longer
+            number = self._new_trial()
+        if number is None:  # no more trials will come, so those that wait for them are promoted or beaten now
             number = self._promoted(len(self.record.trials))
         if number is None:
             return None
@@ -115,15 +115,15 @@ class Driver:
 
     @property
     def over(self) -> bool:
-        """Whether nothing runs: once ``next`` gives nothing then, it never will."""
+        """Whether no trial runs: if ``next`` then gives None, it always will."""
         return not self._state.active
 
     def end_paused(self) -> None:
-        """Nothing is left to run, so trials that wait at a rung are not promoted any more."""
+        """End all paused trials: nothing is left to run that could promote them."""
         self._end([trial.number for trial in self.record.paused()])
 
     def report(self, number: int, result: EpochResult) -> Decision:
-        """Take in an epoch of a trial and say whether its worker goes on. Report, decision and end are one append."""
+        """Record an epoch of a trial and decide whether it goes on. Report, decision and end are one append."""
         reported = Reported(
             time=self._clock(),
             trial=number,
@@ -152,11 +152,11 @@ class Driver:
             )
         if decision.action == "continue" and self._state.ends_group(reported):
             self._waiting.append(number)
-            return replace(decision, action="pause")  # its further seeds are another task
+            return replace(decision, action="pause")  # its next seeds are another task
         return decision
 
     def _decided(self, reported: Reported) -> Decided:
-        """The decision on a report that was just taken in."""
+        """The decision on the report that was just applied."""
         decision = self._state.decision
         return Decided(
             time=reported.time,
@@ -167,7 +167,7 @@ class Driver:
         )
 
     def faulted(self, number: int, fault: Fault) -> None:
-        """A fault ended an attempt at a trial: ``next`` gives it again before any other, or that was its end."""
+        """Record that a fault ended an attempt at a trial. It is retried before any other trial, or it ends."""
         cause = retried(self.record.trials[number], fault, self.record.study.search)
         if cause is None:
             self._tell(Ended(time=self._clock(), trial=number, reason=fault.reason, message=fault.message))
@@ -176,13 +176,11 @@ class Driver:
             self._waiting.append(number)
 
     def returned(self, number: int) -> None:
-        """A trial has no further epoch: it is whole before the last that it might have had."""
+        """Record that a trial completed before its last possible epoch, as functions may."""
         self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
 
     def measurements(self) -> list[Measurement]:
-        """What is left to measure on the test split, those again where a fault stood against it; nothing may run any
-        more.
-        """
+        """The selected trials that are not yet measured on the test split, also after a fault; no trial may run."""
         trials = self.record.trials
         return [
             measurement(self.record, self.folder, number, device=self.device)
@@ -191,7 +189,7 @@ class Driver:
         ]
 
     def measured(self, number: int, outcome: Measured | Fault) -> None:
-        """A selected trial was measured on the test split, or a fault stood against it."""
+        """Record that a selected trial was measured on the test split, or that a fault prevented it."""
         time = self._clock()
         if isinstance(outcome, Fault):
             then = after_untested(self.record.trials[number], outcome, self.record.study.search)
@@ -200,35 +198,37 @@ class Driver:
             self._tell(Tested(time=time, trial=number, metrics=outcome.metrics, sentences=outcome.sentences))
 
     def resumed(self, code_version: str) -> None:
-        """Another driver takes the study up."""
+        """Record that this driver resumes the study."""
         self._tell(Resumed(time=self._clock(), code_version=code_version))
 
     def interrupted(self) -> None:
-        """The user asked to end; what runs is taken up by the next driver."""
+        """Record an interruption; the next driver continues the running trials."""
         self._tell(Interrupted(time=self._clock()))
 
     def finished(self) -> None:
-        """Nothing is left to run or to test."""
+        """Record that nothing is left to run or to test."""
         self._tell(Finished(time=self._clock()))
 
     def task(self, number: int) -> TrialTask:
-        """What a worker needs to train a trial."""
+        """The task of a worker that trains this trial."""
         return task_of(self.record, self.folder, number, device=self.device, group=self._group(number))
 
     def _group(self, number: int) -> range | None:
-        """Where seeds race, those that the trial trains now, or next."""
+        """The racing seeds that the trial trains now or next; None if its seeds do not race."""
         group, first = self._state.scheduler.spending.group(number), self.record.study.search.first_seed
         return None if group is None else range(first + group.start, first + group.stop)
 
     def _promoted(self, trials: int | None) -> int | None:
-        """The paused trial that goes on next, entered into the ledger."""
+        """Promote the next paused trial, if one is due, and record that."""
         number = self._state.scheduler.promotable(trials)
         if number is not None:
             self._tell(Promoted(time=self._clock(), trial=number))
         return number
 
-    def _grown(self) -> int | None:
-        """A new trial that must be trained, entered into the ledger; those that others stand for begin and end here."""
+    def _new_trial(self) -> int | None:
+        """Propose the next trial that must be trained, and record it; a trial that a known one stands for is recorded
+        whole.
+        """
         while not self._all_proposed:
             number = len(self.record.trials)
             if number < self.record.study.search.trials and (gain := self._state.enough()) is not None:
@@ -261,7 +261,7 @@ class Driver:
         )
 
     def _reuse(self, proposed: Proposed, known: Known) -> None:
-        """A trial's recording stands for another trial, in one append. It costs nothing, so nothing stops it."""
+        """Record a trial with the recording of a known one, in one append. It costs nothing, so it is never stopped."""
         number, recording, time = proposed.trial, known.recording, proposed.time
         events: list[Event] = []
 
@@ -290,7 +290,7 @@ class Driver:
         self._write(events)
 
     def _end(self, paused: Sequence[int]) -> None:
-        """Nothing promotes these trials any more."""
+        """End these paused trials, which nothing can promote any more."""
         time = self._clock()
         ends = [Ended(time=time, trial=number, reason="stopped") for number in paused]
         for event in ends:
@@ -303,11 +303,13 @@ class Driver:
         self._write([event])
 
     def _write(self, events: Sequence[Event]) -> None:
-        """Nobody acts on an event before it is on the disk; if that fails, this driver ends."""
+        """Append events, then send them to the readers: nobody acts on an event before it is on the disk. A failed
+        append interrupts the study.
+        """
         with lost_ledger_interrupts(self._ledger.folder):
             for event in events:
                 if isinstance(event, Ended):
-                    self.folder.settle_weights(event.trial)
+                    self.folder.fsync_weights(event.trial)
             self._ledger.append(*events)
         for event in events:
             for reader in self._readers:

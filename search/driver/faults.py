@@ -1,6 +1,6 @@
-"""Faults: what ends an attempt at a trial before its time, told apart, and which of them are tried again.
+"""Faults: the kinds of errors that end an attempt at a trial, and which of them are retried.
 
-Neither torch nor ray is imported: their errors are known by name and by what they say.
+Neither torch nor ray is imported: their errors are recognised by class name and message.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from typing import Final, Literal
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.config import SearchConfig
-from skipstack.search.ledger.disk import FULL_DISK
 from skipstack.search.ledger.events import FaultReason, RetryCause
+from skipstack.search.ledger.segments import FULL_DISK
 from skipstack.search.record.trial_record import TrialRecord
 
 MEMORY_PHRASES: Final = (
@@ -24,7 +24,7 @@ MEMORY_PHRASES: Final = (
     "cublas_status_alloc_failed",
     "cudnn_status_alloc_failed",
 )
-"""What libraries say, in small letters, that report missing memory as an error of another kind."""
+"""Phrases, in lower case, by which libraries report missing memory in errors of other classes."""
 
 DIED: Final = "the worker's process died"
 
@@ -33,7 +33,7 @@ KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What ended an attempt at a trial, and one line about it. ``weights_lost``: only training it again would help."""
+    """The end of an attempt at a trial: its kind, and one line. ``weights_lost``: the trial must be trained again."""
 
     reason: FaultReason
     message: str
@@ -45,11 +45,11 @@ class TimeOverError(Exception):
 
 
 class WeightsLostError(Exception):
-    """The best weights of a trial are not there, or not as they were written."""
+    """The best weights of a trial are missing or damaged."""
 
 
 class StudyInterruptedError(UserError):
-    """What all trials need is gone. No other trial would fare better, so the study stops here; it can be resumed."""
+    """Something that all trials need is lost, so the study stops; it can be resumed."""
 
 
 class OutOfSpaceError(StudyInterruptedError):
@@ -57,11 +57,11 @@ class OutOfSpaceError(StudyInterruptedError):
 
 
 class LedgerLostError(StudyInterruptedError):
-    """The ledger cannot be written any more: its disk does not answer, or another driver has begun to write."""
+    """The ledger cannot be written: its disk does not answer, or another driver writes it."""
 
 
 class ClusterLostError(StudyInterruptedError):
-    """The Ray cluster does not answer any more, or this machine has left it."""
+    """The Ray cluster does not answer, or this machine has left it."""
 
 
 class WorkersSilentError(StudyInterruptedError):
@@ -69,30 +69,30 @@ class WorkersSilentError(StudyInterruptedError):
 
 
 def fault_of(error: BaseException) -> Fault:
-    """An error that a worker raised, as a fault."""
+    """Classify an error that a worker raised."""
     if isinstance(error, TimeOverError):
         return Fault("timed_out", " ".join(str(error).split()))
     if isinstance(error, WeightsLostError):
         return Fault("failed", " ".join(str(error).split()), weights_lost=True)
-    # Such as where it was raised.
+    # Notes say, for example, where it was raised.
     notes = (redacted(" ".join(note.split())) for note in getattr(error, "__notes__", ()))
     return Fault("out_of_memory" if is_out_of_memory(error) else "failed", "; ".join((one_line(error), *notes)))
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out: Python's ``MemoryError``, the classes of torch and ray, and what their libraries say."""
+    """Whether memory ran out: ``MemoryError``, the classes of torch and ray, and the messages of other libraries."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError | OSError) and says_out_of_memory(str(error))
 
 
 def says_out_of_memory(text: str) -> bool:
-    """Whether a message tells of memory that ran out."""
+    """Whether a message reports missing memory."""
     return any(phrase in text.lower() for phrase in MEMORY_PHRASES)
 
 
 def kernel_kills(counters: Path = KERNEL_COUNTERS) -> int:
-    """How many processes the kernel of this machine has killed for want of memory; 0 where it does not say."""
+    """How many processes the kernel of this machine has killed to free memory; 0 if it does not count them."""
     try:
         lines = counters.read_text().splitlines()
     except OSError:
@@ -101,10 +101,10 @@ def kernel_kills(counters: Path = KERNEL_COUNTERS) -> int:
 
 
 def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCause | None:
-    """The cause for which the trial is tried again after ``fault``; None where the fault is its end.
+    """The cause for which the trial is retried after ``fault``; None if the trial ends.
 
-    A crash is retried from the last checkpoint ``search.retries`` times, missing memory once, with a larger share of
-    the device. An error and a used-up time limit would come again.
+    A crash is retried from the last checkpoint ``search.retries`` times; missing memory once, with a larger share of
+    the device. An error or an exceeded time limit would happen again.
     """
     causes = [each.cause for each in trial.retries]
     if fault.reason == "crashed" and causes.count("crashed") < search.retries:
@@ -115,10 +115,10 @@ def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCaus
 
 
 def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Literal["measure", "train", "give_up"]:
-    """What comes after a fault in measuring a trial on the test split.
+    """The next step after measuring a trial on the test split has failed.
 
-    Lost weights are trained again and a crash is measured again, both ``search.retries`` times, the weights once at
-    least. Anything else is measured once more: it takes little, and the disk or the memory may be back.
+    Lost weights are trained again (at least once), and a crash is measured again, both up to ``search.retries`` times.
+    Any other fault is measured once more: that is cheap, and the disk or memory may be available again.
     """
     if fault.weights_lost:
         trained = sum(each.then == "train" for each in trial.untested)
@@ -128,7 +128,7 @@ def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Li
 
 
 def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
-    """One line where a trial has used up its time; None where it may go on."""
+    """One line if a trial has used up its time limit; None if it may go on."""
     limit = search.time_limit
     if limit is None or trial.seconds < limit:
         return None
@@ -137,7 +137,7 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 
 @contextmanager
 def full_disk_interrupts(path: Path) -> Iterator[None]:
-    """Within, a full disk is an OutOfSpaceError, which says in one line what was written: ``path``."""
+    """Within, a full disk raises OutOfSpaceError, one line that names ``path``."""
     try:
         yield
     except OSError as error:
@@ -148,7 +148,7 @@ def full_disk_interrupts(path: Path) -> Iterator[None]:
 
 @contextmanager
 def lost_ledger_interrupts(folder: Path) -> Iterator[None]:
-    """Within, that the ledger in ``folder`` cannot be written is an OutOfSpaceError or a LedgerLostError."""
+    """Within, a failure to write the ledger in ``folder`` raises OutOfSpaceError or LedgerLostError."""
     try:
         with full_disk_interrupts(folder):
             yield

@@ -1,4 +1,4 @@
-"""Functions of one's own: what a ledger says of them, and whether a study is run with its own."""
+"""Users' functions: how a ledger identifies them, and the check that a study gets its own function."""
 
 import hashlib
 import inspect
@@ -14,9 +14,9 @@ from skipstack.spaces.function import FUNCTION, Direction, FunctionSource
 
 
 def source_of(function: Callable[..., object], direction: Direction = "maximise") -> FunctionSource:
-    """Which function it is: its name, its file, and a digest of its source; of its code where that is not to be had.
+    """Identify a function by name, file and a digest of its source, or of its code if there is no source.
 
-    Raises UserError for what cannot be called with a config and a report, and for an unknown direction.
+    Raises UserError for a value that cannot be called with a config and a report, and for an unknown direction.
     """
     if not callable(function):
         raise UserError(f"objective: got {function!r} (allowed: a function of a config and a report)")
@@ -33,9 +33,9 @@ def source_of(function: Callable[..., object], direction: Direction = "maximise"
 
 
 def check_function_given(folder: StudyFolder, function: Callable[..., object] | None) -> str | None:
-    """See that a study is run with what it was begun with. One line where the function is another one by now.
+    """Check that a study gets the function it was started with; returns one line if the function has changed.
 
-    Raises UserError where the study calls a function and none is given, and where it calls none.
+    Raises UserError if the study calls a function and none is given, and if one is given and it calls none.
     """
     recorded = recorded_function(folder)
     if recorded is None:
@@ -54,18 +54,18 @@ def check_function_given(folder: StudyFolder, function: Callable[..., object] | 
         return None
     return (
         f"the study began with {recorded.name} of source {recorded.source}, and goes on with {now.name} of source "
-        f"{now.source}: trials before and after are not of one function"
+        f"{now.source}: trials before and after call different functions"
     )
 
 
 def recorded_function(folder: StudyFolder) -> FunctionSource | None:
-    """The function that the study in a folder calls, as its first event says; None where it trains networks."""
+    """The function that the study in a folder calls, from its first event; None if it trains networks."""
     found = space_of(folder).get("base", {}).get(FUNCTION)
     return None if found is None else FunctionSource.model_validate(found)
 
 
 def version_with(function: Callable[..., object] | None) -> str:
-    """Which code runs: ours, and the function's where there is one."""
+    """The code version, with the digest of the function if there is one."""
     return code_version() if function is None else f"{code_version()}, {FUNCTION} {source_of(function).source}"
 
 
@@ -74,19 +74,19 @@ def _check_call(function: Callable[..., object]) -> None:
         inspect.signature(function).bind({}, print)
     except TypeError as error:
         raise UserError(f"objective: {error} (allowed: a function of two arguments, a config and a report)") from None
-    except ValueError:  # of some builtins nothing is known
+    except ValueError:  # some builtins have no signature
         return
 
 
 def _inner(function: Any) -> Any:
-    """What a partial or a wrapper calls; of an object that can be called, its class."""
+    """The function inside a partial or a wrapper; the class of a callable object."""
     while hasattr(function, "func") or hasattr(function, "__wrapped__"):
         function = getattr(function, "func", None) or function.__wrapped__
     return function if hasattr(function, "__qualname__") else type(function)
 
 
 def _name(function: Any) -> str:
-    """The last part of its name, as it is said in a line of Python."""
+    """The last part of its name, as a Python identifier."""
     name = str(getattr(function, "__name__", "objective"))
     return name if name.isidentifier() else "objective"
 

@@ -1,4 +1,4 @@
-"""What a driver is given of the past, where it writes what happens, and who reads that."""
+"""The interfaces that a driver uses: the history it replays and appends to, and the readers of its events."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -7,19 +7,19 @@ from typing import Protocol
 from skipstack.search.ledger.events import Event, Extended
 
 Reader = Callable[[Event], None]
-"""Receives every event once it is in the ledger: progress, retention."""
+"""Receives every event once it is in the ledger, for progress or retention."""
 
 
 class History(Protocol):
-    """What happened before, and where it is written what happens now: the ledger, or in a simulation nowhere."""
+    """Past events, and the place to append new ones: the ledger, or nothing in a simulation."""
 
     folder: Path
 
     def replay(self) -> Iterable[Event]:
-        """All events in order, the first of them that the study was opened."""
+        """All events in order; the first is the one that opened the study."""
 
     def extensions(self) -> Iterable[Extended]:
-        """Those of the events by which the study was extended."""
+        """The events that extended the study."""
 
     def append(self, *events: Event) -> None:
-        """Take events that belong together."""
+        """Append events that belong together."""

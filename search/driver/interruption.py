@@ -1,4 +1,4 @@
-"""SIGTERM, as cluster managers and ``ray job stop`` send it, taken for Ctrl-C: the study ends in order."""
+"""Handles SIGTERM, which cluster managers and ``ray job stop`` send, like Ctrl-C: the study ends in order."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from types import FrameType
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Within, SIGTERM is SIGINT, which whatever runs then knows how to end by; to be entered in the main thread."""
+    """Within, SIGTERM raises SIGINT, which all code handles already; must be entered in the main thread."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script

@@ -1,4 +1,4 @@
-"""What the trials of a study may read: found in its space, stored in its folder before anything is trained."""
+"""Finds all corpora and vectors that the trials of a study may read, and stores them in its folder before training."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -42,11 +42,12 @@ VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "mode
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A corpus that trials may read, with every reading of its tags and its words, and the vectors beside it.
+    """A corpus that trials may read, with all ways in which they may read it.
 
-    ``tags``: each scheme and cut-off that come together, as the keys of a dictionary, which has an order; ``words``,
-    which may need a scheme, ``models`` with their words, which must fit the task, and ``lengths``, what texts are cut
-    to, likewise. ``vectors``: by path, with every word size that meets them.
+    The keys of each dictionary are used as an ordered set. ``tags``: pairs of a scheme and a cut-off; ``words``:
+    vocabularies, which may need a scheme; ``models``: networks with their vocabularies, which must fit the task;
+    ``lengths``: the lengths that texts are cut to. ``vectors``: paths of pretrained vectors, each with the word sizes
+    of the networks that read them.
     """
 
     corpus: Corpus
@@ -66,12 +67,12 @@ def prepared(
     clock: Callable[[], float],
     ready: Mapping[str, CorpusPrepared] = MappingProxyType({}),
 ) -> list[CorpusPrepared]:
-    """Every corpus of the study in its store, with the pretrained vectors beside it; the base's corpus first.
+    """Store every corpus of the study with its pretrained vectors, the base's corpus first; returns their events.
 
-    ``ready``: those that are prepared already, by identity; they are left out, unless they get further vectors.
+    ``ready``: corpora that are prepared already, by identity; they are left out unless they get further vectors.
     ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``. Raises
-    UserError for what cannot be read, for corpora that are not scored alike, for vectors of another size than the
-    networks', and for a scheme, a cut-off, classes or a network that the corpus cannot have.
+    UserError for files that cannot be read, for corpora with different measures, for vectors whose size differs from
+    the networks', and for a scheme, cut-off, word classes or network that does not fit the corpus.
     """
     events = []
     for needed in needs(study.space):
@@ -144,7 +145,7 @@ def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
 
 
 def needs(space: SpaceConfig) -> list[Needed]:
-    """All that a trial of the space may read, the base's corpus first; nothing of ours where trials call a function."""
+    """All corpora that a trial of the space may read, the base's first; none if trials call a function."""
     if isinstance(space.base, FunctionConfig):
         return []
     corpora = {identity(space.base.data.corpus): Needed(space.base.data.corpus)}
@@ -169,7 +170,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
 
 
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
-    """The axes that settle what is read, and those that these depend on. Sizes matter only to vectors."""
+    """The axes that determine what is read, and the axes in their conditions. Word sizes matter only for vectors."""
     given = as_network(space.base).data.vectors is not None or any(overlap(path, VECTORS) for path in space.axes)
     reads = [CORPUS, SCHEME, CUT_OFF, CLASSES, LONGEST, HEAD, CONSTRAINED, STACK, EMBEDDER, ONE_HOT]
     reads += [VECTORS, WORD_SIZE] if given else []

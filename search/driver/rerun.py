@@ -1,4 +1,4 @@
-"""One trial again, from its config and its seeds: is every number the recorded one?"""
+"""Trains one trial again from its config and seeds, and compares every number with the recorded one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,14 +9,14 @@ from skipstack.data.basis.saying import Say
 from skipstack.search.driver.task import EpochResult, Worker, Workers, trial_task
 from skipstack.search.ledger.events import Reported
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.races import groups
+from skipstack.search.record.seed_races import groups
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """The first number that is not the recorded one: of which epoch, what it is, and both."""
+    """The first number that differs from the recorded one: its epoch, its name, and both values."""
 
     epoch: int
     name: str
@@ -25,7 +25,7 @@ class Difference:
 
 
 def trial_of(record: StudyRecord, number: int) -> TrialRecord:
-    """A trial that reported. Raises UserError where there is none of this number."""
+    """The trial with this number. Raises UserError if there is none, or it reported nothing."""
     if number not in record.trials:
         raise UserError(f"trial {number} is not in this study (allowed: 0 to {len(record.trials) - 1})")
     trial = record.trials[number]
@@ -44,11 +44,10 @@ def rerun(
     device: str,
     tell: Say,
 ) -> Difference | None:
-    """Train the epochs that trial ``number`` reported; None where each score and metric is the recorded one, bit for
-    bit.
+    """Train again all epochs that trial ``number`` reported; None if each score and metric is the same, bit for bit.
 
-    The weights go to ``scratch``; nothing of the study changes. ``tell`` prints each epoch that is equal. Seconds are
-    not compared. Raises UserError as ``trial_of`` does.
+    The weights go to ``scratch``; the study does not change. ``tell`` prints each epoch that is equal. Seconds are not
+    compared. Raises UserError as ``trial_of`` does.
     """
     trial, done = trial_of(record, number), 0
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device)
@@ -89,5 +88,5 @@ def _differences(seeds: Sequence[int], recorded: Reported, now: EpochResult) -> 
 
 
 def _same(one: float, other: float) -> bool:
-    """Whether two numbers are the same bit for bit; all that are no numbers are one."""
+    """Whether two numbers are the same bit for bit; all NaNs are equal."""
     return repr(float(one)) == repr(float(other))

@@ -1,4 +1,4 @@
-"""Which weights of a study stay on the disk, and the reader of events that deletes the others as the study goes."""
+"""Deletes weights that a running study does not need to keep."""
 
 import shutil
 from collections.abc import Callable
@@ -10,27 +10,28 @@ from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
 
 EASE = 0.1
-"""The part of what is kept that may come on top, or of a budget that is freed, before anything is looked through."""
+"""Slack: the share by which the limit of kept trials may be exceeded, or a full budget is freed, per clean-up."""
 
 
 class Retention:
-    """Keeps the best weights of ``search.keep_checkpoints`` trials, within ``search.disk_budget`` bytes.
+    """A reader of events that keeps the best weights of ``search.keep_checkpoints`` trials, within
+    ``search.disk_budget`` bytes.
 
-    Needed are the files of trials that run or wait, the weights of trials that may yet be measured on test, and those
-    of the best trial: these stay even where they are more than the budget. A trial that ended has no use for what it
-    would have gone on from, and one without a score has none for its weights. ``record``: the driver's, at any time.
+    Always kept, even beyond the budget: the files of running and paused trials, the weights of trials that may still be
+    measured on test, and those of the best trial. Checkpoints of ended trials are deleted, and so are the weights of
+    trials without a score. ``record`` returns the driver's current record.
     """
 
     def __init__(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
         self._folder = folder
         self._record = record
         self._kept: dict[int, int] | None = None
-        """Bytes of the best weights, by the trials that ended; None before they were looked for."""
+        """Bytes of the best weights of each ended trial; None before the folder was scanned."""
         self._due = 0
         self._exceeded = 0
 
     def __call__(self, event: Event) -> None:
-        """Take in an event that is in the ledger."""
+        """Read an event that is in the ledger."""
         kept = self._look() if self._kept is None else self._kept
         match event:
             case Ended(trial=number):
@@ -47,14 +48,14 @@ class Retention:
                 pass
 
     def close(self) -> str | None:
-        """None, or one line where what is needed takes more than the budget."""
+        """One line if the weights that must be kept exceeded the budget, else None."""
         if not self._exceeded:
             return None
         budget = self._record().study.search.disk_budget
         return f"search.disk_budget: {budget:,} bytes; the weights that are needed took up to {self._exceeded:,}"
 
     def _look(self) -> dict[int, int]:
-        """What earlier drivers left, who may have been killed before they deleted it."""
+        """Scan the weights of ended trials; an earlier driver may have been killed before it deleted them."""
         self._kept = {}
         for trial in self._record().trials.values():
             if trial.reason is not None:
@@ -62,7 +63,7 @@ class Retention:
         return self._kept
 
     def _settle(self, number: int, kept: dict[int, int]) -> None:
-        """A trial has ended: nothing goes on from its checkpoints, and from now on its weights are of one size."""
+        """Delete the checkpoints of an ended trial, and note the size of its weights, which is final."""
         folder = self._folder.trial(number)
         (folder / CHECKPOINT).unlink(missing_ok=True)
         for group in folder.glob(GROUP.format("*")):
@@ -74,7 +75,7 @@ class Retention:
             kept[number] = path.stat().st_size
 
     def _collect(self, kept: dict[int, int], *, final: bool) -> None:
-        """Delete what is too much. Looking through a study takes time, so it waits until there is something to gain."""
+        """Delete surplus weights. Ranking a study takes time, so this waits until a share of ``EASE`` is surplus."""
         search = self._record().study.search
         running = 0 if search.disk_budget is None else self._running_bytes()
         over = search.disk_budget is not None and sum(kept.values()) + running > search.disk_budget
@@ -94,10 +95,10 @@ class Retention:
             self._exceeded = max(self._exceeded, sum(kept.values()) + running)
 
     def _needed(self, *, final: bool) -> set[int]:
-        """The trials whose weights are needed, of those that ended.
+        """The ended trials whose weights must be kept.
 
-        The score of a trial that runs may vanish with a fault. So it displaces none that ended before it, and a trial
-        that is not needed now will never be.
+        A running trial can still lose its score by a fault, so it displaces no ended one. A trial that is not needed
+        now will never be.
         """
         record = self._record()
         ended = copy(record)
@@ -106,7 +107,7 @@ class Retention:
         return best if final else best | {number for number in selected(ended) if not ended.trials[number].tested}
 
     def _running_bytes(self) -> int:
-        """Of the trials that run or wait at a rung."""
+        """Bytes of the weights of running and paused trials."""
         trials = [trial for trial in self._record().trials.values() if trial.reason is None]
         files = [path for trial in trials for path in self._folder.trial(trial.number).rglob("*.safetensors")]
         return sum(path.stat().st_size for path in files if path.exists())

@@ -1,11 +1,11 @@
-"""Trials that need not be trained: one of the same config, corpus, seeds and epochs stands for them."""
+"""Reuse of trials: a trial is not trained if one with the same config, corpus, seeds and epochs is known."""
 
 import math
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from skipstack.data.basis.atomic_files import atomic_file
 from skipstack.search.ledger.events import Proposed, Recording, WarmStarted
 from skipstack.search.record.folder import BEST, StudyFolder
 from skipstack.search.record.study_record import StudyRecord
@@ -14,7 +14,7 @@ from skipstack.search.record.trial_record import TrialRecord
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A trial that could stand for another: which one, of which study (empty: this one), and all it left."""
+    """A trial that can be reused: its number, its study (empty: this one), and its recording."""
 
     study: str
     trial: int
@@ -22,11 +22,11 @@ class Known:
 
 
 class KnownTrials:
-    """The trials that could stand for others, by the identity of their configs.
+    """The trials that can be reused, by the identity of their configs.
 
-    Equal configs have equal corpora in a study, and equal epochs. Earlier studies were held against this one's corpora
-    when it was opened (``search/earlier_studies/reading.py``). That two points of this study's own space give the same
-    config is ruled out by ``Space``, but a ledger may have got its points otherwise.
+    In one study, equal configs imply equal corpora and epochs. The corpora of earlier studies were compared with this
+    one's when it was opened (``search/earlier_studies/reading.py``). Points of one ``Space`` never give equal configs,
+    but a ledger may hold points from elsewhere.
     """
 
     def __init__(self, folder: StudyFolder, record: StudyRecord) -> None:
@@ -35,27 +35,29 @@ class KnownTrials:
         self._earlier: dict[str, list[Known]] = {}
         self._own: dict[str, int] = {}
         self._identities: dict[int, str] = {}
-        """Of the trials that run: a record forgets configs, which are large."""
+        """The identities of running trials' configs; the record drops configs, which are large."""
 
     def observed(self, event: WarmStarted) -> None:
-        """Trials of an earlier study."""
+        """Add the trials of an earlier study."""
         for each in event.observed:
             if each.recording is not None:
                 known = Known(event.study, each.trial, each.recording)
                 self._earlier.setdefault(each.config_identity, []).append(known)
 
     def proposed(self, proposed: Proposed) -> None:
-        """A trial of this study began."""
+        """Note a new trial of this study."""
         self._identities[proposed.trial] = proposed.config_identity
 
     def ended(self, trial: TrialRecord) -> None:
-        """A trial of this study ended."""
+        """Add an ended trial of this study, if it can be reused."""
         identity = self._identities.pop(trial.number)
         if trial.reason in ("completed", "diverged") and not trial.raced:
             self._own.setdefault(identity, trial.number)
 
     def standing_for(self, proposed: Proposed) -> Known | None:
-        """The trial that stands for a new one, whose weights lie in the new one's folder now; None where none can."""
+        """The known trial to reuse for a new one, with its weights copied to the new one's folder; None if there is
+        none.
+        """
         order_seed = self._record.study.search.seed
         for known in self._candidates(proposed.config_identity):
             alike = (known.recording.seeds, known.recording.order_seed) == (proposed.seeds, order_seed)
@@ -69,13 +71,12 @@ class KnownTrials:
         return [*ours, *self._earlier.get(name, ())]
 
     def _take_weights(self, known: Known, number: int) -> bool:
-        """Copy the best weights; whether nothing is missing. A trial that diverged may have none, and needs none."""
+        """Copy the best weights; False if they are missing. A diverged trial may have none, and needs none."""
         folder = StudyFolder(Path(known.study)) if known.study else self._folder
         source, target = folder.trial(known.trial) / BEST, self._folder.trial(number) / BEST
         if not source.is_file():
             return not math.isfinite(known.recording.reports[-1].score)
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside = target.with_name(f".{BEST}.{os.getpid()}")
-        shutil.copyfile(source, beside)
-        os.replace(beside, target)
+        with atomic_file(target) as temporary:
+            shutil.copyfile(source, temporary)
         return True

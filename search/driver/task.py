@@ -1,4 +1,4 @@
-"""What a worker is given and what it gives back: plain values that travel to any process."""
+"""The tasks and results of workers, as plain values that can be sent to any process."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from skipstack.data.basis.own_code import CodeSource, sources
+from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.ledger.usage import Usage
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
@@ -17,16 +17,15 @@ from skipstack.spaces.subject import Subject
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialTask:
-    """A trial to train, or to go on with.
+    """A trial to train or continue.
 
-    ``reported``: epochs that the ledger already has; the next result is for the epoch after them. ``corpus``: the
-    folder of the store, if the trial reads one of ours; ``vectors``: that of the pretrained vectors, if there are some.
-    ``folder``: where the trial keeps its weights. ``earlier``: seeds that the trial has already, where they race: these
-    ``seeds`` are trained beside them, and ``reported`` is theirs alone. ``attempt``: counts the workers that took the
-    trial up; one that was given up on writes nothing once a later one has begun. ``share``: of the device, as a
-    multiple of an ordinary trial's. ``time_left``: seconds that the trial may still train, ``memory_limit``: bytes of a
-    GPU that its tensors may take; None: any. ``code``: the files of its network's own code, as this process
-    loaded them.
+    ``reported``: the number of epochs in the ledger; the next result is for the epoch after them. ``corpus``: the
+    folder of the prepared corpus, if the trial reads one; ``vectors``: that of the pretrained vectors, if any.
+    ``folder``: the folder of the trial's weights. ``earlier``: racing seeds that the trial has trained before; then
+    ``seeds`` are the next ones, and ``reported`` counts their epochs alone. ``attempt``: counts the workers of the
+    trial; an abandoned one writes nothing once a later one has started. ``share``: of the device, as a multiple of an
+    ordinary trial's. ``time_left``: seconds that the trial may still train, ``memory_limit``: bytes of a GPU that its
+    tensors may take; None: no limit. ``code``: the files of its network's own code, as this process loaded them.
     """
 
     number: int
@@ -57,7 +56,7 @@ def trial_task(
     device: str,
     trial: TrialRecord | None = None,
 ) -> TrialTask:
-    """What a worker needs to train or to test a trial of a study. ``trial``: what happened of it, if anything did."""
+    """The task to train or test a trial of a study. ``trial``: its record so far, if there is one."""
     corpus, vectors = record.read_by(config), record.vectors_of(config)
     limit = record.study.search.time_limit
     return TrialTask(
@@ -66,7 +65,7 @@ def trial_task(
         seeds=seeds,
         order_seed=record.study.search.seed,
         lanes=record.study.search.lanes,
-        # A worker of another process has another working directory.
+        # A worker in another process has another working directory.
         corpus=None if corpus is None else folder.corpus(corpus).resolve(),
         folder=folder.trial(number).resolve(),
         device=device,
@@ -82,7 +81,7 @@ def trial_task(
 def task_of(
     record: StudyRecord, folder: StudyFolder, number: int, *, device: str, group: range | None = None
 ) -> TrialTask:
-    """What a worker needs to go on with a trial; ``group``: the seeds that it trains now, where they race."""
+    """The task to continue a trial; ``group``: the seeds to train now, if they race."""
     trial = record.trials[number]
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device, trial=trial)
     if group is None:
@@ -94,11 +93,11 @@ def task_of(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochResult:
-    """One epoch of a trial, counted from 1. The score is the mean over the lanes of their dev accuracy, or F1, or of
-    what a function reported.
+    """One epoch of a trial, counted from 1. The score is the mean over the lanes of the measure on dev (such as
+    accuracy or F1), or of a function's reports.
 
-    ``latency``: seconds that reading 1,000 tokens of dev took one lane; ``usage``: what the worker took of its machine.
-    Each is None where nobody measured it.
+    ``latency``: seconds in which one lane reads 1,000 tokens of dev; ``usage``: the worker's use of its machine. Each
+    is None if it was not measured.
     """
 
     epoch: int
@@ -111,36 +110,36 @@ class EpochResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
-    """What the best weights of a trial reach on the test split, and what was counted of each sentence of it."""
+    """The results of a trial's best weights on the test split: metrics, and the measure's counts by sentence."""
 
     metrics: Metrics
     sentences: SentenceCounts | None = None
 
 
 class Workers(Protocol):
-    """What makes workers, and measures on test what they left: a class of workers, or one that knows more."""
+    """Creates workers, and measures their weights on test: a worker class, or an object with more information."""
 
     def __call__(self, task: TrialTask) -> "Worker":
         """A worker for a trial."""
 
     def test(self, task: TrialTask) -> Measured:
-        """What the trial's best weights reach on the test split. Raises WeightsLostError where they are lost."""
+        """Measure the trial's best weights on the test split. Raises WeightsLostError if they are lost."""
 
 
 class Worker(ABC):
-    """Trains one trial, an epoch a call. Any process may hold one; a new one goes on where the last one was."""
+    """Trains one trial, one epoch per call. Any process may hold it; a new worker continues where the last one was."""
 
     def __init__(self, task: TrialTask) -> None:
         self.task = task
 
     @abstractmethod
     def run_epoch(self) -> EpochResult | None:
-        """The result of the next epoch that the ledger does not have; None where there is none: the trial is whole."""
+        """Train the next epoch that the ledger does not have; None if there is none: the trial is complete."""
 
     def close(self) -> None:  # noqa: B027 (what trains here is let go of with the worker)
-        """The trial goes on no more, or not here."""
+        """Stop: the trial has ended, or continues elsewhere."""
 
     @classmethod
     @abstractmethod
     def test(cls, task: TrialTask) -> Measured:
-        """What the trial's best weights reach on the test split. Raises WeightsLostError where they are lost."""
+        """Measure the trial's best weights on the test split. Raises WeightsLostError if they are lost."""

@@ -1,4 +1,4 @@
-"""Trials of earlier studies, as those of a new one that they would be: what it learns from, and what it tries first."""
+"""Reads the trials of earlier studies that a new study learns from, or tries first."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +19,13 @@ from skipstack.spaces.space import Point
 from skipstack.spaces.trial import as_network
 
 INFORMATIVE = ("completed", "stopped", "diverged")
-"""The ends that say something of a config."""
+"""The end reasons that tell something about a config."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The trials of a study that say something of this one: ``observed`` on its corpora, or on others, ``elsewhere``;
-    and how many do not, by why.
+    """The usable trials of an earlier study: ``observed`` on this study's corpora, ``elsewhere`` on others; and the
+    numbers of those left out, by reason.
     """
 
     observed: list[Observed] = field(default_factory=list)
@@ -34,14 +34,14 @@ class Found:
 
 
 class Reading:
-    """What the trials of earlier studies are worth to a ``study`` on these corpora."""
+    """Finds the trials of earlier studies that a ``study`` on these corpora can use."""
 
     def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
         self.study = study
         self.translation = Translation(study, corpora)
 
     def of(self, path: str, record: StudyRecord) -> Found:
-        """The trials of the study in the folder ``path``. Raises UserError where none of them says anything."""
+        """The usable trials of the study in the folder ``path``. Raises UserError if there are none."""
         found = Found()
         refusals: list[str] = []
         scored: dict[int, tuple[Point, float]] = {}
@@ -82,9 +82,10 @@ class Reading:
         )
 
     def _recording(self, path: str, record: StudyRecord, trial: TrialRecord, *, whole: bool) -> Recording | None:
-        """What can be taken over where trials spend epochs: one that is ``whole``, or diverged with the same epochs.
+        """The recording of a trial that can be reused, else None.
 
-        It needs the same seeds and, if it has a score, its weights.
+        Trials are reused in studies that count epochs: those that are ``whole``, or diverged with the same epochs. They
+        need the same seeds and, if they have a score, their weights.
         """
         study, search = self.study, self.study.search
         diverged = trial.reason == "diverged" and trial.config.epochs == study.space.base.epochs
@@ -99,7 +100,7 @@ class Reading:
 
 
 def _ranked(path: str, record: StudyRecord, scored: Mapping[int, tuple[Point, float]]) -> Iterator[Candidate]:
-    """Trials on other corpora, by their numbers, each with its place among those of the same corpus."""
+    """The trials on other corpora, each with its rank among those on the same corpus."""
     ranks: Counter[str] = Counter()
     for trial in record.ranked():
         if trial.number in scored:

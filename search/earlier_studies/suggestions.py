@@ -1,4 +1,4 @@
-"""What earlier studies on other corpora are good for: their best trials are tried first."""
+"""Suggestions from earlier studies on other corpora: their best trials are tried first."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from skipstack.search.ledger.events import Suggestion
 from skipstack.spaces.space import Point
 
 MOST: Final = 5
-"""Trials that begin a study because they were good elsewhere, at most. In replayed studies the first is worth most, and
-ten are worth no more than five (``docs/schedulers.md``)."""
+"""The maximum number of suggestions. In replayed studies the first one helps most, and ten help no more than five
+(``docs/schedulers.md``)."""
 
 OF_TRIALS: Final = 4
-"""At most one in so many of a study's trials is one of them, but for the first."""
+"""At most one in so many of a study's trials is a suggestion; one suggestion is always allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class Candidate:
 
 
 def suggestions(candidates: Iterable[Candidate], base: Point, trials: int) -> tuple[Suggestion, ...]:
-    """The candidates that a study of so many ``trials`` begins with, in their order.
+    """The candidates that a study of so many ``trials`` tries first, in their order.
 
-    They are ordered by rank / similarity: the second best trial on a corpus comes before the best one on a corpus that
-    is not half as similar. What is proposed anyway, the ``base``, and points that came before are left out.
+    They are ordered by rank / similarity: the second best trial on a corpus comes before the best one on a corpus less
+    than half as similar. The ``base``, which is proposed anyway, and duplicates are left out.
     """
     different: dict[str, Suggestion] = {}
     for each in sorted(candidates, key=lambda each: each.rank / each.suggestion.similarity):

@@ -1,4 +1,4 @@
-"""Trials of earlier studies as trials that a new study could have chosen: with its corpus, as points of its space."""
+"""Translates trials of earlier studies into points of a new study's space, with its corpus."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from skipstack.spaces.trial import TrialConfig, as_network
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """An earlier trial's config as this study's. ``similarity``: of its corpus to ours; None where their content is the
-    same, so that their scores compare.
+    """An earlier trial's config in terms of this study. ``similarity``: of its corpus to this study's; None if their
+    content is the same, so that scores are comparable.
     """
 
     config: Subject
@@ -29,7 +29,7 @@ class Translated:
 
 
 class Translation:
-    """From the configs of earlier studies to those of a new one, ``study``, whose ``corpora`` are prepared."""
+    """Translates configs of earlier studies into those of a new ``study``, whose ``corpora`` are prepared."""
 
     def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
         self._study = study
@@ -40,7 +40,7 @@ class Translation:
     def of(self, record: StudyRecord, subject: Subject) -> Translated:
         """The config of a trial of the study ``record``, with this study's corpus, vectors and epochs.
 
-        Raises UserError for what this study could not have chosen.
+        Raises UserError for a config that this study could not have chosen.
         """
         if isinstance(self._study.space.base, FunctionConfig):
             config, alike = self._function(subject, self._study.space.base), None
@@ -53,7 +53,7 @@ class Translation:
 
     @staticmethod
     def _function(subject: Subject, base: FunctionConfig) -> Subject:
-        """Another source is another function."""
+        """The config of a function; one with another source is another function."""
         if not isinstance(subject, FunctionConfig) or subject.function.source != base.function.source:
             raise UserError(f"got {subject.title} (allowed: {base.title}, with the same source)")
         return subject.model_copy(update={"function": base.function})
@@ -72,9 +72,9 @@ class Translation:
         return config.model_copy(update={"data": data, "training": training}), alike
 
     def _ours(self, theirs: CorpusPrepared) -> tuple[CorpusPrepared, float | None]:
-        """Which of this study's corpora stands for another one, and how alike they are; None where they are the same.
+        """The corpus of this study for an earlier one, and their similarity; None if they are the same.
 
-        The same content, whatever it is called; else the only one.
+        That is the corpus with the same content, whatever its name, or else the study's only corpus.
         """
         content = (theirs.fingerprint, theirs.measure)
         same = [own for own in self._corpora.values() if (own.fingerprint, own.measure) == content]
@@ -84,7 +84,7 @@ class Translation:
         if only is None or only.health is None or theirs.health is None:
             raise UserError(
                 f"got corpus {theirs.fingerprint} (allowed: {self._fingerprints}, by the fingerprint of its content; "
-                "or another one for a study of one corpus, if versions since 0.2.0 prepared both)"
+                "or another one for a study of one corpus, if version 0.2.0 or later prepared both)"
             )
         return only, similarity(theirs.health, only.health)
 

@@ -1,4 +1,4 @@
-"""Earlier studies as a beginning: read once, when a new study is opened, and written down as its first events."""
+"""Warm starts: earlier studies are read once, when a new study is opened, and recorded as its first events."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from skipstack.search.earlier_studies.reading import Found, Reading
 from skipstack.search.earlier_studies.suggestions import suggestions
 from skipstack.search.ledger.events import CorpusPrepared, Observed, Suggested, WarmStarted
 from skipstack.search.record.reading import read_study
-from skipstack.search.record.selection import SETTLED
+from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.spaces.space import Point
 
@@ -33,14 +33,14 @@ def warm_starts(
     corpora: Sequence[CorpusPrepared],
     clock: Callable[[], float],
 ) -> list[WarmStarted | Suggested]:
-    """What the proposer learns from each of the ``earlier`` studies, and what is tried first.
+    """The events with the trials that the proposer learns from, and those that are tried first.
 
-    A trial counts if its config lies in the space: where this study has an axis that the earlier one had not, the
-    earlier base's value must be on it. From one that read a corpus of the same content, whatever it is called and
-    wherever it lies, the proposer learns (one that reported less than a whole trial of this study counts as one that
-    was stopped, ``comparable.py``). A trial that several studies have counts once, where it can be taken over if it can
-    be anywhere. Scores on another corpus do not compare: of those trials the best are tried first
-    (``suggestions.py``). Raises UserError for a study of which no trial counts: it was meant for something else.
+    A trial counts if its config lies in the space; on an axis that the earlier study did not have, the space must have
+    the earlier base's value. The proposer learns from a trial on a corpus with the same content, whatever its name or
+    path; one that reported less than a whole trial of this study counts as stopped (``comparable.py``). A trial that
+    several studies have counts once, and can be reused if one of these can be. Scores on another corpus are not
+    comparable: the best of those trials are tried first (``suggestions.py``). Raises UserError for a study of which no
+    trial counts.
     """
     reading = Reading(study, corpora)
     read = {path: reading.of(path, record) for path, record in earlier.items()}
@@ -64,16 +64,16 @@ def warm_starts(
 
 
 def _content(observed: Observed) -> tuple[str, str]:
-    """What is the same in two studies that have the same trial; the curve as text, since no NaN equals another."""
+    """A key that is equal for the same trial in two studies; the curve as text, since NaN does not equal NaN."""
     return observed.config_identity, repr(observed.curve)
 
 
 def _suggested(study: StudyConfig, base: Point, elsewhere: Mapping[str, Found], time: float) -> Suggested:
     kind = study.search.proposer.kind
-    if kind in SETTLED:
+    if kind in FIXED_DESIGNS:
         raise UserError(
-            f"warm start: {', '.join(elsewhere)}: got another corpus, and proposer {kind}, whose points are settled "
-            "beforehand (allowed: a study on the same corpus, or proposer tpe, prior, gp, evolution or random)"
+            f"warm start: {', '.join(elsewhere)}: got another corpus, and proposer {kind}, whose points are fixed in "
+            "advance (allowed: a study on the same corpus, or proposer tpe, prior, gp, evolution or random)"
         )
     candidates = [each for found in elsewhere.values() for each in found.elsewhere]
     return Suggested(

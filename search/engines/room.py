@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, TypeVar
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import TrialTask
-from skipstack.search.driver.testing import Measurement
 
 LOOKED_AT = 2.0
 """Seconds between two looks at a cluster, which grows and shrinks."""

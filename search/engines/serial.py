@@ -7,8 +7,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.faults import Fault, fault_of
+from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import Measured, TrialTask, Worker, Workers
-from skipstack.search.driver.testing import Measurement, measured
 
 
 class SerialEngine(Engine):

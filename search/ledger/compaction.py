@@ -1,7 +1,7 @@
-"""Many lines of a ledger in one Parquet file: the same bytes in the same order, a row an append.
+"""Compacts many lines of a ledger into one Parquet file: the same bytes in the same order, one row per append.
 
-A row has the ``payload`` of its line and the CRC-32 that it had, so compacting neither reads nor rewrites an event.
-Pages carry checksums of their own.
+A row has the ``payload`` of its line and its CRC-32, so compaction neither parses nor rewrites an event. Pages have
+checksums of their own.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 from skipstack.search.ledger.lines import Line, checksum, damaged
 
 ROWS = 10_000
-"""Lines that are held in memory at once."""
+"""Number of lines in memory at once."""
 
 SCHEMA = pa.schema([("crc", pa.binary(8)), ("payload", pa.large_binary())])
 
 
 def compacted(lines: Iterable[Line]) -> bytes:
-    """The Parquet file of whole lines."""
+    """The content of a Parquet file with these whole lines."""
     rest = iter(lines)
     file = BytesIO()
     with pq.ParquetWriter(file, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
@@ -30,7 +30,7 @@ def compacted(lines: Iterable[Line]) -> bytes:
 
 
 def lines_in(content: bytes, name: str) -> Iterator[Line]:
-    """The lines of the Parquet file ``name``, numbered by its rows from 1. Raises UserError where it is damaged."""
+    """The lines of the Parquet file ``name``, numbered by row from 1. Raises UserError if it is damaged."""
     number = 0
     try:
         file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)

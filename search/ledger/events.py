@@ -1,8 +1,8 @@
-"""What can happen in a study, as values: the words that the ledger is written in.
+"""The events of a study, which the ledger records.
 
-An event is written once and never changed. Its ``time`` is given by whoever writes it, in Unix seconds;
-nothing here looks at a clock. Trials are numbered 0, 1, 2, ... in the order of proposal, epochs
-count from 1, a score is better when higher, and a metric has one value a lane.
+An event is written once and never changed. Its ``time`` is in Unix seconds and set by the caller; nothing here reads a
+clock. Trials are numbered 0, 1, 2, ... in the order of proposal, epochs count from 1, a higher score is better, and a
+metric has one value per lane.
 
 NaN and the infinities have no JSON form, yet a diverged trial reports them: they are written as the
 texts ``"nan"``, ``"inf"`` and ``"-inf"``, and read back as the same numbers.
@@ -20,11 +20,9 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.data.health.health import Health
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
-from skipstack.search.ledger.gain import Gain
-from skipstack.search.ledger.roles import LeftOut, ListedRow
+from skipstack.search.ledger.event_values import Gain, LeftOut, ListedRow, Usage
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.upgrade import FORMAT, upgraded
-from skipstack.search.ledger.usage import Usage
 
 
 def _number(value: float) -> float | str:
@@ -38,18 +36,18 @@ Metrics = dict[str, tuple[Number, ...]]
 """By name, for example ``train_loss`` or ``dev_accuracy``: one value a lane."""
 
 FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out"]
-"""What ends an attempt at a trial: an error, the death of its process, missing memory, its time limit."""
+"""Kinds of faults that end an attempt at a trial: an error, a died process, missing memory, the time limit."""
 
 Reason = Literal["completed", "stopped", "diverged", "failed", "crashed", "out_of_memory", "timed_out"]
-"""Why a trial ended: all its epochs, by the scheduler, by a score that is no number, by a fault."""
+"""Why a trial ended: all epochs done, stopped by the scheduler, a score that is no number, or a fault."""
 
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
 
 SCORELESS: Final[tuple[Reason, ...]] = ("diverged", *FAULTS)
-"""The ends of trials that have no score: not for the ranking, not for a proposer."""
+"""The end reasons without a score, neither for the ranking nor for a proposer."""
 
 RetryCause = Literal["crashed", "out_of_memory"]
-"""The faults after which a trial may be tried again."""
+"""The faults after which a trial may be retried."""
 
 
 class _Happened(Frozen):
@@ -59,8 +57,8 @@ class _Happened(Frozen):
 class StudyOpened(_Happened):
     """The first event: the whole study (the JSON of a ``StudyConfig``) and the code that runs it.
 
-    ``format``: of the ledger (``search/ledger/upgrade.py``). ``earlier_identity``: of the event as it is written, where
-    that is of an earlier format; a study keeps the name that it had.
+    ``format``: of the ledger (``search/ledger/upgrade.py``). ``earlier_identity``: the hash of the event as it is
+    written, if its format is an earlier one, so that the study keeps its identity.
     """
 
     kind: Literal["study_opened"] = "study_opened"
@@ -71,10 +69,10 @@ class StudyOpened(_Happened):
 
 
 class VectorsPrepared(Frozen):
-    """Pretrained vectors lie in the store beside a corpus: the digest of their file, their folder, numbers a word.
+    """Stored pretrained vectors: the SHA-256 of their file, their folder (``store``), and numbers per word (``size``).
 
-    Of the ``words`` of the base's vocabulary and of the ``tokens`` of train so many have a vector. ``cut_line``: the
-    number of a last line that was cut off and is left out.
+    ``covered_words`` of the ``words`` in the base's vocabulary, and ``covered_tokens`` of the ``tokens`` in train, have
+    a vector. ``cut_line``: the number of an incomplete last line, which is left out.
     """
 
     sha256: str
@@ -88,12 +86,12 @@ class VectorsPrepared(Frozen):
 
 
 class CorpusPrepared(_Happened):
-    """A corpus lies in the store: the identity of its config, the fingerprint of its content, its folder.
+    """A corpus was stored: the identity of its config, the fingerprint of its content, and its folder (``store``).
 
-    Trials are ranked by ``measure``; the baselines are what has to be beaten (``data.tasks.task.Task.baseline``),
-    scored by it. ``vectors`` has the pretrained ones that a trial may use, by their path in the config. ``health``:
-    what it is made of, and ``warnings``, a line each, what of that spoils comparisons (``data/health/spoiling.py``);
-    versions before 0.2.0 did not write them.
+    ``measure`` ranks the trials; the baselines (``data.tasks.task.Task.baseline``) are scored by it. ``vectors``: the
+    pretrained vectors that a trial may use, by their path in the config. ``health``: a description of the corpus;
+    ``warnings``: one line for each property that spoils comparisons (``data/health/spoiling.py``). Versions before
+    0.2.0 did not write the latter two.
     """
 
     kind: Literal["corpus_prepared"] = "corpus_prepared"
@@ -109,10 +107,10 @@ class CorpusPrepared(_Happened):
 
 
 class Proposed(_Happened):
-    """The proposer chose a point of the space; lane i of the trial will have seed ``seeds[i]``. Where seeds race, these
-    are the first.
+    """The proposer chose a point of the space; lane i of the trial has seed ``seeds[i]``. If seeds race, ``seeds`` are
+    the first group.
 
-    JSON text sorts the keys of ``point``: once read back, they no longer stand in axis order.
+    JSON sorts the keys of ``point``, so after reading they are no longer in axis order.
     """
 
     kind: Literal["proposed"] = "proposed"
@@ -121,11 +119,11 @@ class Proposed(_Happened):
     config_identity: str
     seeds: tuple[int, ...]
     parameters: NonNegativeInt | None = None
-    """Of one lane's network; None where the study does not ask for them."""
+    """The number of parameters of one lane; None if it is no objective."""
 
 
 class Started(_Happened):
-    """A worker took the trial up; again when it is taken up again."""
+    """A worker started or continued the trial."""
 
     kind: Literal["started"] = "started"
     trial: NonNegativeInt
@@ -134,7 +132,7 @@ class Started(_Happened):
 class Reported(_Happened):
     """A trial finished an epoch, which took ``seconds`` of training and evaluation.
 
-    ``seeds``: those that it trained, where seeds race; empty where it trains all its seeds.
+    ``seeds``: the group that was trained, if seeds race; empty if all seeds are trained together.
     """
 
     kind: Literal["reported"] = "reported"
@@ -145,11 +143,11 @@ class Reported(_Happened):
     seconds: float
     seeds: tuple[int, ...] = ()
     latency: float | None = None
-    """Seconds that reading 1,000 tokens of dev took one lane; None where the study does not ask for them."""
+    """Seconds in which one lane reads 1,000 tokens of dev; None if latency is no objective."""
 
 
 class Decided(_Happened):
-    """What the scheduler answered to a report; ``rung``, in the scheduler's resource, where it stood at one."""
+    """The scheduler's decision on a report; ``rung``: the rung that the report reached, in the scheduler's resource."""
 
     kind: Literal["decided"] = "decided"
     trial: NonNegativeInt
@@ -159,10 +157,9 @@ class Decided(_Happened):
 
 
 class Used(_Happened):
-    """What a worker took of its machine while a trial trained an epoch, where that is asked for. Nothing reads it that
-    decides.
+    """A worker's use of its machine in an epoch, if that is measured. No decision depends on it.
 
-    ``seeds``: those that it trained, as in ``Reported``.
+    ``seeds``: as in ``Reported``.
     """
 
     kind: Literal["used"] = "used"
@@ -173,14 +170,14 @@ class Used(_Happened):
 
 
 class Promoted(_Happened):
-    """A trial that was paused goes on; a worker takes it up next."""
+    """A paused trial goes on; a worker continues it next."""
 
     kind: Literal["promoted"] = "promoted"
     trial: NonNegativeInt
 
 
 class Retried(_Happened):
-    """A fault ended an attempt at a trial, which is tried again from its last checkpoint."""
+    """A fault ended an attempt at a trial, which is retried from its last checkpoint."""
 
     kind: Literal["retried"] = "retried"
     trial: NonNegativeInt
@@ -189,7 +186,7 @@ class Retried(_Happened):
 
 
 class Ended(_Happened):
-    """A trial is over; ``message`` says what failed, and is empty otherwise."""
+    """A trial ended; ``message`` says what failed, if anything."""
 
     kind: Literal["ended"] = "ended"
     trial: NonNegativeInt
@@ -198,9 +195,9 @@ class Ended(_Happened):
 
 
 class Recording(Frozen):
-    """All that a trial left which completed or diverged: enough to stand for one of the same config and seeds.
+    """All data of a completed or diverged trial, by which it can be reused for a trial with the same config and seeds.
 
-    ``order_seed``: the seed of its study. ``config_identity``: of the config whose name its weights bear.
+    ``order_seed``: the seed of its study. ``config_identity``: the config identity in its weights file.
     """
 
     config_identity: str
@@ -213,9 +210,9 @@ class Recording(Frozen):
 
 
 class Observed(Frozen):
-    """A trial of an earlier study, at a point of this one's space. ``config_identity`` is that of this study there.
+    """A trial of an earlier study as a point of this study's space; ``config_identity``: of this study's config there.
 
-    ``recording`` is there where the trial, were it proposed again, could be taken over instead of being trained.
+    ``recording``: present if the trial can be reused when its point is proposed.
     """
 
     trial: NonNegativeInt
@@ -229,9 +226,9 @@ class Observed(Frozen):
 
 
 class WarmStarted(_Happened):
-    """The proposer learns from an earlier study, in the folder ``study``, whose corpus is this one's.
+    """The proposer learns from an earlier study in the folder ``study``, on the same corpus.
 
-    ``left_out``: how many of its trials say nothing about this space, by why.
+    ``left_out``: how many of its trials cannot be used, by reason.
     """
 
     kind: Literal["warm_started"] = "warm_started"
@@ -241,8 +238,9 @@ class WarmStarted(_Happened):
 
 
 class Suggestion(Frozen):
-    """A trial of the earlier study in the folder ``study``, on a corpus of such a ``similarity`` to this one's, at the
-    same ``point`` of this study's space.
+    """A trial of an earlier study (its folder) on another corpus, as a ``point`` of this study's space.
+
+    ``similarity``: of its corpus to this study's.
     """
 
     study: str
@@ -252,10 +250,10 @@ class Suggestion(Frozen):
 
 
 class Suggested(_Happened):
-    """The study begins with points that were good on other corpora, in this order, after its base.
+    """After its base, the study tries points that were good on other corpora, in this order.
 
-    ``similarities``: by the folders of all studies that were asked, those whose trials are not among them included.
-    ``left_out``: how many of their trials this study could not have chosen, by study and by why.
+    ``similarities``: of all earlier studies on other corpora, by folder, also those without a suggestion. ``left_out``:
+    how many of their trials lie outside this study's space, by study and reason.
     """
 
     kind: Literal["suggested"] = "suggested"
@@ -265,9 +263,9 @@ class Suggested(_Happened):
 
 
 class Reused(_Happened):
-    """A trial is not trained: trial ``source`` of ``study`` (empty: this one), run by ``code_version``, stands for it.
+    """A trial is not trained: trial ``source`` of ``study`` (empty: this one), run by ``code_version``, is reused.
 
-    What that one reported follows, as if it were this one's. Its weights bear the name ``config_identity``.
+    The reports of that trial follow as this one's. ``config_identity``: the config identity in its weights file.
     """
 
     kind: Literal["reused"] = "reused"
@@ -279,25 +277,25 @@ class Reused(_Happened):
 
 
 class Interrupted(_Happened):
-    """The user asked the driver to end; running trials wait for the next one."""
+    """The user interrupted the driver; running trials wait for the next driver."""
 
     kind: Literal["interrupted"] = "interrupted"
 
 
 class Resumed(_Happened):
-    """Another driver took the study up, with this code."""
+    """Another driver resumed the study, with this code."""
 
     kind: Literal["resumed"] = "resumed"
     code_version: str
 
 
 class Placed(_Happened):
-    """How the study is run from now on, until it is said otherwise: by which engine, on what share of which device, by
-    which Ray cluster, and in which store MLflow keeps its runs. Neither address has a secret in it.
+    """The run options of the study from now on: engine, device and share of it, Ray cluster, and MLflow store. Neither
+    address contains a secret.
 
-    ``place`` stands for the folder where the study lay then. ``command`` was typed, without its secrets, by ``user``;
-    ``commit`` is that of the code. Each is empty where it is not known. ``system_metrics``: workers measure what they
-    take of their machines. ``code``: where the files of its own code lie.
+    ``place``: a hash of the study's folder at that time. ``command``: the command line without secrets; ``user``: who
+    typed it; ``commit``: of the code. Each is empty if unknown. ``system_metrics``: workers measure their use of the
+    machine. ``code``: the paths of the study's own code files.
     """
 
     kind: Literal["placed"] = "placed"
@@ -315,9 +313,9 @@ class Placed(_Happened):
 
 
 class Extended(_Happened):
-    """The user asked for more: so many trials, so many seeds for each trial to come, values of axes by path.
+    """The user extended the study: by so many trials, so many seeds for each further trial, and values of axes by path.
 
-    The values of an axis whose values have names are mappings from a name to its value.
+    For an axis with named values, each value is a mapping from its name.
     """
 
     kind: Literal["extended"] = "extended"
@@ -327,8 +325,8 @@ class Extended(_Happened):
 
 
 class Shortened(_Happened):
-    """No more than the first so many trials: the user asked for that, or it is enough (``search.enough``), since going
-    on would bring no more than ``gain``.
+    """The study ends after its first so many trials: by request of the user, or by ``search.enough``, since further
+    trials would bring no more than ``gain``.
     """
 
     kind: Literal["shortened"] = "shortened"
@@ -337,7 +335,7 @@ class Shortened(_Happened):
 
 
 class Tested(_Happened):
-    """A selected trial was measured on the test split; ``sentences``: what was counted of each sentence of it.
+    """A selected trial was measured on the test split; ``sentences``: the measure's counts of each sentence.
 
     Ledgers before format 3 have no ``sentences``.
     """
@@ -351,7 +349,7 @@ class Tested(_Happened):
 class Untested(_Happened):
     """Measuring a selected trial on the test split failed.
 
-    ``then``: it is measured again, trained again before that since its weights are lost, or given up on.
+    ``then``: it is measured again, first trained again because its weights are lost, or given up.
     """
 
     kind: Literal["untested"] = "untested"
@@ -367,10 +365,10 @@ class Finished(_Happened):
     kind: Literal["finished"] = "finished"
 
 
-class Settled(_Happened):
-    """What an ablation compares: its rows, those that cannot be, and the names of the corpora that each is trained on.
+class AblationPlanned(_Happened):
+    """The plan of an ablation: its rows, the rows left out, and the names of the corpora on which each is trained.
 
-    No ``corpora``: that of the base. ``path``: the greedy path from the base to the first winner is trained, too.
+    No ``corpora``: the base's corpus. ``path``: the greedy path from the base to the first winner is trained, too.
     """
 
     kind: Literal["settled"] = "settled"
@@ -402,14 +400,14 @@ OwnEvent = Annotated[
     | Tested
     | Untested
     | Finished
-    | Settled,
+    | AblationPlanned,
     Field(discriminator="kind"),
 ]
-"""What happens in a search, or in an ablation of it."""
+"""The events of a search, or of one of its ablations."""
 
 
 class Ablated(_Happened):
-    """It happened in the n-th ablation of the study, n being ``ablation``: a study of its own in the same ledger."""
+    """An event of an ablation, whose number is ``ablation``: a study of its own in the same ledger."""
 
     kind: Literal["ablated"] = "ablated"
     ablation: PositiveInt
@@ -421,17 +419,17 @@ Event = Annotated[OwnEvent | Ablated, Field(discriminator="kind")]
 
 @cache
 def _events() -> TypeAdapter[tuple[Event, ...]]:
-    return TypeAdapter(tuple[Event, ...])  # which takes a while to make, and not all who know events read a ledger
+    return TypeAdapter(tuple[Event, ...])  # slow to create, and needed only to read a ledger
 
 
 def to_json(events: Sequence[Event]) -> str:
-    """The JSON text of events that belong together: one line, ASCII, keys as they stand, since axes have an order."""
+    """The JSON of events: one line, ASCII, keys in the given order, since axes have an order."""
     plain = [event.model_dump(mode="json") for event in events]
     return json.dumps(plain, separators=(",", ":"), allow_nan=False)
 
 
 def from_json(text: str | bytes) -> tuple[Event, ...]:
-    """The events of a text of this format or an earlier one; the inverse of ``to_json``.
+    """Parse the events of a text in this format or an earlier one; the inverse of ``to_json``.
 
     Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type, and UserError for a
     newer format.

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from skipstack.search.ledger.disk import settle
+from skipstack.data.basis.atomic_files import fsync_path
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger, events_of
 from skipstack.search.ledger.lines import Line, damaged, decoded
@@ -53,7 +53,7 @@ class Following:
         if end == self._place:
             return
         if os.access(file, os.W_OK):  # else nobody adds to it
-            settle(file)  # the driver's own call may still be under way, and a power cut would take the line back
+            fsync_path(file)  # the driver's own call may still be under way, and a power cut would take the line back
         with file.open("rb") as segment:
             segment.seek(self._place)
             while (text := segment.readline()) and segment.tell() <= end:

@@ -1,8 +1,8 @@
-"""The ledger: what happened in a study, in order. Everything else is a reading of it.
+"""The ledger: all events of a study, in order. Everything else is derived from it.
 
-Its appends lie in a folder (``search/ledger/segments.py``). Events that belong together are all there or none is; an
-append that returned is there for good; a torn last one is cut, and ``Ledger.cut`` says so; damage anywhere else is an
-error; one driver at a time writes.
+Its appends are stored in a folder (``search/ledger/segments.py``). Events of one append are all stored or none is; an
+append that returned is durable; a torn last one is cut, and ``Ledger.cut`` says so; damage anywhere else is an error;
+one driver at a time writes.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,25 +21,25 @@ from skipstack.search.ledger.lines import Line
 from skipstack.search.ledger.segments import WORTH_COMPACTING, Segments
 
 ADDRESS: Final = "address"
-"""In the folder of a ledger that version 0.1.0 wrote onto an object store, the file that says where."""
+"""The file with the address of a ledger that version 0.1.0 wrote to an object store."""
 
 Value = TypeVar("Value")
 
 READINGS: Final = 3
-"""How often a ledger is read, at most, until no file of it vanishes meanwhile."""
+"""Maximum number of attempts to read a ledger, while a compaction removes files that are being read."""
 
 
 class Ledger:
-    """The events of one study, by its folder.
+    """The events of one study, in the folder of its ledger.
 
-    Reading needs no lock. Writing does, so that one driver at a time writes::
+    Reading needs no lock. Writing takes one, so that one driver at a time writes::
 
         with Ledger(folder) as ledger:
             past = ledger.read()
             ledger.append(Reported(...), Decided(...))
 
-    ``worth_compacting``: so many appends outside of a Parquet file are brought into one when the ledger is opened for
-    writing. Raises UserError for the folder of a ledger that lies on an object store, which is never contacted.
+    ``worth_compacting``: with so many appends outside of the Parquet file, opening the ledger for writing compacts it
+    first. Raises UserError for a ledger on an object store, which is never contacted.
     """
 
     def __init__(self, folder: Path, *, worth_compacting: int = WORTH_COMPACTING) -> None:
@@ -53,22 +53,22 @@ class Ledger:
 
     @property
     def cut(self) -> str | None:
-        """One line about the torn append that a reading or an opening left out; None without one."""
+        """One line about a torn append that reading or opening dropped; None if there was none."""
         return self._segments.cut
 
     def read(self) -> list[Event]:
-        """All events in order; none where there is no ledger yet. Changes nothing.
+        """All events in order; none if there is no ledger yet. Changes nothing.
 
         Raises UserError as ``whole`` does.
         """
         return self.whole(lambda: list(self._events()))
 
     def whole(self, reading: Callable[[], Value]) -> Value:
-        """What a ``reading`` of the ledger from its beginning gives.
+        """The result of a ``reading`` of the ledger from its start.
 
-        It is repeated, a few times, where a driver that compacts takes files away meanwhile. Raises UserError, with
+        The reading is repeated up to ``READINGS`` times if a compaction removes files meanwhile. Raises UserError, with
         file and line, on damage before the last line, on events that this version does not know, on a missing segment,
-        and where the ledger cannot be reached.
+        and if the ledger cannot be read.
         """
         for attempt in range(READINGS):
             try:
@@ -81,18 +81,18 @@ class Ledger:
         raise AssertionError("every reading returns, is repeated or raises")
 
     def files(self) -> tuple[Path, ...]:
-        """The files that hold its lines, in their order; for a reading within ``whole``."""
+        """The files of its lines, in order; to be called within ``whole``."""
         return self._segments.files()
 
     def lines(self) -> Iterator[Line]:
-        """The whole lines in order, an append each; for a reading within ``whole``."""
+        """The whole lines in order, one per append; to be called within ``whole``."""
         return self._segments.lines()
 
     def replay(self) -> Iterator[Event]:
-        """All events in order, one after another; nothing is kept in memory. For the one writer: a driver that compacts
-        the ledger meanwhile would be in the way.
+        """Iterate over all events in order, without keeping them in memory. For the driver that writes the ledger: a
+        compaction by another one would interrupt it.
 
-        Raises UserError as ``read`` does, once it comes to what is wrong.
+        Raises UserError as ``read`` does, when it reaches the damage.
         """
         try:
             yield from self._events()
@@ -100,26 +100,27 @@ class Ledger:
             raise self._unreadable(error) from error
 
     def packed(self) -> bytes:
-        """All of it as one Parquet file, as it lies in a folder that was compacted. Raises UserError as ``replay``."""
+        """The whole ledger as one Parquet file, as compaction writes it. Raises UserError as ``replay`` does."""
         from skipstack.search.ledger.compaction import compacted  # Parquet is loaded where there is some
 
         return compacted(self._segments.lines())
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """No driver writes meanwhile. Nothing changes. Raises UserError where one does; one need not be kept out of a
-        folder that cannot be written.
+        """Keep drivers from writing, without changing anything. Raises UserError if one writes.
+
+        A folder that cannot be written needs no lock.
         """
         with self._segments.locked():
             yield
 
     def extensions(self) -> Iterator[Extended]:
-        """Those of the events by which the study was extended."""
+        """The events that extended the study."""
         return (event for event in self.only("extended") if isinstance(event, Extended))
 
     def only(self, *kinds: str) -> Iterator[Event]:
-        """The events of these kinds, much sooner than all of them. Raises UserError as ``replay`` does."""
-        marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # quotes in a text are escaped: no text has one
+        """The events of these kinds, much faster than reading all. Raises UserError as ``replay`` does."""
+        marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # quotes in texts are escaped: no text contains one
         try:
             for line in self._segments.lines():
                 if line.payload is not None and any(mark in line.payload for mark in marks):
@@ -128,19 +129,19 @@ class Ledger:
             raise self._unreadable(error) from error
 
     def append(self, *events: Event) -> None:
-        """Write events that belong together: after a crash all of them are there, or none.
+        """Append events that belong together: after a crash all of them are stored, or none.
 
-        Raises OSError where they cannot be written, and where another driver has begun to write.
+        Raises OSError if they cannot be written, or another driver has started to write.
         """
         number = self._segments.appends + 1
         self._segments.append(f"{number} {to_json(events)}".encode())
         self._segments.appends = number
 
     def __enter__(self) -> Self:
-        """Become the one writer, cut a torn last append off and start a segment; a folder is made if need be.
+        """Lock the ledger, cut a torn last append and start a segment; the folder is created if needed.
 
-        Raises UserError where another process writes or the ledger is damaged, or cannot be reached; no segment has
-        changed then.
+        Raises UserError if another process writes, or if the ledger is damaged or cannot be written; then no segment
+        has changed.
         """
         try:
             self._segments.open()
@@ -151,7 +152,7 @@ class Ledger:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let another driver write."""
+        """Release the lock."""
         self._segments.close()
 
     def _unreadable(self, error: OSError) -> UserError:
@@ -163,8 +164,8 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """The first ``count`` events of the ledger of ``folder``, or all, read anew by everyone who goes through them."""
+class PastEvents:
+    """The first ``count`` events of the ledger in ``folder``, or all; each iteration reads them from the disk."""
 
     folder: Path
     count: int | None = None
@@ -174,7 +175,7 @@ class Past:
 
 
 def events_of(line: Line) -> tuple[Event, ...]:
-    """The events of a whole line. Raises UserError, with file and line, for what this version does not know."""
+    """The events of a whole line. Raises UserError, with file and line, for events that this version does not know."""
     assert line.payload is not None
     try:
         return from_json(line.payload.partition(b" ")[2])

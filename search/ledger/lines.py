@@ -1,10 +1,10 @@
-"""The lines that a ledger is written in, one an append::
+"""The format of a ledger's lines, one per append::
 
     crc payload newline
 
-``payload`` is the number of the append, counted from 1, a space, and the JSON of the events that belong together;
-``crc`` is the CRC-32 of its bytes in 8 hexadecimal digits. So a report and the decision it led to are both there or
-neither is, and an append that is missing, doubled or out of its place is found.
+``payload`` is the number of the append, counted from 1, a space, and the JSON of its events; ``crc`` is the CRC-32 of
+its bytes in 8 hexadecimal digits. So a report and the decision on it are stored together or not at all, and a missing,
+doubled or misplaced append is detected.
 """
 
 import zlib
@@ -14,10 +14,7 @@ from skipstack.data.basis.errors import UserError
 
 
 class Line(NamedTuple):
-    """One append where it stands, the segment's name and the line's number from 1, and its payload.
-
-    ``payload`` is None where the line is damaged.
-    """
+    """One append: the name of its segment, its line number from 1, and its payload; None if the line is damaged."""
 
     segment: str
     number: int
@@ -25,7 +22,7 @@ class Line(NamedTuple):
 
 
 def damaged(place: str, why: str = "its checksum does not match") -> UserError:
-    """What is said of damage that no torn append explains."""
+    """The error for damage that a torn append does not explain."""
     return UserError(
         f"{place}: damaged, {why} (allowed: only the last line of the ledger may be torn); restore the file from a copy"
     )
@@ -37,7 +34,7 @@ def encoded(payload: bytes) -> bytes:
 
 
 def decoded(line: bytes) -> bytes | None:
-    """The payload of a line; None where the line is not whole."""
+    """The payload of a line; None if the line is not whole."""
     payload = line[9:-1]
     return payload if line[:9] == checksum(payload) + b" " and line[-1:] == b"\n" else None
 

@@ -1,13 +1,14 @@
-"""Segments: files of lines in a folder, only ever added to, each line brought to the disk.
+"""Segments: append-only files of lines in a folder; each append is flushed to the disk.
 
-The folder holds ``000001.jsonl``, ``000002.jsonl``, ...; each opening for writing starts the next one, and what was
-written stays as it is. ``000057.parquet`` holds what the segments up to 57 held, which are gone. An append returns when
-its line is on the disk (``fsync``).
+The folder holds ``000001.jsonl``, ``000002.jsonl``, ...; each opening for writing starts the next one, and earlier ones
+never change. Compaction replaces the segments up to 57 by ``000057.parquet``. An append returns when its line is on the
+disk (``fsync``).
 
-A driver that is killed while it writes leaves a torn last line. That append never returned, so nobody acted on it: the
-line is cut. Damage anywhere else is an error.
+A driver that is killed while it writes leaves a torn last line. That append never returned, so nobody acted on it, and
+the line is cut. Damage anywhere else is an error.
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -19,27 +20,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from skipstack.data.basis.atomic_files import atomic_file, fsync_path
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.disk import FULL_DISK, settle
 from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
 WORTH_COMPACTING = 10_000
-"""Lines outside of the Parquet file that make it worth its time to write another."""
+"""Number of lines outside of the Parquet file from which the ledger is compacted."""
 
 PAUSES: Final = (1.0, 5.0)
-"""Seconds before an append that a disk refused is tried again: a shared one may be back by then."""
+"""Seconds to wait before each retry of a failed append: a shared disk may be back by then."""
+
+FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
+"""Errors after which an append is not tried again: the disk is full."""
 
 SEGMENT = re.compile(r"(\d{6})\.jsonl")
 COMPACTED = re.compile(r"(\d{6})\.parquet")
+HALF_COMPACTED = re.compile(r"\.\d{6}\.parquet(\.\w+)?")
+"""The half-written file of a driver that was killed during compaction."""
 
 
 class TakenOverError(OSError):
-    """Another driver has begun to write: nothing of this one counts any more."""
+    """Another driver has started to write: appends of this one no longer count."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What counts in a folder: the newest Parquet file, and the segments after it. ``stale`` is left to be removed."""
+    """The valid files of a folder: the newest Parquet file and the segments after it. ``stale``: files to delete."""
 
     compacted: Path | None
     segments: tuple[Path, ...]
@@ -50,8 +56,8 @@ class _Content:
 class Segments:
     """The segments of ``folder``. Reading needs no lock; one driver at a time writes.
 
-    It holds the lock of the file ``lock`` (flock), which ends with its process, and on a shared disk holds for all
-    machines, as far as that disk has locks. ``pause`` waits for so many seconds.
+    The writer locks the file ``lock`` (flock). The lock ends with its process, and holds for all machines on a shared
+    disk that supports locks. ``pause`` waits for a number of seconds.
     """
 
     def __init__(
@@ -59,9 +65,9 @@ class Segments:
     ) -> None:
         self.folder = folder
         self.cut: str | None = None
-        """One line about a torn append that a reading or an opening left out; None without one."""
+        """One line about a torn append that reading or opening dropped; None if there was none."""
         self.appends = 0
-        """How many there are: those that the last whole reading found, and those that were written since."""
+        """The number of appends: those of the last complete reading, plus those written since."""
         self._worth_compacting = worth_compacting
         self._pause = pause
         self._lock: int | None = None
@@ -70,22 +76,22 @@ class Segments:
         self._size = 0
 
     def lines(self) -> Iterator[Line]:
-        """The whole lines of all segments in order; none where nothing was written yet. Changes nothing.
+        """The whole lines of all segments in order; none if nothing was written yet. Changes nothing.
 
         Raises UserError, with segment and line, on damage before the last line, and on a missing segment.
         """
         return self._whole(self._content())
 
     def files(self) -> tuple[Path, ...]:
-        """The files that count, in their order. Raises UserError on a missing segment."""
+        """The valid files in order. Raises UserError on a missing segment."""
         content = self._content()
         return (*([content.compacted] if content.compacted else []), *content.segments)
 
     def open(self) -> None:
-        """Become the one writer, cut a torn last line off, compact old segments, and start a segment.
+        """Lock the folder, cut a torn last line, compact old segments, and start a segment.
 
-        The folder is made if need be. Raises UserError where another driver writes or the ledger is damaged; no segment
-        has changed then.
+        The folder is created if needed. Raises UserError if another driver writes or the ledger is damaged; then no
+        segment has changed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.folder)
@@ -98,17 +104,17 @@ class Segments:
                 content = self._compact(content)
             self._number, self._size = content.last + 1, 0
             self._segment = os.open(self._path(self._number), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-            settle(self.folder)
+            fsync_path(self.folder)
         except BaseException:
             self.close()
             raise
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """No other driver becomes the writer meanwhile. Raises UserError where one is."""
+        """Keep other drivers from writing. Raises UserError if one writes."""
         try:
             lock = _locked(self.folder)
-        except OSError:  # a folder that cannot be written, by no driver either
+        except OSError:  # the folder cannot be written, so no driver can write either
             lock = None
         try:
             yield
@@ -117,10 +123,9 @@ class Segments:
                 os.close(lock)
 
     def append(self, payload: bytes) -> None:
-        """Write one line; it is there for good when this returns. A disk that refuses is asked again (``PAUSES``).
+        """Write one line, which is durable when this returns. A failed write is retried after each of ``PAUSES``.
 
-        Raises OSError where it goes on refusing, and TakenOverError where another driver has begun; what was there
-        before is as it was.
+        Raises OSError if it still fails, and TakenOverError if another driver has started; earlier lines are unchanged.
         """
         for pause in (*PAUSES, None):
             try:
@@ -132,7 +137,7 @@ class Segments:
                 self._pause(pause)
 
     def close(self) -> None:
-        """Close the segment and hand the lock back."""
+        """Close the segment and release the lock."""
         for descriptor in (self._segment, self._lock):
             if descriptor is not None:
                 os.close(descriptor)
@@ -144,7 +149,7 @@ class Segments:
         if os.fstat(self._segment).st_nlink == 0 or following.exists():  # compacted by another, or not yet
             raise TakenOverError(f"another driver has begun to write, in {following.name}")
         try:
-            os.ftruncate(self._segment, self._size)  # what an earlier try may have left
+            os.ftruncate(self._segment, self._size)  # drops the rest of a failed attempt
             _write(self._segment, line)
             os.fsync(self._segment)
         except BaseException:
@@ -160,7 +165,7 @@ class Segments:
         names = sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
         numbers = [int(found[1]) for name in names if (found := COMPACTED.fullmatch(name))]
         last = start = max(numbers, default=0)
-        segments, stale = [], [name for name in names if name.startswith(".") and COMPACTED.fullmatch(name[1:])]
+        segments, stale = [], [name for name in names if HALF_COMPACTED.fullmatch(name)]
         stale += [f"{number:06d}.parquet" for number in numbers if number < start]
         for name in names:
             if not (found := SEGMENT.fullmatch(name)):
@@ -187,7 +192,7 @@ class Segments:
     def _whole(self, content: _Content) -> Iterator[Line]:
         """The lines without a torn last one, which ``cut`` then describes.
 
-        Raises UserError on damage before it, and where an append is missing, doubled or out of its place.
+        Raises UserError on damage before it, and on a missing, doubled or misplaced append.
         """
         torn: Line | None = None
         appends = 0
@@ -207,9 +212,9 @@ class Segments:
             self.cut = f"{torn.segment}:{torn.number}: torn while it was written; cut, the study goes on before it"
 
     def _checked(self, content: _Content) -> int:
-        """How many lines stand in no Parquet file; a torn last one is cut off.
+        """The number of lines outside of the Parquet file, after cutting a torn last one.
 
-        Raises UserError on damage elsewhere, changing nothing.
+        Raises UserError on other damage, and then changes nothing.
         """
         self.cut = None
         loose = sum(not line.segment.endswith(".parquet") for line in self._whole(content))
@@ -220,18 +225,14 @@ class Segments:
         return loose
 
     def _compact(self, content: _Content) -> _Content:
-        """One Parquet file of everything. The segments go only once it was read back and is known."""
+        """Write everything into one Parquet file, read it back, and only then delete the old files."""
         from skipstack.search.ledger.compaction import compacted, lines_in, same
 
-        path, beside = self.folder / f"{content.last:06d}.parquet", self.folder / f".{content.last:06d}.parquet"
-        with beside.open("wb") as file:
-            file.write(compacted(self._lines(content)))
-            file.flush()
-            os.fsync(file.fileno())
-        if not same(lines_in(beside.read_bytes(), str(beside)), self._lines(content)):
-            raise OSError(f"{beside}: does not read as it was written")
-        os.replace(beside, path)
-        settle(self.folder)
+        path = self.folder / f"{content.last:06d}.parquet"
+        with atomic_file(path, fsync=True) as temporary:
+            temporary.write_bytes(compacted(self._lines(content)))
+            if not same(lines_in(temporary.read_bytes(), str(temporary)), self._lines(content)):
+                raise OSError(f"{temporary}: does not read as it was written")
         for old in (*content.segments, *([content.compacted] if content.compacted else [])):
             old.unlink()
         return _Content(path, (), content.last, ())
@@ -245,7 +246,7 @@ def _split(segment: Path) -> Iterator[Line]:
 
 
 def _locked(folder: Path) -> int:
-    """The descriptor that holds the folder's lock until it is closed, however the process ends."""
+    """Lock the folder; the lock lasts until the returned descriptor is closed, however the process ends."""
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -264,7 +265,7 @@ def _write(descriptor: int, text: bytes) -> None:
 
 
 def _shorten(segment: Path, number: int) -> None:
-    """Cut line ``number``, the last, off."""
+    """Cut the last line, whose number is ``number``."""
     with segment.open("r+b") as file:
         for _ in range(number - 1):
             file.readline()

@@ -1,4 +1,4 @@
-"""What was counted of each sentence of a test set, small enough to stand in a ledger.
+"""The measure's counts for each test sentence, compressed for the ledger.
 
 Array legend: R seeds, S sentences, C counts.
 """
@@ -17,7 +17,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
 
 Width = Literal["<u1", "<u2", "<u4", "<f4", "<f8"]
-"""How a count is kept, as numpy names it: little-endian, whole or not, in so many bytes."""
+"""The numpy dtype of a stored count: little-endian, integer or float, with its number of bytes."""
 
 WHOLE: Final = ("<u1", "<u2", "<u4")
 
@@ -30,9 +30,9 @@ class Packed(Frozen):
 
 
 class SentenceCounts(Frozen):
-    """What the measure counted of each sentence of the test split (``data.tasks.measure.Measure.counted``), by name.
+    """The measure's counts for each test sentence (``data.tasks.measure.Measure.counted``), by name.
 
-    Each count has the least width that holds all its numbers as they are. ``seeds`` and ``sentences``: how many.
+    Each count has the smallest dtype that holds all its numbers exactly. ``seeds``, ``sentences``: their numbers.
     """
 
     seeds: PositiveInt
@@ -41,13 +41,13 @@ class SentenceCounts(Frozen):
 
     @classmethod
     def of(cls, counts_RSC: Numbers, names: Sequence[str]) -> "SentenceCounts":
-        """Counts of these names, packed."""
+        """Pack counts with these names."""
         seeds, sentences, _ = counts_RSC.shape
         columns = zip(names, np.moveaxis(counts_RSC, -1, 0), strict=True)
         return cls(seeds=seeds, sentences=sentences, counts={name: _packed(count_RS) for name, count_RS in columns})
 
     def array(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """The counts of these names: counts_RSC. Raises UserError where one is missing, or is not what was packed."""
+        """Unpack the counts with these names: counts_RSC. Raises UserError if one is missing or damaged."""
         try:
             return np.stack([self._unpacked(self.counts[name]) for name in names], axis=-1)
         except KeyError as error:
@@ -58,7 +58,7 @@ class SentenceCounts(Frozen):
     def _unpacked(self, packed: Packed) -> NDArray[np.float64]:
         size = self.seeds * self.sentences * np.dtype(packed.width).itemsize
         stream = base64.b64decode(packed.stream, validate=True)
-        content = zlib.decompressobj().decompress(stream, size + 1)  # a ledger of someone else's may unpack to anything
+        content = zlib.decompressobj().decompress(stream, size + 1)  # an untrusted ledger may unpack to any size
         if len(content) != size:
             raise ValueError(f"got {len(content)} bytes, allowed {size}")
         numbers: NDArray[Any] = np.frombuffer(content, packed.width)
@@ -72,7 +72,7 @@ def _packed(count_RS: Numbers) -> Packed:
 
 
 def _holds(width: Width, count_RS: Numbers) -> bool:
-    """Whether numbers of this width are these very numbers; the widest holds all."""
+    """Whether this dtype holds the numbers exactly; the largest one holds all."""
     if width in WHOLE:
         return bool(((count_RS >= 0) & (count_RS <= np.iinfo(width).max) & (count_RS == np.floor(count_RS))).all())
     with np.errstate(over="ignore"):

@@ -1,15 +1,15 @@
-"""Ledgers of earlier formats, brought to today's form as they are read. What is written stays as it is.
+"""Converts ledgers of earlier formats to the current one as they are read. The files do not change.
 
 ========  =====================================================================================================
-format    what its ``study_opened`` says
+format    its ``study_opened`` event
 ========  =====================================================================================================
-1         no format; who stops trials under ``search.asha``, ``hyperband``, ``median`` and ``keep_best``, at most
-          one of which is not null; the proposer as a word, the options of evolution under ``search.evolution``
+1         no format; schedulers under ``search.asha``, ``hyperband``, ``median`` and ``keep_best``, at most one of
+          which is not null; the proposer as a word, the options of evolution under ``search.evolution``
 2         ``format``; ``search.scheduler`` and ``search.proposer``, each a mapping with a ``kind``
-3         as 2; what is tested says it sentence by sentence, too, and corpora what they are made of
+3         as 2; ``tested`` events also have counts by sentence, and ``corpus_prepared`` events a health report
 ========  =====================================================================================================
 
-All other events of earlier formats are read as they are, so a driver of today's version goes on with an older ledger.
+All other events of earlier formats are read unchanged, so a driver of this version can continue an older ledger.
 """
 
 import json
@@ -20,20 +20,20 @@ from skipstack.data.basis.errors import newer
 from skipstack.data.basis.frozen import identity
 
 FORMAT: Final = 3
-"""Of the ledgers that this version begins."""
+"""The format of new ledgers."""
 
 OPENED: Final = "study_opened"
-"""The kind of the event that says the format: the first."""
+"""The kind of the first event, which has the format."""
 
 SCHEDULERS: Final = ("asha", "hyperband", "median", "keep_best")
 """The keys of a search that named a scheduler in format 1."""
 
 REPLACED: Final = (*SCHEDULERS, "evolution")
-"""The keys of a search that formats from 2 on do not have."""
+"""The keys of a search that were removed in format 2."""
 
 
 def upgraded(text: str | bytes) -> str | bytes:
-    """The JSON of events that belong together, in today's form; text that is no JSON as it is.
+    """Convert the JSON of events to the current format; text that is not JSON is returned unchanged.
 
     Raises UserError for a format that is newer than this version.
     """
@@ -47,7 +47,7 @@ def upgraded(text: str | bytes) -> str | bytes:
 
 
 def upgraded_search(search: Mapping[str, Any]) -> dict[str, Any]:
-    """What a search of format 1 says, or a part of it, with the keys that it has today."""
+    """Convert a search of format 1, or a part of one, to the current keys."""
     kept = {key: value for key, value in search.items() if key not in REPLACED}
     given = {key: search[key] for key in SCHEDULERS if key in search}
     chosen = [{"kind": key, **options} for key, options in given.items() if options is not None]

@@ -1,6 +1,6 @@
-"""When a study has had enough trials: once a further hour of it would hardly raise its best score.
+"""The stopping rule ``search.enough``: a study has enough trials once a further hour would hardly raise its best score.
 
-A function of the events of the ledger alone, of their times too, as proposers and schedulers are.
+Like proposers and schedulers it depends on the events of the ledger alone, here including their times.
 """
 
 import math
@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import (
     Decided,
     Ended,
@@ -23,33 +24,32 @@ from skipstack.search.ledger.events import (
     Started,
     Used,
 )
-from skipstack.search.ledger.gain import Gain
 from skipstack.search.statistics.maxima import gain_of_more
 
 WORK: Final = (Proposed, Reused, Started, Reported, Used, Decided, Promoted, Retried, Ended)
-"""The events between which trials are trained. Around all others nothing may be: a driver ended, or another began."""
+"""Events between which trials are trained. Time next to other events does not count: no driver may have run."""
 
 
 class EnoughConfig(Frozen):
-    """The study starts no further trial once ``hours`` more would hardly raise its best score: by less than
-    ``deviations`` times what seeds of one config deviate by, in expectation.
+    """The study starts no further trial once ``hours`` more would raise its best score by less than ``deviations``
+    times the standard deviation between seeds of one config, in expectation.
     """
 
     hours: Annotated[float, Field(gt=0)] = 1.0
     deviations: Annotated[float, Field(gt=0)] = 0.1
     minimum_trials: Annotated[int, Field(ge=4)] = 20
-    """Trials with a score, at least, before that is asked."""
+    """The minimum number of trials with a score before the rule applies."""
 
 
 class Enough:
-    """What is known of the trials that says whether more of them are worth their time.
+    """Estimates from the trials so far whether more of them are worth their time.
 
-    Trials count in the order of proposal, up to the first that has neither ended nor paused yet: which trials are over
-    early is no accident, since the worse ones are stopped. A stopped trial counts as one that reached no more; how far
-    the best ones lie apart is estimated from as many as were trained to their ends, or from the better half if these
-    are fewer. What the next hour brings is the larger of two numbers: what as many independent trials
-    would add at most (``statistics/maxima.py``), and what the last as many did add, or the last half of all, since
-    proposers learn. Nothing is enough while the best trial waits at a rung: it may become better.
+    Trials count in the order of proposal, up to the first that has neither ended nor paused: those that end early are a
+    biased sample, since the worse ones are stopped. A stopped trial counts with its score so far. The spacing of the
+    best trials is estimated from as many as were trained to the end, but at most from the better half. The gain of the
+    next hour is the larger of two numbers: the upper bound for as many independent trials (``statistics/maxima.py``),
+    and the actual gain of the last as many, or of the last half of all, since proposers learn. While the best trial is
+    paused at a rung, the rule does not apply: it may still improve.
     """
 
     def __init__(self, config: EnoughConfig) -> None:
@@ -57,13 +57,13 @@ class Enough:
         self._seconds = 0.0
         self._last: float | None = None
         self._reasons: dict[int, Reason | None] = {}
-        """Of the trials that ended, why they did; None of those that paused."""
+        """The end reason of each ended trial; None for a paused one."""
         self._scores: dict[int, float] = {}
         self._variances: dict[int, float] = {}
         self._prefix = 0
 
     def happened(self, event: Event) -> None:
-        """Take in when it happened."""
+        """Add the time of an event."""
         if not isinstance(event, WORK):
             self._last = None
             return
@@ -72,7 +72,9 @@ class Enough:
         self._last = event.time
 
     def left(self, number: int, reason: Reason | None, score: float | None, by_seed: list[float]) -> None:
-        """Trial ``number`` ended for this reason, or paused (None): its best score, if it has one, and each seed's."""
+        """Note that trial ``number`` ended for this reason, or paused (None), with its best score, if any, and the
+        scores of its seeds.
+        """
         self._reasons[number] = reason
         for known in (self._scores, self._variances):
             known.pop(number, None)
@@ -84,7 +86,7 @@ class Enough:
             self._prefix += 1
 
     def gain(self) -> Gain | None:
-        """What a further hour would bring, where that is too little to go on; None where it is not, or not known."""
+        """The gain of a further hour, if it is too small to go on; None if it is not, or is unknown."""
         numbers = [number for number in range(self._prefix) if number in self._scores]
         scores, deviation = [self._scores[number] for number in numbers], self._seed_deviation
         if len(scores) < self._config.minimum_trials or not self._seconds or deviation is None:
@@ -104,5 +106,5 @@ class Enough:
 
     @property
     def _seed_deviation(self) -> float | None:
-        """How much seeds of one config deviate; None where no trial has several."""
+        """The standard deviation between seeds of one config; None if no trial has several seeds."""
         return math.sqrt(fmean(self._variances.values())) if self._variances else None

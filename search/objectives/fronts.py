@@ -1,6 +1,6 @@
-"""Points that arrive one by one, with their non-dominated ranks and places kept up to date.
+"""Incremental non-dominated sorting: points arrive one by one, and their ranks and places are kept up to date.
 
-Shapes: N distinct points, K objectives. What ranks and places are is defined in ``search/objectives/pareto.py``.
+Shapes: N distinct points, K objectives. Ranks and places are defined in ``search/objectives/pareto.py``.
 """
 
 from collections.abc import Iterator
@@ -16,28 +16,28 @@ Places = NDArray[np.intp]
 
 @final
 class Fronts:
-    """The points that arrived, equal ones once with how many there are.
+    """The points so far; equal points are stored once, with their number.
 
-    A point comes right after the worst that dominates it: its rank is theirs plus 1. Of the points of its rank those
-    that it dominates move to the next rank, of that one those that these dominate move on, and so on (Li et al.,
-    "Efficient Nondomination Level Update Method for Steady-State Evolutionary Multiobjective Optimization", 2017). An
-    arrival takes time in N, and of the epsilon-nets only what is asked for is computed.
+    The rank of a new point is 1 plus the highest rank of the points that dominate it. The points of its rank that it
+    dominates move to the next rank, those that they dominate there move on, and so on (Li et al., "Efficient
+    Nondomination Level Update Method for Steady-State Evolutionary Multiobjective Optimization", 2017). Adding a point
+    takes O(N) time; epsilon-nets are computed only as far as needed.
     """
 
     def __init__(self) -> None:
         self._places: dict[Vector, int] = {}
-        """Where each distinct point stands in what follows."""
+        """The index of each distinct point in the following arrays."""
         self._distinct: list[Vector] = []
         self._points_NK = np.empty((0, 0))
         self._ranks_N = np.empty(0, dtype=np.int64)
         self._times_N = np.empty(0, dtype=np.int64)
 
     def __len__(self) -> int:
-        """How many points arrived, equal ones counted one by one."""
+        """The number of points, counting equal ones separately."""
         return int(self._times_N.sum())
 
     def add(self, point: Vector) -> None:
-        """A point arrives."""
+        """Add a point."""
         if (known := self._places.get(point)) is not None:
             self._times_N[known] += 1
             return
@@ -54,28 +54,26 @@ class Fronts:
         self._push(np.array([place]), np.flatnonzero(below_N), rank)
 
     def rank(self, point: Vector) -> int:
-        """The rank of a point that arrived."""
+        """The rank of a point that was added."""
         return int(self._ranks_N[self._places[point]])
 
     def times(self, point: Vector) -> int:
-        """How many points that arrived equal this one."""
+        """How many points equal to this one were added."""
         return int(self._times_N[self._places[point]])
 
     def before(self, rank: int) -> int:
         """How many points have a lower rank."""
-        return int(self._times_N[self._ranks_N < rank].sum())  # places that are not used yet have no point
+        return int(self._times_N[self._ranks_N < rank].sum())  # unused rows count 0
 
     def order(self, rank: int, first: Vector | None = None) -> Iterator[Vector]:
-        """The points of a rank by their epsilon-net, equal ones once. Where two go alike, ``first`` goes before all
-        others, and then whatever arrived first.
-        """
+        """The distinct points of a rank, by epsilon-net. Ties go to ``first``, then to the earliest."""
         alike = [self._distinct[place] for place in self._of(rank)]
         if first in alike:
             alike = [first, *(point for point in alike if point != first)]
         return (alike[place] for place in net_order(alike))
 
     def place(self, point: Vector, *, most: int) -> int:
-        """How many points go before one that arrived last, where that is less than ``most``; else ``most``."""
+        """The place of the latest point, or ``most`` if it is larger: how many points are ordered before it."""
         before = self.before(rank := self.rank(point))
         for other in self.order(rank, point):
             if other == point or before >= most:
@@ -84,7 +82,7 @@ class Fronts:
         return min(before, most)
 
     def place_at(self, position: int, first: Vector) -> int:
-        """The place of the point at a ``position`` in the order of all, ``first`` being the one that arrived last."""
+        """The place of the point at ``position`` in the order of all points; ``first``: the latest point."""
         used = len(self._distinct)
         sizes = np.bincount(self._ranks_N[:used], weights=self._times_N[:used]).astype(np.int64)
         rank = int(np.searchsorted(np.cumsum(sizes), position, side="right"))
@@ -101,7 +99,7 @@ class Fronts:
         return np.flatnonzero(self._ranks_N[: len(self._distinct)] == rank)
 
     def _push(self, moving: Places, candidates: Places, rank: int) -> None:
-        """Points that came to ``rank`` move those of the ``candidates`` there that they dominate to the next one."""
+        """Move the ``candidates`` of ``rank`` that the ``moving`` points dominate to the next rank, and so on."""
         while len(moving):
             there = candidates[self._ranks_N[candidates] == rank]
             there = np.setdiff1d(there, moving, assume_unique=True)

@@ -1,4 +1,4 @@
-"""What a study seeks beside the score, as numbers of which larger is better."""
+"""The objectives of a study, as numbers of which larger is better."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ Objective = Literal["score", "parameters", "latency"]
 
 
 def further(objectives: Sequence[Objective], *, parameters: int | None, latency: float | None) -> Vector:
-    """The objectives after the score, of which less is more: their negatives, -inf where one is not known."""
+    """The objectives after the score, which are minimised: their negatives, -inf if unknown."""
     values: Mapping[Objective, float | None] = {"parameters": parameters, "latency": latency}
     return tuple(
         -math.inf if (value := values[name]) is None else -float(value) for name in objectives if name != "score"

@@ -1,7 +1,6 @@
-"""Several objectives at once: which points dominate which, and an order of all of them.
+"""Several objectives: Pareto front, non-dominated ranks, and an order of all points.
 
-Of every objective larger is better; one that was not measured is -inf, worse than any that was. Shapes: N points,
-K objectives.
+Larger is better in every objective; an unmeasured value is -inf, worse than any other. Shapes: N points, K objectives.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,10 +15,10 @@ Points = Sequence[Vector]
 
 
 def front(points: Points) -> list[int]:
-    """The Pareto front, by place in ``points``: those that none dominates. Equal points are on it together."""
+    """The indices of the points on the Pareto front, which no point dominates. Equal points are on it together."""
     best: set[Vector] = set()
     best_NK = np.empty((len(points), len(points[0]) if points else 0))
-    for point in sorted(set(points), reverse=True):  # whatever dominates a point comes before it
+    for point in sorted(set(points), reverse=True):  # points that dominate another come before it
         if not (best_NK[: len(best)] >= point).all(axis=1).any():
             best_NK[len(best)] = point
             best.add(point)
@@ -27,9 +26,9 @@ def front(points: Points) -> list[int]:
 
 
 def ranks(points: Points) -> list[int]:
-    """Non-dominated sorting (Deb et al., 2002): rank 0 is the front, rank 1 the front of what is left without it, ...
+    """Non-dominated sorting (Deb et al., 2002): rank 0 is the front, rank 1 the front of the other points, and so on.
 
-    a dominates b where a_k >= b_k in each objective k and a_k > b_k in one. Takes time and memory in N².
+    a dominates b if a_k >= b_k in each objective k and a_k > b_k in one. Takes O(N²) time and memory.
     """
     if not points:
         return []
@@ -53,10 +52,10 @@ def ranks(points: Points) -> list[int]:
 
 
 def places(points: Points) -> list[int]:
-    """How many other points go before each one: by rank, then within a rank by its epsilon-net (``net``).
+    """How many points are ordered before each one: by rank, then within a rank by its epsilon-net (``net``).
 
-    So the half that is kept of many is spread along the front. Equal points have equal places. With a single
-    objective the place is the number of larger values.
+    So any first part of the order is spread along the front. Equal points have equal places. With a single objective
+    the place is the number of larger values.
     """
     distinct = list(dict.fromkeys(points))
     rank_of = dict(zip(distinct, ranks(distinct), strict=True))
@@ -73,7 +72,7 @@ def places(points: Points) -> list[int]:
 
 
 def best(points: Points, most: int) -> list[int]:
-    """The first ``most`` of distinct points by their places (``places``), without ranking those that come after."""
+    """The indices of the first ``most`` distinct points by place (``places``), without ranking the others."""
     left = list(range(len(points)))
     if points and len(points[0]) == 1:
         return sorted(left, key=lambda place: -points[place][0])[:most]
@@ -86,11 +85,10 @@ def best(points: Points, most: int) -> list[int]:
 
 
 def net(points: Points) -> list[int]:
-    """The greedy epsilon-net of points that do not dominate each other, as an order of their places.
+    """The greedy epsilon-net of points that do not dominate each other, as an order of their indices.
 
-    It begins with the best in the first objective; whatever is farthest from all that were taken follows. Distances
-    are Euclidean after each objective is scaled to [0, 1] over these points; what was not measured lies at -1. Of
-    equals the first goes first.
+    The first is the best in the first objective; each next one is farthest from all before. Distances are Euclidean
+    after each objective is scaled to [0, 1] over these points; an unmeasured value is at -1. Ties go to the earliest.
 
     Source: Salinas et al., "A Multi-objective Perspective on Jointly Tuning Hardware and Hyperparameters" (2021), the
     tie-break of Schmucker et al., "Multi-objective Asynchronous Successive Halving" (2021).
@@ -99,7 +97,7 @@ def net(points: Points) -> list[int]:
 
 
 def net_order(points: Points) -> Iterator[int]:
-    """The places of ``net``, one after the other; each takes time in N."""
+    """Yields the indices of ``net`` one by one; each takes O(N) time."""
     if not points:
         return
     scaled_KN = np.ascontiguousarray(_scaled(np.asarray(points, dtype=np.float64)).T)
@@ -109,7 +107,7 @@ def net_order(points: Points) -> Iterator[int]:
         yield taken
         apart_KN = scaled_KN - scaled_KN[:, taken, None]
         np.minimum(nearest_N, np.sqrt((apart_KN * apart_KN).sum(axis=0)), out=nearest_N)
-        nearest_N[taken] = -1.0  # and so it stays: no distance is less
+        nearest_N[taken] = -1.0  # stays the minimum, since distances are at least 0
         taken = int(np.argmax(nearest_N))
     yield taken
 

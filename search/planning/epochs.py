@@ -1,4 +1,4 @@
-"""How much an epoch is: how many updates it takes to read all of train once."""
+"""The size of an epoch: the number of updates to read all of train once."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -21,7 +21,7 @@ class EpochSize:
 
     @classmethod
     def of(cls, config: TrialConfig, stored: StoredCorpus) -> Self:
-        """The size of an epoch of a trial: as many updates as ``models.training.loop`` has batches."""
+        """The size of a trial's epoch; the updates are the batches of ``models.training.loop``."""
         if config.data.longest is not None:
             stored = with_longest(stored, config.data.longest)
         split, training = stored.splits["train"], config.training

@@ -1,4 +1,4 @@
-"""The smallest and the largest network of a space, as well as they are found."""
+"""A local search for the smallest and the largest network of a space."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,12 +10,12 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
 LOOKED_AT = 64
-"""Points that are drawn to start from."""
+"""The number of random points from which the search starts."""
 
 
 def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.Generator) -> tuple[Point, Point]:
-    """Points of the least and the largest ``size``: from the best of ``LOOKED_AT`` drawn ones, changing one axis at a
-    time as long as that helps. Where axes only help together, there may be others beyond.
+    """Points of the smallest and the largest ``size``: from the best of ``LOOKED_AT`` random points, one axis is
+    changed at a time as long as that helps. A point that needs changes of several axes at once may be missed.
     """
     sizes: dict[str, int] = {}
 
@@ -31,12 +31,12 @@ def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.
 
 
 def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
-    """Up from ``point``, until no axis leads higher."""
+    """Hill-climb from ``point`` until no change of an axis increases ``height``."""
     while True:
         below = height(point)
         for path in list(point):
             for value in _far(space.domains[path]):
-                # What an earlier change made inactive is passed over.
+                # Axes that an earlier change deactivated are skipped.
                 if path in point and space.allowed(other := space.moved(point, path, value)):
                     point = max(point, other, key=height)
         if height(point) == below:

@@ -1,4 +1,4 @@
-"""Measures what configs take, on real batches: parameters, memory, time. No trial is trained and nothing is kept."""
+"""Measures parameters, memory and time of configs on real batches. No trial is trained and nothing is saved."""
 
 import gc
 from collections.abc import Callable, Iterable, Sequence
@@ -29,12 +29,12 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig, as_network
 
 UPDATES, READINGS = 5, 3
-"""Updates that are timed of each config, and batches of dev that are read."""
+"""The numbers of updates and of dev batches that are timed for each config."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Some:
-    """Batches: how many there are, some that stand for all, the one with the most positions."""
+    """A sample of batches: their total number, a few representative ones, and the one with the most positions."""
 
     count: int
     timed: tuple[Batch, ...]
@@ -42,9 +42,9 @@ class _Some:
 
     @classmethod
     def of(cls, batches: Callable[[], Iterable[Batch]], timed: int) -> Self:
-        """Sorted by positions and cut into ``timed`` equal runs: the one amid each run stands for it.
+        """Sort the batches by positions, cut them into ``timed`` equal runs and take the middle one of each.
 
-        Made twice, so that no more than these are held at a time.
+        Batches are generated twice, so that only these are held in memory.
         """
         positions = [batch.forms_RTB.size for batch in batches()]
         order = sorted(range(len(positions)), key=positions.__getitem__)
@@ -55,9 +55,9 @@ class _Some:
 
 @final
 class TrainingMeter(Meter):
-    """Measures with the very program that would train. ``record`` has the study and its prepared corpora.
+    """Measures with the program of the worker. ``record``: of the study and its prepared corpora.
 
-    Raises UserError where ``device`` is not there.
+    Raises UserError if there is no such ``device``.
     """
 
     def __init__(self, record: StudyRecord, folder: StudyFolder, device: str) -> None:
@@ -69,7 +69,7 @@ class TrainingMeter(Meter):
         self._read: dict[str, tuple[_Some, _Some]] = {}
 
     def parameters(self, subject: Subject) -> int:
-        """Read off a network of no lanes: its shapes are all there, and there is nothing to initialise."""
+        """The parameters of one lane, from a network without lanes: it has all shapes, but no weights to initialise."""
         config = as_network(subject)
         key = canonical_json([config.data.model_dump(mode="json"), config.model.model_dump(mode="json")])
         if key not in self._parameters:
@@ -79,9 +79,9 @@ class TrainingMeter(Meter):
         return self._parameters[key]
 
     def measure(self, subject: Subject) -> Measurement:
-        """The first program of the trial's lanes, timed; where there are several, one runs after another."""
+        """Time the first group of the trial's lanes; if there are several groups, they run one after another."""
         config = as_network(subject)
-        gc.collect()  # the network that was measured before
+        gc.collect()  # frees the network that was measured before
         task = self._task(config)
         seeds = lane_groups(task, self.device)[0]
         (training,) = TrainingWorker(replace(task, seeds=seeds)).groups
@@ -114,7 +114,7 @@ class TrainingMeter(Meter):
         return self._sizes[key]
 
     def _batches(self, config: TrialConfig, training: Training) -> tuple[_Some, _Some]:
-        """Those of an epoch of training, and those of its evaluation."""
+        """Samples of the batches of a training epoch, and of its evaluation."""
         recipe = config.training.model_dump(mode="json", include={"batch_size", "window"})
         key = canonical_json([config.data.model_dump(mode="json"), recipe, len(training.lanes)])
         if key not in self._read:
@@ -139,10 +139,10 @@ def _memory_of(task: TrialTask) -> int:
 
 
 def memory_of(task: TrialTask) -> int:
-    """Bytes that training a trial holds at most, all seeds at once: counted in one update on its largest batch.
+    """The peak number of bytes to train all seeds of a trial at once, counted in one update on its largest batch.
 
-    They are counted on a CPU, where large networks take seconds; trials that differ in what takes no memory are
-    counted once.
+    They are counted on a CPU, which takes seconds for large networks; trials that differ only in options without an
+    effect on memory are counted once.
     """
     own = as_network(task.config)
     config = own.model_copy(update={"training": _sized(own.training)})
@@ -163,17 +163,17 @@ def memory_of(task: TrialTask) -> int:
 
 
 def _sized(training: TrainingConfig) -> TrainingConfig:
-    """The training without what takes no memory."""
+    """The training config with fixed values of the options that have no effect on memory."""
     return training.model_copy(
         update={"optimiser": training.optimiser.model_copy(update={"learning_rate": 0.01}), "epochs": 1}
     )
 
 
 def room(device: str, gpus_per_trial: float | Literal["auto"]) -> Room:
-    """How many trials this machine has room for, one CPU each and as much of a GPU as they ask for, where it has one.
+    """How many trials fit on this machine, with one CPU each and their share of a GPU, if there is one.
 
-    ``auto`` counts a whole GPU for each trial, the most that it takes; without a share trials compute on a CPU. Raises
-    UserError where ``device`` is not there, not even one trial fits, or kernels are asked for that cannot run there.
+    ``auto`` counts a whole GPU for each trial, its maximum; without a share trials run on a CPU. Raises UserError if
+    there is no such ``device``, no trial fits, or kernels are asked for that cannot run there.
     """
     chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
     share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial
@@ -187,19 +187,19 @@ def room(device: str, gpus_per_trial: float | Literal["auto"]) -> Room:
 
 
 def middles(order: Sequence[int], runs: int) -> list[int]:
-    """What stands in the middle of each of ``runs`` equal runs; all of a short ``order``."""
+    """The middle element of each of ``runs`` equal runs; all elements of a short ``order``."""
     runs = min(runs, len(order))
     return [order[(2 * run + 1) * len(order) // (2 * runs)] for run in range(runs)]
 
 
 @torch.no_grad()
 def _read(training: Training, batch: Batch) -> None:
-    """The costly part of an evaluation."""
+    """Run the costly part of an evaluation."""
     training.model.measure(*training.loader.load(batch), training.lexicon)
 
 
 def _kept_for_backward(training: Training, batch: Batch) -> int:
-    """The bytes that an update keeps of its forward pass until it has gone backward, weights left out."""
+    """The bytes that the forward pass of an update saves for its backward pass, without weights."""
     weights = {parameter.untyped_storage().data_ptr() for parameter in training.model.parameters()}
     kept: dict[int, int] = {}
 
@@ -215,7 +215,7 @@ def _kept_for_backward(training: Training, batch: Batch) -> int:
 
 
 def _with_gradients(training: Training) -> list[Tensor]:
-    """The weights whose gradients are held: as large as these at most, since those of tables may have few rows."""
+    """The weights with gradients. Their size bounds that of the gradients, since those of tables may be sparse."""
     return [weight for weight in training.model.parameters() if weight.grad is not None]
 
 

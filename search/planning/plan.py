@@ -1,4 +1,4 @@
-"""What a study would cost, found before anything is trained: its space, its networks, its hours."""
+"""Plans a study before training: the size of its space, of its networks, and its hours."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.saying import Say
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.planning.courses import Courses, courses
+from skipstack.search.planning.epoch_totals import EpochTotals, epoch_totals
 from skipstack.search.planning.extremes import extremes
 from skipstack.search.proposers.config import WALKS
 from skipstack.search.schedulers.build import scheduler
@@ -23,18 +23,18 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
 DRAWN = 5
-"""Configs that are drawn and measured, beside the base, the smallest and the largest."""
+"""The number of random configs that are measured, besides the base, the smallest and the largest."""
 
 HOUR = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measurement:
-    """What one config takes on this machine.
+    """Memory and time of one config on this machine.
 
-    The bytes are those of all ``lanes`` that are trained as one program; ``activations`` is what the backward pass
-    keeps of the largest batch. An update of all seeds takes ``step_seconds`` on average over an epoch, an epoch with
-    its evaluation on dev ``epoch_seconds``, pretraining left out.
+    The bytes are those of all ``lanes`` that are trained in one batch; ``activations``: saved for the backward pass of
+    the largest batch. ``step_seconds``: of an update of all seeds, averaged over an epoch; ``epoch_seconds``: of an
+    epoch with its evaluation on dev, without pretraining.
     """
 
     lanes: int
@@ -47,7 +47,7 @@ class Measurement:
 
     @property
     def memory(self) -> int:
-        """All bytes together; buffers that live for an operation alone come on top."""
+        """The sum of all bytes, without temporary buffers of single operations."""
         return self.weights + self.gradients + self.optimiser + self.activations
 
 
@@ -56,18 +56,18 @@ class Meter(ABC):
 
     @abstractmethod
     def parameters(self, subject: Subject) -> int:
-        """The parameters of one lane; quickly, since many configs are compared."""
+        """The number of parameters of one lane; must be fast, since many configs are compared."""
 
     @abstractmethod
     def measure(self, subject: Subject) -> Measurement:
-        """Build the network, time a few updates, throw it away. Raises RuntimeError or MemoryError where it cannot."""
+        """Build the network and time a few updates. Raises RuntimeError or MemoryError if that is impossible."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Network:
     """A config of the space. ``roles``: ``base``, ``smallest``, ``largest``, ``drawn``; ``changes`` to the base.
 
-    ``measured`` is None where the network does not run, and ``failed`` says why: it has not the memory, say.
+    ``measured``: None if the network does not run; then ``failed`` says why, such as missing memory.
     """
 
     roles: tuple[str, ...]
@@ -80,7 +80,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many trials run side by side, on which device, by which kernels, and the share of a GPU that each takes."""
+    """The number of trials in parallel, their device and kernels, and each one's share of a GPU."""
 
     slots: int = 1
     device: str = "cpu"
@@ -90,10 +90,10 @@ class Room:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """What a study takes in one case. The hours are None where nothing could be measured.
+    """The cost of a study in one case. The hours are None if nothing could be measured.
 
-    ``hours``: of trials, added up; ``error``: the standard error that they have because a few configs stand for all.
-    ``elapsed``: by the clock with all slots busy, and not less than the base takes.
+    ``hours``: the sum over the trials; ``error``: its standard error, since it is estimated from a few configs.
+    ``elapsed``: hours by the clock with all slots busy, at least those of the base trial.
     """
 
     case: Literal["best", "typical", "worst"]
@@ -106,9 +106,7 @@ class Forecast:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """A study, counted, measured and forecast. Its ``rungs`` are in the ``resource``; ``unmeasured`` says why where
-    ``networks`` are missing.
-    """
+    """The plan of a study. ``rungs`` are in the ``resource``; ``unmeasured`` says why, if ``networks`` are missing."""
 
     study: StudyConfig
     space: SpaceCount
@@ -122,7 +120,9 @@ class Plan:
 
 
 def plan(study: StudyConfig, room: Room) -> Plan:
-    """What needs no corpus: the size of the space, the trials and their epochs. The study's seed draws."""
+    """The part of a plan that needs no corpus: the size of the space, the trials and their epochs. Random draws use
+    the study's seed.
+    """
     space = Space(study.space)
     counted = count(space, generator(study.search.seed, "plan", "count"))
     trials = _trials(study.search, space, counted)
@@ -139,7 +139,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
 
 
 def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
-    """The plan with networks and hours; ``tell`` prints what is being done, in lines."""
+    """The plan with networks and hours; ``tell`` prints the progress in lines."""
     space = Space(made.study.space)
     networks = _networks(made, space, meter, tell)
     made = replace(made, networks=networks)
@@ -161,15 +161,15 @@ def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
     return replace(made, forecasts=tuple(_timed(made, each, paces) for each in _forecasts(expected)))
 
 
-def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> Courses:
+def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> EpochTotals:
     spared = space.contains(study.space.base)
     epochs = study.space.base.epochs
-    return courses(study.search, epochs, trials, spared=spared, epoch_seconds=epoch_seconds)
+    return epoch_totals(study.search, epochs, trials, spared=spared, epoch_seconds=epoch_seconds)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Paces:
-    """Seconds an epoch: of the base, which has ``base_epochs``, and of all other trials on average."""
+    """Seconds per epoch: of the base, which has ``base_epochs``, and of all other trials on average."""
 
     base_epochs: int
     base: float
@@ -178,7 +178,9 @@ class _Paces:
 
 
 def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
-    """The standard error; None for a single one. Where they are drawn from so many trials, all of them have none."""
+    """The standard error of the mean; None for a single value. ``of``: the size of a finite population; if all of it
+    is drawn, the error is 0.
+    """
     if of == len(drawn):
         return 0.0
     if len(drawn) == 1:
@@ -188,14 +190,14 @@ def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
 
 
 def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
-    """How many trials there will be."""
+    """The number of trials that the study will have."""
     if search.proposer.kind == "one_at_a_time":
         return sum(1 for _ in islice(space.one_at_a_time(), search.trials))
     ends = counted.allowed if space.finite else None
     return search.trials if ends is None else min(search.trials, ends)
 
 
-def _forecasts(expected: Courses) -> tuple[Forecast, ...]:
+def _forecasts(expected: EpochTotals) -> tuple[Forecast, ...]:
     return (
         Forecast(case="best", epochs=expected.best),
         Forecast(case="typical", epochs=expected.typical),
@@ -233,7 +235,7 @@ def _networks(made: Plan, space: Space, meter: Meter, tell: Say) -> tuple[Networ
 
 
 def _changes(space: Space, config: Subject, base: Subject) -> Point:
-    """What the config has on the axes that the base has not."""
+    """The values of the config that differ from the base's."""
     if config == base:
         return {}
     own = space.base_point()
@@ -241,7 +243,7 @@ def _changes(space: Space, config: Subject, base: Subject) -> Point:
 
 
 def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> list[Point]:
-    """Points that stand for all trials but the base's: some of them where they are settled, else at random."""
+    """Points that represent all trials but the base's: a sample of them if they are fixed in advance, else random."""
     source = generator(search.seed, "plan", "draw")
     if search.proposer.kind in WALKS:
         walk = space.one_at_a_time() if search.proposer.kind == "one_at_a_time" else space.enumerate()
@@ -253,7 +255,7 @@ def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> li
 
 
 def _timed(made: Plan, forecast: Forecast, paces: _Paces) -> Forecast:
-    """With hours: the base's epochs at its own pace, all others at the mean of those that were drawn."""
+    """The forecast with hours: the base's epochs at its own pace, all others at the mean pace of the drawn configs."""
     own = paces.base_epochs * paces.base / HOUR
     others = forecast.epochs - paces.base_epochs
     hours = own + others * paces.others / HOUR

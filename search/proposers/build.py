@@ -1,4 +1,4 @@
-"""From a config to a proposer: the one place that knows which class a kind means."""
+"""Builds the proposer of a config: the only place that maps a kind to its class."""
 
 from collections.abc import Callable
 from typing import assert_never
@@ -24,7 +24,7 @@ from skipstack.spaces.space import Space
 def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int, trials: int) -> Proposer:
     """The proposer of a study with this ``seed``, so many ``objectives`` and so many ``trials``.
 
-    Raises UserError where it cannot work on the space.
+    Raises UserError if it does not support the space.
     """
     match config:
         case EvolutionConfig():

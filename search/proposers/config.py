@@ -1,4 +1,4 @@
-"""Proposers as a study names them: a kind, and the options of that kind. Torch-free, optuna-free."""
+"""Configs of proposers: a kind, and the options of that kind. Torch-free, optuna-free."""
 
 from typing import Annotated, Final, Literal
 
@@ -11,10 +11,10 @@ PlainName = Literal["grid", "one_at_a_time", "random"]
 """The proposers without options."""
 
 ModelName = Literal["tpe", "gp", "prior"]
-"""Those that model what they have seen."""
+"""The proposers that fit a model to the trials so far."""
 
 WALKS: Final = ("grid", "one_at_a_time")
-"""Those that walk through the space: which points they try is known beforehand."""
+"""The proposers that enumerate the space: their points are known in advance."""
 
 
 class PlainProposerConfig(Frozen):
@@ -24,10 +24,10 @@ class PlainProposerConfig(Frozen):
 
 
 class ModelBasedConfig(Frozen):
-    """Proposers that model what they have seen.
+    """Proposers that fit a model to the trials so far.
 
-    ``per_second``: they weigh what a point promises against what an epoch takes there, the less the more of the study's
-    trials there are already.
+    ``per_second``: divide the promise of a point by the predicted time of an epoch there; the weight of the time falls
+    to 0 over the study's trials.
     """
 
     kind: ModelName = "tpe"
@@ -46,22 +46,22 @@ class EvolutionConfig(Frozen):
 
 
 class ListedConfig(Frozen):
-    """The points that are listed, in their order; each has a value for every axis that is active there."""
+    """The listed points in order; each has a value for every axis that is active there."""
 
     kind: Literal["listed"] = "listed"
     points: Annotated[tuple[dict[str, Json], ...], Field(min_length=1)]
 
     @property
     def most(self) -> int:
-        """How many points come of it."""
+        """The number of points."""
         return len(self.points)
 
 
 class PathConfig(Frozen):
-    """The points that are listed, then a path: from ``starts``, one of the ``changes`` at each step, the one that helps
+    """The listed points, then a greedy path: from ``starts``, each step takes the one of the ``changes`` that helps
     most.
 
-    ``starts``: the same config on one corpus or on several; what helps is measured by the mean over them. ``changes``:
+    ``starts``: the same config on one corpus or on several; a change is judged by the mean over them. ``changes``:
     values by axis.
     """
 
@@ -72,7 +72,7 @@ class PathConfig(Frozen):
 
     @property
     def most(self) -> int:
-        """How many points come of it, at most: those on the way may be listed already."""
+        """The maximum number of points; some points of the path may be listed already."""
         return len(self.points) + len(self.starts) * (1 + len(self.changes) * (len(self.changes) + 1) // 2)
 
 
@@ -81,4 +81,4 @@ ProposerConfig = Annotated[
 ]
 
 ProposerName = Literal[PlainName, ModelName, "evolution"]
-"""The kinds that a word alone can name: the others list what they propose."""
+"""The kinds that can be given as a word; the others need a list of points."""

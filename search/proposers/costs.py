@@ -1,4 +1,4 @@
-"""What an epoch costs at a point of a space, as far as trials tell, so that a proposer can prefer what is cheap."""
+"""A regression of the time of an epoch on the axes of a space, so that a proposer can prefer cheap points."""
 
 import math
 from collections.abc import Mapping
@@ -13,37 +13,38 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from skipstack.spaces.space import Point, Space
 
 PENALTY: Final = 0.01
-"""Of the squares of the effects: the variance of a trial's logarithm of seconds around them, over that of effects."""
+"""The ridge penalty on squared effects: the residual variance of log seconds over the variance of the effects."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class AxisCost:
-    """What an axis adds to the logarithm of the seconds of an epoch.
+    """The effect of an axis on the log seconds of an epoch.
 
-    ``effects``: of a choice, of each value; of a number at place p of its range, of p - 1/2 and of its square.
+    ``effects``: for a choice, one for each value; for a number at position p in [0, 1] of its range, the coefficients
+    of p - 1/2 and its square.
     """
 
     domain: Domain
     effects: tuple[float, ...]
 
     def of(self, numbers: Any) -> Any:
-        """At numbers of the axis, or of its values where it is a choice: an array, and so is the answer."""
+        """The effects for an array of values, or of value indices if the axis is a choice."""
         if isinstance(self.domain, Choice):
             return np.asarray(self.effects)[np.asarray(numbers, dtype=int)]
         return self.at(places(self.domain, numbers))
 
     def at(self, place: Any) -> Any:
-        """At places in the range of a number, of whatever kind of array."""
+        """The effects at positions in the range of a number, for any kind of array."""
         slope, bend = self.effects
         return slope * (place - 0.5) + bend * (place - 0.5) ** 2
 
 
 class Costs:
-    """The logarithm of the seconds of an epoch, as a sum over the active axes: ridge regression.
+    """Ridge regression of the log seconds of an epoch on the active axes.
 
-    A network twice as deep and twice as wide takes about the product of what each alone takes, so the logarithm is
-    additive. (Snoek et al., 2012, model the same logarithm by a Gaussian process; Syne Tune has linear models.)
+    The factors of depth and width on the time multiply, about, so the logarithm is additive. (Snoek et al., 2012, model
+    the same logarithm by a Gaussian process; Syne Tune has linear models.)
     """
 
     def __init__(self, space: Space) -> None:
@@ -56,12 +57,12 @@ class Costs:
         self._points[number] = point
 
     def took(self, number: int, seconds: float) -> None:
-        """An epoch of trial ``number`` took so long, for each seed that it trained."""
+        """An epoch of trial ``number`` took so many seconds per seed."""
         if seconds > 0:
             self._seconds.setdefault(number, []).append(seconds)
 
     def by_axis(self) -> dict[str, AxisCost]:
-        """What each axis adds, against the mean of all trials; nothing as long as none has reported."""
+        """The effect of each axis relative to the mean of all trials; empty before the first report."""
         if not self._seconds:
             return {}
         points = [self._points[number] for number in self._seconds]
@@ -82,18 +83,18 @@ class Costs:
 @final
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """What is charged for the costs of a point: ``weight`` times what its axes add."""
+    """The penalty for the time of a point: ``weight`` times the sum of its axes' effects."""
 
     costs: Mapping[str, AxisCost]
     weight: float
 
     def of(self, numbers: Mapping[str, Any]) -> Any:
-        """For arrays of numbers, by axis; of a choice, the numbers of its values."""
+        """The penalty for arrays of values by axis; for a choice, of value indices."""
         return self.weight * sum(self.costs[path].of(own) for path, own in numbers.items() if path in self.costs)
 
 
 def places(domain: Domain, numbers: Any) -> Any:
-    """Where numbers lie in the range of an axis: from 0 to 1."""
+    """The positions of numbers in the range of an axis, from 0 to 1."""
     match domain:
         case Log(low, high):
             return np.log(np.asarray(numbers) / low) / (math.log(high / low) or 1.0)
@@ -104,7 +105,7 @@ def places(domain: Domain, numbers: Any) -> Any:
 
 
 def _features(domain: Domain, path: str, points: list[Point]) -> NDArray[np.float64]:
-    """What the cost is linear in, a row for each point: of the active ones; their sum says nothing of how many are."""
+    """The features of an axis, a row for each point: centred where it is active, 0 where it is not."""
     if isinstance(domain, Choice):
         texts = {canonical_json(value): number for number, value in enumerate(domain.values)}
         rows = np.zeros((len(points), len(texts)))

@@ -18,15 +18,14 @@ from skipstack.spaces.space import Point, Space
 class Evolution(Proposer):
     """Regularised evolution (Real et al., 2019, algorithm 1), asynchronous.
 
-    The first trials are random, until ``population`` of them have ended with a score. From then on ``sample`` living
-    ones are drawn, with replacement, and the best of them has a child: one of its neighbours (``Space.neighbours``)
-    that was not proposed before, each with the same probability. The last ``population`` trials that ended are alive:
-    whatever its score, the oldest dies. Where all neighbours were proposed, a point is drawn at random.
+    The first trials are random, until ``population`` of them have ended with a score. Then ``sample`` living ones are
+    drawn with replacement, and the best of them has a child: one of its neighbours (``Space.neighbours``) that was not
+    proposed before, each with the same probability. The last ``population`` trials that ended are alive; the oldest
+    dies, whatever its score. If all neighbours were proposed, a point is drawn at random.
 
-    The best of a sample is the one that stands first (``standing.py``). A trial that is paused at a rung lives as a
-    stopped one; if it is promoted, what becomes of it lives, too. Trials that diverged or that a fault ended never
-    live. Where the paper replaces one operation of a cell, a child here differs on one axis, and in whatever that axis
-    makes active.
+    The best of a sample is the first by ``standing.py``. A trial that is paused at a rung enters the population like a
+    stopped one; if it is promoted, it enters again when it ends. Trials that diverged or failed never enter. Where the
+    paper replaces one operation of a cell, a child here differs on one axis, and on the axes that it activates.
     """
 
     def __init__(self, space: Space, seed: int, config: EvolutionConfig) -> None:
@@ -38,7 +37,7 @@ class Evolution(Proposer):
         self._living: deque[tuple[Point, Standing]] = deque(maxlen=config.population)
 
     def ask(self, number: int) -> Point | None:
-        """A child of the best of a sample; None where the space is exhausted."""
+        """A child of the best of a sample; None if the space is exhausted."""
         source = generator(self._seed, "evolution", number)
         if len(self._living) == self._config.population:
             children = self._space.neighbours(self._parent(source), source)
@@ -57,16 +56,16 @@ class Evolution(Proposer):
         self._points[number] = point
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
-        """Trial ``number`` lives as it is."""
+        """Trial ``number`` enters the population like a stopped one."""
         self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Trial ``number`` lives, if it has a score; one that ends where it was paused lived already."""
+        """Trial ``number`` enters the population if it has a score, unless it entered when it paused."""
         if number in self._points:
             self.observed(self._points.pop(number), reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """A trial of an earlier study lives, as one of this study would."""
+        """A trial of an earlier study enters the population, as one of this study would."""
         if (standing := Standing.of(reason, curve, further)) is not None:
             self._living.append((point, standing))
 

@@ -18,31 +18,31 @@ from skipstack.search.proposers.sampled import Outcome, Sampled
 from skipstack.spaces.space import Point, Space
 
 CONDITIONED, RUNNING = 100, 32
-"""Trials that are over, and trials that run, that a process is conditioned on at most."""
+"""Maximum numbers of ended and of running trials that the process is conditioned on."""
 
 
 @final
 class GaussianProcess(Sampled):
     """A Gaussian process (Matern 5/2, one length scale an axis) and its expected improvement, by Optuna's sampler.
 
-    The point with the largest logarithm of the expected improvement is taken, that of the hypervolume with several
-    objectives (Ament et al., 2023; Daulton et al., 2020), given the trials that run; the first ``random_trials`` that
-    have a score are random. A completed trial counts with the best score of its curve, a stopped one with its last,
-    which is less than what it would have reached: a process has no rank for it. So does a paused one, and if it is
-    promoted, once more as what becomes of it. Those that diverged or that a fault ended teach nothing.
+    Each point maximises the logarithm of the expected improvement, with several objectives that of the hypervolume
+    (Ament et al., 2023; Daulton et al., 2020), given the running trials; points are random until ``random_trials``
+    trials have a score. A completed trial counts with the best score of its curve; a stopped one with its last, which
+    underestimates it, as a process has no way to rank it. A paused one counts like a stopped one, and once more when it
+    ends after a promotion. Trials that diverged or failed are ignored.
 
-    A process needs all axes of all trials. Optuna leaves conditional axes out of it and draws them at random. Here all
-    are modelled, and an axis that is not active in a trial has a value drawn at random: so the process sees that there
-    it makes no difference. (With the same value in all of them it hopes for the others for ever.) A point has what the
-    process says of the axes that are active. Sampled anew, it would be the same: in place of one that is not allowed or
-    was proposed before, a neighbour of it is taken, at random.
+    A process needs values on all axes. Optuna leaves conditional axes out and draws them at random. Here all axes are
+    modelled, and an inactive axis gets a random value, so that the process learns that it has no effect there. (With a
+    constant value the process would keep expecting improvements from the other values.) A proposed point has the values
+    of its active axes. The sampler would give the same point again; so instead of a point that is not allowed or was
+    proposed before, a random neighbour of it is taken.
 
-    An answer takes time in the cube of the trials, and the study waits for it. Of more than ``CONDITIONED`` trials with
-    a score a process knows the best half of so many and, of the others, those proposed last; of those that run, the
-    last ``RUNNING``.
+    Fitting takes O(N³) time, and the study waits for it. If more than ``CONDITIONED`` trials have a score, the process
+    is conditioned on the best ``CONDITIONED`` / 2 of them and on the latest of the others; of the running ones, on the
+    latest ``RUNNING``.
 
-    Where costs count, the expected improvement per second is maximised (Snoek et al., 2012), or that of the
-    hypervolume. The costs, too, are of all axes, those that are not active at random values.
+    If costs count, the expected improvement per second is maximised (Snoek et al., 2012), or that of the hypervolume.
+    The costs cover all axes, too, with random values on inactive ones.
     """
 
     stream: ClassVar[str] = "gp"
@@ -52,7 +52,7 @@ class GaussianProcess(Sampled):
         self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None, *, random_trials: int = 10
     ) -> None:
         super().__init__(space, seed, objectives, cooled)
-        optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of a package without which it is a little slower
+        optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of an optional package that would speed it up
         self._random_trials = random_trials
 
     def _sampler(self, seed: int, charged: Charged | None) -> optuna.samplers.GPSampler:
@@ -88,8 +88,8 @@ class GaussianProcess(Sampled):
 
 @final
 class _PerSecond(optuna.samplers.GPSampler):
-    """Optuna's sampler with another function to maximise. It calls a method of its own for that, which it lets others
-    override without a promise that it stays: a test sees that it still does.
+    """Optuna's sampler with another acquisition function. It overrides a private method of Optuna; a test checks that
+    Optuna still calls it.
     """
 
     def __init__(self, charged: Charged, **options: Any) -> None:
@@ -97,7 +97,7 @@ class _PerSecond(optuna.samplers.GPSampler):
         self._charged = charged
 
     def infer_relative_search_space(self, study: optuna.Study, trial: Any) -> dict[str, BaseDistribution]:
-        """As it is; the order of its axes is that of the numbers that the process knows."""
+        """The search space of the base class; its order is that of the columns of the process."""
         self._axes = list(super().infer_relative_search_space(study, trial).items())
         return dict(self._axes)
 
@@ -107,7 +107,7 @@ class _PerSecond(optuna.samplers.GPSampler):
         return super()._optimize_acqf(acqf, best_params)
 
     def _charge(self, x: Any) -> Any:
-        """Of a tensor whose last dimension has the axes, as places in their ranges, or as the numbers of choices."""
+        """The penalty for a tensor with the axes last: positions in their ranges, or indices of choices."""
         charge = x.new_zeros(x.shape[:-1])
         for column, (path, distribution) in enumerate(self._axes):
             cost, own = self._charged.costs.get(path), x[..., column]

@@ -1,4 +1,4 @@
-"""A path through a space that is found as it is walked: at each step the change that helps most."""
+"""A greedy path through a space: at each step it takes the change that helps most."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,17 +17,17 @@ from skipstack.spaces.space import Point, Space
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A change that may be the next step, and the points that it leads to, one for each start."""
+    """A possible next change, and the points after it, one for each start."""
 
     axis: str
     points: tuple[Point, ...]
 
 
 def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> list[Candidate]:
-    """What the next step may be where some changes are ``taken``, in the order of the axes.
+    """The candidates for the next step after the changes in ``taken``, in the order of the axes.
 
-    A change that changes nothing yet, since its axis is not active, and one that the space refuses, are none; axes that
-    a change activates follow as in ``Space.moved``.
+    Changes without an effect, since their axis is inactive, and changes that the space does not allow are left out.
+    Axes that a change activates get values as in ``Space.moved``.
     """
     here = [_at(space, start, taken) for start in config.starts]
     found = []
@@ -42,9 +42,9 @@ def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> l
 def steps(
     space: Space, config: PathConfig, scores: Mapping[str, float | None]
 ) -> Iterator[tuple[list[Candidate], Candidate | None]]:
-    """The steps so far: what could be taken, and what was; None where a score is missing, or no candidate has one.
+    """The steps so far: the candidates, and the one taken; None if a score is missing, or no candidate has one.
 
-    ``scores``: those of the trials that are over, by the canonical JSON of their points; None: a trial without one.
+    ``scores``: of the ended trials, by the canonical JSON of their points; None: a trial without a score.
     """
     taken: dict[str, Json] = {}
     while found := candidates(space, config, taken):
@@ -56,7 +56,7 @@ def steps(
 
 
 def _best(found: Sequence[Candidate], scores: Mapping[str, float | None]) -> Candidate | None:
-    """The highest mean over the starts, the first of equals."""
+    """The candidate with the highest mean score over the starts, the first of equals."""
     means: list[tuple[float, Candidate]] = []
     for candidate in found:
         texts = [canonical_json(point) for point in candidate.points]
@@ -75,10 +75,10 @@ def _at(space: Space, start: Point, taken: Mapping[str, Json]) -> Point:
 
 @final
 class Path(Proposer):
-    """The listed points, then a greedy path: of all changes that may follow, that with the highest score is taken, and
-    so on until no change is left. A step begins when all candidates of the one before are over.
+    """The listed points, then a greedy path: each step tries all candidate changes and takes the one with the highest
+    score, until no change is left. A step starts when all candidates of the previous one have ended.
 
-    Raises UserError for a point that the space does not have.
+    Raises UserError for a listed point outside the space.
     """
 
     def __init__(self, space: Space, config: PathConfig) -> None:
@@ -91,11 +91,11 @@ class Path(Proposer):
 
     @property
     def waits(self) -> bool:
-        """The next step is known once the trials of this one are over."""
+        """True: the next step is known once the trials of this one have ended."""
         return True
 
     def ask(self, number: int) -> Point | None:
-        """The next listed point; then a candidate of the step that is due, None while its scores are awaited."""
+        """The next listed point; then a candidate of the current step, None while its scores are awaited."""
         if (listed := self._listed.ask(number)) is not None:
             return listed
         for found, _ in steps(self._space, self._config, self._scores):
@@ -112,6 +112,6 @@ class Path(Proposer):
         self._points[number] = canonical_json(point)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn what the trial reached: its best score."""
+        """Note the best score of the trial."""
         reached = [score for _, score in curve if math.isfinite(score)]
         self._scores[self._points[number]] = None if reason in SCORELESS else max(reached, default=None)

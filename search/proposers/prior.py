@@ -1,4 +1,4 @@
-"""A proposer that begins with what the author of the study believes, and forgets it where trials say otherwise."""
+"""A proposer with a prior: points near the user's belief first, and less of them if trials contradict it."""
 
 import math
 from statistics import NormalDist
@@ -10,34 +10,34 @@ from skipstack.search.objectives.pareto import Vector
 from skipstack.search.proposers.proposer import Curve, Proposer, Seen
 from skipstack.search.proposers.standing import Standing, best_first
 from skipstack.search.proposers.tpe import Tpe
-from skipstack.search.statistics.ranks import rank_correlation
+from skipstack.search.statistics.descriptive import rank_correlation
 from skipstack.spaces.space import Point, Space
 
 FIRST_SHARE = 0.5
-"""Of the first points, how many come from the belief."""
+"""The share of points from the belief at the start."""
 HALVED_AFTER = 10
-"""Trials with a score after which the share is a half of that."""
+"""The number of trials with a score after which that share is halved."""
 TRIES = 20
-"""How often a point is drawn from the belief before another one is proposed: one that is new, and allowed."""
+"""How often a point is drawn from the belief, until one is new and allowed, before TPE is asked instead."""
 
 
 @final
 class Prior(Proposer):
-    """TPE, and points near what is believed to be good (after PriorBand: Mallik et al., 2023).
+    """TPE, mixed with points near the user's belief (after PriorBand: Mallik et al., 2023).
 
     A belief is a density on each axis (``spaces/belief.py``), around ``Axis.prior`` or else the base's value. Point
     ``number`` is drawn from it with probability
 
     p = 1/2 * 10 / (10 + n) * min(1, 2 Phi(r sqrt(n - 1))),
 
-    where n trials have a score, r is Spearman's correlation of how they stand with how near they are to the belief (the
-    sum over the active axes of the logarithm of its density against a uniform one), and Phi is the normal distribution.
-    If the belief said nothing of what is good, r sqrt(n - 1) would be about normal: so 2 Phi is how often chance alone
-    would speak as much against it, and a belief that trials contradict is soon not asked any more. All other points are
-    those of TPE, which learns from every trial.
+    where n trials have a score, r is Spearman's correlation of their ranking with their nearness to the belief (the sum
+    over the active axes of the log density ratio of belief and uniform distribution), and Phi is the normal
+    distribution function. For an uninformative belief, r sqrt(n - 1) is about normal, so 2 Phi is a p value against the
+    belief, and a belief that trials contradict is soon not used any more. All other points are those of TPE, which
+    learns from every trial.
 
-    PriorBand draws around the best config so far where the belief is not asked; here TPE does that. It weighs belief
-    and best config by their densities at good points; here a wrong belief is found by a test.
+    Departures: PriorBand otherwise draws around the best config so far; here TPE does that. It weighs belief and best
+    config by their densities at good points; here a test detects a wrong belief.
     """
 
     def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:
@@ -48,7 +48,7 @@ class Prior(Proposer):
         self._learner = Tpe(space, seed, objectives, cooled)
         self._points: dict[int, Point] = {}
         self._scored: dict[int, tuple[float, Standing]] = {}
-        """Of each trial with a score, by number: how near to the belief it was, and how it stands."""
+        """The nearness to the belief and the standing of each trial with a score, by number."""
 
     @property
     def share(self) -> float:
@@ -63,7 +63,7 @@ class Prior(Proposer):
         return share * min(1.0, 2 * NormalDist().cdf(ahead))
 
     def ask(self, number: int) -> Point | None:
-        """A point near the belief, or one of TPE's; None where the space is exhausted."""
+        """A point near the belief, or one of TPE's; None if the space is exhausted."""
         source = generator(self._seed, "prior", number)
         if source.random() < self.share:
             for _ in range(TRIES):
@@ -79,7 +79,7 @@ class Prior(Proposer):
         self._learner.proposed(number, point)
 
     def took(self, number: int, seconds: float) -> None:
-        """TPE learns what trials cost."""
+        """Pass the time on to TPE."""
         self._learner.took(number, seconds)
 
     def promoted(self, number: int, point: Point) -> None:
@@ -88,17 +88,17 @@ class Prior(Proposer):
         self._learner.promoted(number, point)
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
-        """Trial ``number`` stands as it is, until it goes on."""
+        """Rank trial ``number`` by its reports so far, until it goes on."""
         self._stands(number, "stopped", curve, further)
         self._learner.paused(number, curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn where trial ``number`` stands."""
+        """Rank trial ``number`` by its reports."""
         self._stands(number, reason, curve, further)
         self._learner.ended(number, reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """What earlier studies saw, TPE learns; the belief may be about this one alone."""
+        """Pass a trial of an earlier study on to TPE only: the belief may concern this study alone."""
         self._learner.observed(point, reason, curve, further)
 
     def _stands(self, number: int, reason: Reason, curve: Curve, further: Vector) -> None:

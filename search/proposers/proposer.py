@@ -1,9 +1,8 @@
-"""Proposers: which point of the space is tried next. The interface, and those that learn nothing.
+"""The interface of proposers, which choose the next point of the space, and the proposers that learn nothing.
 
-A proposer is a state machine without clock or global randomness. ``ask`` is a function of the
-study's seed, the trial's number and the history, and changes nothing; ``proposed`` and ``ended``
-are the history. A driver and a replay of its ledger call them alike, so a proposer rebuilt from
-the ledger gives the same next answer, and replaying proposes nothing anew.
+A proposer is a state machine without clock or global randomness. ``ask`` depends on the study's seed, the trial's
+number and the history, and changes nothing; ``proposed`` and ``ended`` are the history. A driver and a replay of its
+ledger make the same calls, so a proposer rebuilt from the ledger gives the same next answer.
 """
 
 from abc import ABC, abstractmethod
@@ -20,22 +19,22 @@ from skipstack.search.objectives.pareto import Vector
 from skipstack.spaces.space import Point, Space
 
 Curve = Sequence[tuple[int, float]]
-"""What a trial reported: (epoch, score), ascending by epoch."""
+"""The reports of a trial: (epoch, score), ascending by epoch."""
 
 DRAWS = 100
-"""How often a point is drawn at random before the space is taken to be nearly exhausted."""
+"""How many points are drawn at random before the space counts as nearly exhausted."""
 
 
 class Proposer(ABC):
     """Chooses points of a space, none of them twice.
 
-    Each answer of ``ask`` is confirmed by ``proposed`` before the next ``ask``. Points that come from
-    a ledger have their axes in another order; that makes no difference.
+    Each answer of ``ask`` is confirmed by ``proposed`` before the next ``ask``. Points from a ledger may have their
+    axes in another order; that makes no difference.
     """
 
     @abstractmethod
     def ask(self, number: int) -> Point | None:
-        """The point for trial ``number``; None where the space is exhausted. Changes nothing."""
+        """The point for trial ``number``; None if the space is exhausted. Changes nothing."""
 
     @abstractmethod
     def proposed(self, number: int, point: Point) -> None:
@@ -43,29 +42,28 @@ class Proposer(ABC):
 
     @abstractmethod
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Trial ``number`` is over, for ``reason``, having reported ``curve``; one that was paused may end as it is.
+        """Trial ``number`` ended for ``reason`` after reporting ``curve``; a paused one may end, too.
 
-        ``further``: what it reaches in the objectives beside the score, the larger the better.
+        ``further``: its values in the objectives after the score, the larger the better.
         """
 
     @property
     def waits(self) -> bool:
-        """Whether a point may yet follow where ``ask`` has none: once a trial that runs has ended."""
+        """Whether ``ask`` may give a point again after None, once a running trial has ended."""
         return False
 
-    def took(self, number: int, seconds: float) -> None:  # noqa: B027 (to most, all cost the same)
-        """An epoch of trial ``number`` took so many seconds, for each seed that it trained."""
+    def took(self, number: int, seconds: float) -> None:  # noqa: B027 (most ignore the time)
+        """An epoch of trial ``number`` took so many seconds per seed."""
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:  # noqa: B027 (most wait for the end)
-        """Trial ``number`` waits at a rung, having reported ``curve``. Most trials wait until the study ends."""
+        """Trial ``number`` paused at a rung after reporting ``curve``. Most paused trials wait until the study ends."""
 
     def promoted(self, number: int, point: Point) -> None:  # noqa: B027
-        """Trial ``number``, which was paused, goes on at ``point``."""
+        """The paused trial ``number`` goes on at ``point``."""
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:  # noqa: B027
-        """A trial of an earlier study was at ``point``; given before the first ask. The point may be proposed again.
-
-        Nothing is learnt by those that learn nothing.
+        """Learn from a trial of an earlier study at ``point``; called before the first ask. The point may be proposed
+        again.
         """
 
 
@@ -84,11 +82,11 @@ class Seen:
         return canonical_json(point) in self._texts
 
     def unseen(self, source: np.random.Generator) -> Point | None:
-        """An allowed point not yet seen, at random; None where there is none.
+        """A random allowed point not yet proposed; None if there is none.
 
-        Drawn until a new one comes. A finite space that gives none in ``DRAWS`` draws is nearly used up, so
-        it is enumerated. An infinite one that gives none counts as exhausted: its continuous axes are then
-        active in less than about 1 of ``DRAWS`` / 3 draws.
+        Up to ``DRAWS`` points are drawn. If none is new, a finite space is nearly used up and is enumerated; an
+        infinite one counts as exhausted, since its continuous axes are active in less than about 1 of ``DRAWS`` / 3
+        draws.
         """
         for _ in range(DRAWS):
             point = self._space.sample(source)
@@ -101,7 +99,7 @@ class Seen:
 
 
 class Walk(Proposer):
-    """The points of a finite space, or some of them, in an order that is settled beforehand."""
+    """The points of a finite space, or some of them, in a fixed order."""
 
     def __init__(self, space: Space, points: Iterator[Point]) -> None:
         self._seen = Seen(space)
@@ -115,7 +113,7 @@ class Walk(Proposer):
 
     @final
     def proposed(self, number: int, point: Point) -> None:
-        """Remember ``point`` and step over whatever was proposed."""
+        """Remember ``point`` and skip all proposed points."""
         self._seen.add(point)
         while self._next is not None and self._next in self._seen:
             self._next = next(self._points, None)
@@ -138,7 +136,7 @@ class Grid(Walk):
 
 @final
 class Listed(Walk):
-    """The points that a study lists, in their order. Raises UserError for one that its space does not have."""
+    """The points that a study lists, in order. Raises UserError for a point outside its space."""
 
     def __init__(self, space: Space, points: Sequence[Point]) -> None:
         for point in points:
@@ -151,8 +149,8 @@ class Listed(Walk):
 class OneAtATime(Walk):
     """The base, then each other value of each axis with the other axes at the base (``Space.one_at_a_time``).
 
-    This is how papers ablate: every difference to the base is due to one axis, and a space costs the sum of its
-    axes' values instead of their product. Raises UserError on a space with a continuous axis.
+    Papers ablate in this way: every difference to the base is due to one axis, and the number of trials is the sum of
+    the axes' values instead of their product. Raises UserError on a space with a continuous axis.
     """
 
     def __init__(self, space: Space) -> None:
@@ -161,7 +159,7 @@ class OneAtATime(Walk):
 
 @final
 class Random(Proposer):
-    """Points drawn from the space independently of each other, those already proposed left out.
+    """Points drawn independently from the space, without those already proposed.
 
     Trial ``number`` draws from the stream ("propose", ``number``) of ``seed``.
     """

@@ -1,9 +1,8 @@
-"""Proposers whose answers come from a sampler of Optuna's, over our space, by ask and tell.
+"""Proposers that use a sampler of Optuna on our space, by ask and tell.
 
-Optuna's study lives in memory and holds the history alone. Each ask has a sampler of its own, seeded
-by the study's seed and the trial's number, and what it samples is thrown away: the trial enters the
-history with the values that were recorded. So a replay samples nothing. Trials are entered when it is next asked,
-of those that are over by then in one step each, so that a long ledger is soon replayed.
+Optuna's study is in memory and holds only the history. Each ask uses a new sampler, seeded by the study's seed and the
+trial's number, and its sampled trial is discarded: trials enter the history with their recorded values. So a replay
+samples nothing. Trials are entered at the next ask, ended ones in one step each, so that a long ledger replays fast.
 """
 
 import math
@@ -33,7 +32,7 @@ OPTUNA_SEEDS = 2**32
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a trial ended, in Optuna's words."""
+    """The end of a trial in Optuna's terms."""
 
     state: TrialState
     values: Sequence[float] | None = None
@@ -45,7 +44,7 @@ NOTHING_LEARNT = Outcome(TrialState.FAIL)
 
 @dataclass(slots=True)
 class _Pending:
-    """Trial ``number`` runs at ``point``; ``outcome``: how it ended, or paused, if it did."""
+    """Trial ``number`` at ``point``, not yet in Optuna's study; ``outcome``: its end or pause, if any."""
 
     number: int
     point: Point
@@ -53,18 +52,18 @@ class _Pending:
 
 
 class Sampled(Proposer):
-    """What proposers of Optuna's share: the history as its study, and points that are allowed and new.
+    """Base of the proposers that use Optuna: keeps the history as an Optuna study, and proposes allowed, new points.
 
-    A point that is not allowed or was proposed before is sampled anew, up to ``tries`` times in all; then an
-    unseen point is drawn at random. ``objectives``: how many there are, all of them maximised.
+    A point that is not allowed or was proposed before is sampled again, up to ``tries`` times in all; then a new point
+    is drawn at random. ``objectives``: their number; all are maximised.
 
-    ``cooled``: what a point promises is divided by what an epoch takes there to the power of 1 - n / ``cooled``, n
-    being the number of the trial: the fewer of so many trials are left, the less its cost counts (cost cooling: Lee et
-    al., 2020). None: it does not count. What epochs take is learnt from those of this study (``costs.py``).
+    ``cooled``: the promise of a point is divided by the time of an epoch there to the power of 1 - n / ``cooled``, n
+    being the trial's number: the fewer trials are left, the less the time counts (cost cooling: Lee et al., 2020).
+    None: the time does not count. The time is predicted from this study's epochs (``costs.py``).
     """
 
     stream: ClassVar[str]
-    """Which of the seed's random streams it draws from."""
+    """The name of its random stream."""
     tries: ClassVar[int]
 
     def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:
@@ -80,33 +79,33 @@ class Sampled(Proposer):
         self._study = optuna.create_study(directions=["maximize"] * objectives, sampler=self._recorder)
         self._pending: list[_Pending] = []
         self._open: dict[int, _Pending] = {}
-        """Trials that run, that are not yet entered into Optuna's study."""
+        """Running trials that are not yet in Optuna's study."""
         self._running: dict[int, optuna.Trial] = {}
-        """Those of which it has."""
+        """Running trials in Optuna's study."""
 
     @abstractmethod
     def _sampler(self, seed: int, charged: Charged | None) -> optuna.samplers.BaseSampler:
-        """A fresh sampler, which subtracts from the logarithm of what it maximises what is ``charged``."""
+        """A new sampler, which subtracts the penalty ``charged`` from the logarithm of its acquisition function."""
 
     @abstractmethod
     def _scored(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
-        """What Optuna learns of a trial that completed or was stopped."""
+        """The outcome of a completed or stopped trial for Optuna."""
 
     def _instead(self, point: Point, source: np.random.Generator) -> Point | None:
-        """What is proposed in place of the last point that was sampled; None where the space is exhausted."""
+        """The replacement of the last sampled point; None if the space is exhausted."""
         return self._seen.unseen(source)
 
     def _history(self) -> optuna.Study:
-        """What a sampler is asked for a point in the light of: all that was entered."""
+        """The study that the sampler sees: all entered trials."""
         return self._study
 
     def _recorded(self, point: Point) -> Point:
-        """What Optuna learns of a point: the values of its active axes."""
+        """The values of a point for Optuna: those of its active axes."""
         return point
 
     @final
     def ask(self, number: int) -> Point | None:
-        """What the sampler proposes; None where the space is exhausted."""
+        """A point from the sampler; None if the space is exhausted."""
         self._tell_optuna()
         charged = self._charged(number)
         for attempt in range(self.tries):
@@ -117,13 +116,13 @@ class Sampled(Proposer):
 
     @final
     def took(self, number: int, seconds: float) -> None:
-        """Learn what an epoch costs."""
+        """Learn the time of an epoch."""
         if self._cooled is not None:
             self._costs.took(number, seconds)
 
     @final
     def proposed(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs at ``point``, and the next asks keep apart from it."""
+        """Trial ``number`` runs at ``point``; the next asks avoid its neighbourhood."""
         self._seen.add(point)
         if self._cooled is not None:
             self._costs.proposed(number, self._recorded(point))
@@ -131,18 +130,19 @@ class Sampled(Proposer):
 
     @final
     def promoted(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs again: what becomes of it is another trial at the same point."""
+        """Trial ``number`` runs again; for Optuna it is another trial at the same point."""
         self._run(number, point)
 
     @final
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
-        """Learn from what trial ``number`` reported so far, as if it were over."""
+        """Learn from the reports of trial ``number`` so far, as if it were stopped."""
         self.ended(number, "stopped", curve, further)
 
     @final
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from what trial ``number`` reported; those that diverged, that a fault ended, and that lack an
-        objective teach nothing, and from one that ends where it was paused there is nothing new.
+        """Learn from the reports of trial ``number``.
+
+        Trials that diverged, failed or lack an objective are ignored; one that ends while paused was learnt before.
         """
         outcome = self._outcome(reason, curve, further)
         if (pending := self._open.pop(number, None)) is not None:
@@ -189,12 +189,12 @@ class Sampled(Proposer):
         self._open.clear()
 
     def _charged(self, number: int) -> Charged | None:
-        """What axes are charged for their costs, in the light of all that was reported; None where they are not."""
+        """The penalty for the time of an epoch, from all reports so far; None if time does not count."""
         weight = 0.0 if self._cooled is None else max(1 - number / self._cooled, 0.0)
         return Charged(self._costs.by_axis(), weight) if weight else None
 
     def _sampled(self, seed: int, charged: Charged | None) -> Point:
-        """What a fresh sampler proposes. The trial it needs is entered as failed: samplers pass those over."""
+        """A point from a new sampler. The trial that it needs is entered as failed, which samplers ignore."""
         study = self._history()
         study.sampler = self._sampler(seed, charged)
         trial = study.ask()
@@ -206,7 +206,7 @@ class Sampled(Proposer):
 
 
 class _Axis:
-    """An axis as Optuna has it: a choice is among texts, the JSON of its values."""
+    """An axis in Optuna's terms; the categories of a choice are the JSON texts of its values."""
 
     def __init__(self, path: str, domain: Domain) -> None:
         self._path = path

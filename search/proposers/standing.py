@@ -1,4 +1,4 @@
-"""How a trial stands among others, as far as it came: what proposers learn from rank trials by it."""
+"""Ranks trials with different numbers of epochs, for proposers that learn from ranks."""
 
 import math
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from skipstack.search.proposers.proposer import Curve
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A trial that ended with a score. ``reached``: its last epoch where it was stopped, infinity if it completed.
+    """The rank key of a trial that ended with a score. ``reached``: the last epoch of a stopped trial, else infinity.
 
-    A completed trial goes before a stopped one, and of stopped ones who came farther goes first, as rungs have it.
-    Completed ones compare by the best score of their curves, stopped ones of one epoch by the last, and several
+    Completed trials come before stopped ones, and stopped ones with more epochs first, as with rungs. Completed trials
+    compare by the best score of their curves, trials stopped after the same epoch by their last score, and several
     objectives by ``pareto.places``.
     """
 
@@ -23,7 +23,7 @@ class Standing:
 
     @classmethod
     def of(cls, reason: Reason, curve: Curve, further: Vector = ()) -> "Standing | None":
-        """Of what a trial reported; None for one that diverged, that a fault ended, or that reported nothing."""
+        """The standing of a trial by its reports; None if it diverged, failed, or reported nothing."""
         if reason not in ("completed", "stopped") or not curve:
             return None
         (last, score), best = curve[-1], max(score for _, score in curve)
@@ -32,7 +32,7 @@ class Standing:
 
 
 def best_first(standings: Sequence[Standing]) -> list[int]:
-    """Places in ``standings``, the best trial first; of equal ones, the earlier."""
+    """Indices into ``standings``, the best trial first; of equal ones, the earlier."""
     ordered: list[int] = []
     for reached in sorted({each.reached for each in standings}, reverse=True):
         rivals = [place for place, each in enumerate(standings) if each.reached == reached]

@@ -17,29 +17,29 @@ from skipstack.search.proposers.proposer import Curve
 from skipstack.search.proposers.sampled import Outcome, Sampled
 
 BETTER: Final = 0.1
-"""The share of trials that l(x) is the density of, at most: Optuna's."""
+"""Optuna's maximum share of trials in l(x)."""
 
 
 @final
 class Tpe(Sampled):
     """Multivariate TPE (Bergstra et al., 2011; Falkner et al., 2018), asynchronous, by Optuna's sampler.
 
-    Points are drawn from the density l(x) of the better trials, and the one of 24 with the largest
-    l(x) / g(x) is taken, g being the density of the others; the first ten trials are random. Axes that are
-    active together are modelled together. A running trial counts among the others ("constant liar"), so
-    that trials in parallel keep apart. A completed trial counts with the best score of its curve; a stopped
-    one ranks behind the completed ones, by how far it came and its last score; those that diverged or that a
-    fault ended teach nothing. The values of a choice are categories without an order. A trial that is paused at a rung
-    counts as stopped there, and, if it is promoted, once more as what becomes of it: its earlier entry falls among the
-    others of l(x) / g(x), whose order by x is the same whether g is the density of the others or of all.
+    24 points are drawn from the density l(x) of the better trials, and the one with the largest l(x) / g(x) is taken,
+    g being the density of the other trials; the first ten trials are random. Axes that are active together are modelled
+    together. A running trial counts among the others ("constant liar"), so that parallel trials differ. A completed
+    trial counts with the best score of its curve; stopped ones rank behind the completed ones, by their number of
+    epochs and last score; trials that diverged or failed are ignored. The values of a choice are categories without an
+    order. A trial that is paused at a rung counts as stopped there, and once more when it ends after a promotion: its
+    earlier entry then counts for g, and l(x) / g(x) orders points in the same way whether g is the density of the
+    others or of all.
 
-    With several objectives the better trials are those of the lower non-dominated ranks, the last of these cut
-    by hypervolume (Ozaki et al., 2022). Optuna has no intermediate values then: stopped trials rank behind the
-    completed ones, alike.
+    With several objectives the better trials are those of the lower non-dominated ranks, the last of these cut by
+    hypervolume (Ozaki et al., 2022). Optuna has no intermediate values then: all stopped trials share the rank behind
+    the completed ones.
 
-    Where costs count, the one of the 24 is taken that promises most per second: the expected improvement is
-    proportional to 1 / (y + (1 - y) g(x) / l(x)), y being the share of the better trials (Bergstra et al., 2011,
-    equation 15). Where l(x) is far above g(x) it is the same, and the cost decides.
+    If costs count, the one of the 24 points with the largest expected improvement per second is taken: the expected
+    improvement is proportional to 1 / (y + (1 - y) g(x) / l(x)), y being the share of the better trials (Bergstra et
+    al., 2011, equation 15). Where l(x) is far above g(x) it is constant, and the cost decides.
     """
 
     stream: ClassVar[str] = "tpe"
@@ -60,8 +60,8 @@ class Tpe(Sampled):
 
 @final
 class _PerSecond(optuna.samplers.TPESampler):
-    """Optuna's sampler with another value of its candidates. It calls a method of its own for that, of which it makes
-    no promise: a test sees that it still does.
+    """Optuna's sampler with another acquisition function. It overrides a private method of Optuna; a test checks that
+    Optuna still calls it.
     """
 
     def __init__(self, charged: Charged, **options: Any) -> None:

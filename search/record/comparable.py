@@ -1,4 +1,4 @@
-"""What an earlier trial reported, as a trial of a new study that spends another resource, or more of it, or less."""
+"""Converts the reports of an earlier trial for a study that counts another resource, or more or less of it."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -11,17 +11,17 @@ Curve = Sequence[tuple[int, float]]
 
 
 def resource_of(study: StudyConfig) -> Resource:
-    """What the trials of a study spend."""
+    """The resource that the rungs of a study are counted in."""
     scheduler = study.search.scheduler
     return scheduler.resource if isinstance(scheduler, RungConfig) else "epochs"
 
 
 def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
-    """The curve that an earlier ``trial`` would have in ``study``, and whether it is that of a whole trial there.
+    """The curve that an earlier ``trial`` would have in ``study``, and whether it is a whole trial there.
 
-    A whole trial has reported all that one of ``study`` spends: its epochs; its seconds, or else its epochs; or its
-    seeds, each trained to the end. With other epochs in its config none is whole, since its learning rate may have
-    followed them.
+    A whole trial has used the full resource of a trial of ``study``: all epochs; the maximum of seconds, or else all
+    epochs; or all seeds, each trained to the end. A trial with another number of epochs in its config is never whole,
+    since its learning rate may depend on it.
     """
     epochs = study.space.base.epochs
     alike = trial.config.epochs == epochs

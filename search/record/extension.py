@@ -1,4 +1,4 @@
-"""More of a study, or less: what it is once it was extended or shortened, and what it may be extended by."""
+"""Extends and shortens studies: the resulting config, and the checks of an extension."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from skipstack.spaces.domains import Json
 def extended(study: StudyConfig, by: Extended) -> StudyConfig:
     """The study with more trials, more seeds for the trials to come, and more values on its axes.
 
-    Raises UserError for an axis that it does not have, or that is no choice.
+    Raises UserError for an axis that it does not have, or that is not a choice.
     """
     axes = dict(study.space.axes)
     for path, values in by.choices.items():
@@ -30,8 +30,8 @@ def extended(study: StudyConfig, by: Extended) -> StudyConfig:
 
 
 def shortened(study: StudyConfig, to: Shortened) -> StudyConfig:
-    """The study with no more than so many trials. Where these were found to be enough, what it is asked for after that
-    is not held against it: who extends such a study wants all of it.
+    """The study with at most so many trials. If it stopped itself (``search.enough``), that rule is dropped: a later
+    extension trains all its trials.
     """
     enough = study.search.enough if to.gain is None else None
     return study.model_copy(update={"search": study.search.model_copy(update={"trials": to.trials, "enough": enough})})
@@ -40,7 +40,7 @@ def shortened(study: StudyConfig, to: Shortened) -> StudyConfig:
 def extension(
     study: StudyConfig, proposed: int, *, trials: int, seeds: int, choices: Mapping[str, Sequence[Json]], time: float
 ) -> Extended:
-    """What extends a study that has ``proposed`` trials so far. Raises UserError where nothing would come of it."""
+    """The event that extends a study with ``proposed`` trials. Raises UserError if it would change nothing."""
     if not (trials or seeds or choices):
         raise UserError("nothing to extend the study by (allowed: --trials N, --seeds N, --axis PATH=CHOICE)")
     if seeds and _races(study.search):
@@ -57,9 +57,9 @@ def extension(
 
 
 def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shortened]:
-    """What ends a study with the ``proposed`` trials that it has; nothing where no further one was to come.
+    """The event that ends a study with its ``proposed`` trials; none if no further trial was due.
 
-    Raises UserError where it has none.
+    Raises UserError if it has no trial.
     """
     if proposed == 0:
         raise UserError("--enough: the study has no trial yet (allowed: resume without it)")

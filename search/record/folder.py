@@ -1,18 +1,16 @@
-"""Where the things of a study lie: the ledger, the corpora, the weights of the trials."""
+"""The paths in a study's folder: the ledger, the corpora, the weights of the trials."""
 
-import os
 import shlex
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from skipstack.data.basis.atomic_files import atomic_folder, fsync_path
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.disk import settle
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
 CHECKPOINT = "checkpoint.safetensors"
-"""In a trial's folder: what a running trial goes on from."""
+"""In a trial's folder: the last epoch of a running trial, from which it is resumed."""
 
 BEST = "best.safetensors"
 """In a trial's folder: the weights of all lanes at the trial's best epoch."""
@@ -22,7 +20,7 @@ GROUP = "seeds-from-{}"
 
 
 class StudyFolder:
-    """The paths of one study's folder; of its n-th ablation, whose trials lie apart, where ``ablation`` is n."""
+    """The paths of one study's folder; with ``ablation`` n, those of its n-th ablation, which has its own trials."""
 
     def __init__(self, path: Path, ablation: int | None = None) -> None:
         self.path = path
@@ -36,14 +34,14 @@ class StudyFolder:
         """The folder of one trial's weights."""
         return self.trials / f"{number:06d}"
 
-    def settle_weights(self, number: int) -> None:
-        """Bring the best weights of a trial to the disk: its end is final, so it must not outlive them.
+    def fsync_weights(self, number: int) -> None:
+        """Bring the best weights of a trial to the disk, before the ledger has its end, which is final.
 
         Files that another machine wrote are on a shared disk once that machine closed them.
         """
         best = self.trial(number) / BEST
         for path in (best, best.parent, self.trials) if best.exists() else ():
-            settle(path)
+            fsync_path(path)
 
     def corpus(self, prepared: CorpusPrepared) -> Path:
         """The store of a prepared corpus."""
@@ -54,14 +52,14 @@ class StudyFolder:
         return self._stored(prepared.store)
 
     def _stored(self, name: str) -> Path:
-        """What the ledger, maybe someone else's, calls ``name``. Raises UserError where that leads elsewhere."""
+        """The folder ``name`` from a ledger, which is not trusted. Raises UserError if it leads out of the corpora."""
         if Path(name).name != name or name in ("", "..") or "\0" in name:
             raise UserError(f"{self.ledger}: got the store {name!r} (allowed: a name in {self.corpora})")
         return self.corpora / name
 
     @classmethod
     def existing(cls, path: Path) -> "StudyFolder":
-        """The folder of a study that was begun. Raises UserError where there is none."""
+        """The folder of an existing study. Raises UserError if there is none."""
         folder = cls(path)
         if not folder.ledger.is_dir():
             raise UserError(f"{path}: no study here (allowed: a folder that `skipstack search --out` made)")
@@ -70,22 +68,17 @@ class StudyFolder:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[StudyFolder]:
-    """Fill a study's folder beside ``path``; it takes its name only if nothing fails.
+    """A temporary study folder to fill, which takes the name ``path`` if nothing fails.
 
-    Raises UserError where something already lies at ``path``.
+    Raises UserError if something already lies at ``path``.
     """
     if StudyFolder(path).ledger.exists():
         resume = shlex.join(["skipstack", "resume", str(path)])
         raise UserError(f"{path}: holds a study already (allowed: a new folder, or `{resume}`)")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UserError(f"{path}: is not an empty folder (allowed: a new folder for the study)")
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.mkdir(parents=True)
-    try:
-        yield StudyFolder(beside)
-        os.replace(beside, path)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+    with atomic_folder(path) as temporary:
+        yield StudyFolder(temporary)
 
 
 def free_name(parent: Path, name: str) -> Path:

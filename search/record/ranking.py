@@ -1,4 +1,4 @@
-"""What the trials of a study are ranked by, and what they must share to be compared."""
+"""The measure that ranks a study's trials, and the fingerprint that comparable trials share."""
 
 from collections.abc import Mapping
 
@@ -13,14 +13,14 @@ from skipstack.spaces.trial import as_network
 
 
 def measure_of(base: Subject, corpora: Mapping[str, CorpusPrepared]) -> Measure:
-    """That of the corpora, the same on all of them; where a function is called, what it reports."""
+    """The measure of the corpora, the same on all of them; for a function, the measure of its reports."""
     if isinstance(base, FunctionConfig):
         return base.measure
     return MEASURES[next((corpus.measure for corpus in corpora.values()), Accuracy.name)]
 
 
 def fingerprint_of(subject: Subject, corpora: Mapping[str, CorpusPrepared]) -> str:
-    """What trials share whose scores can be compared: the content of a corpus, or the source of a function."""
+    """The fingerprint of a corpus's content, or of a function's source: scores with the same one are comparable."""
     if isinstance(subject, FunctionConfig):
         return subject.function.source
     return corpora[identity(as_network(subject).data.corpus)].fingerprint

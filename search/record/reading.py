@@ -1,4 +1,4 @@
-"""From a study's folder to its record."""
+"""Reads the record of a study from its folder."""
 
 import shlex
 from collections.abc import Mapping
@@ -8,25 +8,23 @@ from typing import Any, Final
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Ablated, Finished, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.bulk import bulk_record
+from skipstack.search.record.columnar_record import columnar_record
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
 LONG: Final = 1 << 22
-"""Bytes of a ledger that make it worth its time to read it as columns."""
+"""Size in bytes from which a ledger is read as columns."""
 
 
 def space_of(folder: StudyFolder) -> Mapping[str, Any]:
-    """The space of the study in a folder as its first event says it, and nothing else of its ledger is read; empty
-    where there is none.
-    """
+    """The space in the first event of a study's ledger, as plain data; nothing else is read. Empty if there is none."""
     first = next(iter(Ledger(folder.ledger).replay()), None)
     space = first.study.get("space") if isinstance(first, StudyOpened) else None
     return space if isinstance(space, Mapping) else {}
 
 
 def is_finished(path: Path) -> bool:
-    """Whether nothing is left to do of the search in the folder ``path``. Raises UserError as ``read_study`` does."""
+    """Whether the search in the folder ``path`` is finished. Raises UserError as ``read_study`` does."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
     if next(iter(ledger.replay()), None) is None:
         raise _empty(path)
@@ -35,9 +33,9 @@ def is_finished(path: Path) -> bool:
 
 
 def unfinished_ablation(path: Path) -> int | None:
-    """The number of the ablation that was interrupted, of the study in the folder ``path``; None without one.
+    """The number of the unfinished ablation of the study in the folder ``path``; None if there is none.
 
-    There is one at most: no other begins before it is finished.
+    There is at most one: no other starts before it is finished.
     """
     last = None
     for event in Ledger(StudyFolder.existing(path).ledger).only("ablated"):
@@ -47,7 +45,7 @@ def unfinished_ablation(path: Path) -> int | None:
 
 
 def read_study(path: Path) -> StudyRecord:
-    """The record of the study in the folder ``path``. Raises UserError where there is none, or it is damaged."""
+    """The record of the study in the folder ``path``. Raises UserError if there is none, or it is damaged."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
     record = ledger.whole(lambda: _long(ledger)) or StudyRecord.of(ledger.read())
     if record.opened is None:
@@ -56,16 +54,14 @@ def read_study(path: Path) -> StudyRecord:
 
 
 def read_searched(path: Path) -> StudyRecord:
-    """Likewise; raises UserError, too, where an ablation of the study was interrupted: nothing else begins before it is
-    finished.
-    """
+    """As ``read_study``; also raises UserError if an ablation was interrupted, which must be finished first."""
     if unfinished_ablation(path) is not None:
         raise UserError(f"{path}: an ablation of the study was interrupted (allowed: `{_resume(path)}` first)")
     return read_study(path)
 
 
 def read_finished(path: Path) -> StudyRecord:
-    """Likewise; raises UserError, too, where anything is left to do of the study."""
+    """As ``read_searched``; also raises UserError if the study is not finished."""
     record = read_searched(path)
     if not record.finished:
         raise UserError(
@@ -80,13 +76,13 @@ def _resume(path: Path) -> str:
 
 
 def is_long(ledger: Ledger) -> bool:
-    """Whether it is worth its time to read it as columns; for a reading within ``Ledger.whole``."""
+    """Whether the ledger is large enough to read it as columns; to be called within ``Ledger.whole``."""
     return sum(file.stat().st_size for file in ledger.files()) >= LONG
 
 
 def _long(ledger: Ledger) -> StudyRecord | None:
-    """The record of a long ledger; None of a short one, and where it can be made of events alone."""
-    return bulk_record(ledger.lines()) if is_long(ledger) else None
+    """The record of a long ledger; None if it is short, or must be read as events."""
+    return columnar_record(ledger.lines()) if is_long(ledger) else None
 
 
 def _empty(path: Path) -> UserError:

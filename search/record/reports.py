@@ -1,4 +1,4 @@
-"""What a trial reported, as columns: ten thousand trials keep every report, and each as an event would be large.
+"""The reports of a trial, stored as columns: ten thousand trials keep all reports, which would be large as objects.
 
 Array legend: N reports, M metrics times lanes.
 """
@@ -16,24 +16,24 @@ from numpy.typing import NDArray
 from skipstack.search.ledger.events import Metrics, Reported
 
 NUMBERS = ("time", "epoch", "score", "seconds")
-"""The fields that are numbers, kept side by side."""
+"""The numeric fields, stored together."""
 
 REST = tuple(name for name in Reported.model_fields if name not in (*NUMBERS, "metrics"))
-"""The fields that say the same in most reports of a trial."""
+"""The fields that are equal in most reports of a trial."""
 
 Layout = tuple[tuple[str, int], ...]
-"""The name of each metric with its lanes."""
+"""The name of each metric and its number of lanes."""
 
 Form = tuple[Layout, tuple[Any, ...]]
-"""What reports share: their layout, and the values of ``REST``."""
+"""The parts that reports share: their layout, and the values of ``REST``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Reports of a trial, one after another, that share their layout and ``seeds``: empty where they are all its seeds.
+    """Consecutive reports of a trial with the same layout and ``seeds`` (empty: all seeds of the trial).
 
     ``numbers_N4``: the columns of ``NUMBERS``; ``metrics_NM``: the lanes of each metric in turn; ``events_N``: the
-    number of each report in its ledger.
+    event number of each report.
     """
 
     layout: Layout
@@ -43,7 +43,7 @@ class Block:
     events_N: NDArray[np.int64]
 
     def between(self, first: int, last: int) -> "Block":
-        """Those from place ``first`` to before ``last``."""
+        """The reports from index ``first`` up to, but without, ``last``."""
         cut = slice(first, last)
         return replace(
             self, numbers_N4=self.numbers_N4[cut], metrics_NM=self.metrics_NM[cut], events_N=self.events_N[cut]
@@ -52,9 +52,9 @@ class Block:
 
 @final
 class Reports(Sequence[Reported]):
-    """The reports of a trial in their order. An item is the event again, made when it is asked for.
+    """The reports of a trial in order. Items are events, created on access.
 
-    ``events``: the number of each in its ledger; -1 where it is in none.
+    ``events``: the event number of each; -1 if it is in no ledger.
     """
 
     __slots__ = ("_forms", "_metrics", "_numbers", "_starts", "events")
@@ -67,7 +67,7 @@ class Reports(Sequence[Reported]):
         self._forms: list[Form] = []
 
     def append(self, report: Reported, event: int = -1) -> None:
-        """Add the latest report, the ``event`` of this number."""
+        """Append a report, whose event number is ``event``."""
         form = (
             tuple((name, len(lanes)) for name, lanes in report.metrics.items()),
             tuple(getattr(report, name) for name in REST),
@@ -80,7 +80,7 @@ class Reports(Sequence[Reported]):
         self.events.append(event)
 
     def extend(self, trial: int, block: Block) -> None:
-        """Add the latest reports of a trial; none has a latency."""
+        """Append a block of reports of a trial, none with a latency."""
         shared = {"kind": "reported", "trial": trial, "seeds": block.seeds, "latency": None}
         form = (block.layout, tuple(shared[name] for name in REST))
         first, (count, width) = len(self._metrics), block.metrics_NM.shape
@@ -91,7 +91,7 @@ class Reports(Sequence[Reported]):
         self.events.frombytes(block.events_N.tobytes())
 
     def blocks(self) -> Iterator[Block]:
-        """The reports in their order, as few blocks as there can be."""
+        """The reports in order, in as few blocks as possible."""
         numbers_N4, metrics = np.array(self._numbers).reshape(-1, len(NUMBERS)), np.array(self._metrics)
         events_N, starts = np.array(self.events), [*self._starts, len(metrics)]
         first = 0
@@ -123,17 +123,17 @@ class Reports(Sequence[Reported]):
 
     @property
     def grouped(self) -> bool:
-        """Whether the seeds are trained in groups."""
+        """Whether the seeds race, in groups."""
         return bool(self._forms) and bool(self._forms[0][1][REST.index("seeds")])
 
     def best(self) -> int | None:
-        """The place of the highest finite score, the earliest of equals; None where there is none."""
+        """The index of the highest finite score, the earliest of equals; None if there is none."""
         scores = self.scores
         highest = max(filter(math.isfinite, scores), default=None)
         return None if highest is None else scores.index(highest)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the same was reported, NaN included."""
+        """Whether the reports are equal; NaNs count as equal."""
         if not isinstance(other, Reports):
             return NotImplemented
         return self._forms == other._forms and self._bytes() == other._bytes()

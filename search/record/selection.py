@@ -4,26 +4,25 @@ from collections.abc import Iterator
 from typing import Final
 
 from skipstack.search.proposers.config import WALKS
-from skipstack.search.record.parts import parts
+from skipstack.search.record.domain_parts import parts
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 
-SETTLED: Final = (*WALKS, "listed", "path")
-"""The proposers that settle beforehand what is tried: each trial is a row of a table by itself."""
+FIXED_DESIGNS: Final = (*WALKS, "listed", "path")
+"""The proposers whose points are fixed in advance: each trial is a row of a table by itself."""
 
 
 def selected(record: StudyRecord) -> list[int]:
-    """The trials worth measuring on test, by number.
+    """The numbers of the trials that are measured on test, all of which have a score.
 
-    These are the base, the best of all, the best of each value of each axis, and those on the Pareto front; only trials
-    that have a score. Where all that a study tries was settled before and is trained to its end, each trial is a row of
-    a table by itself: all that have a score are measured. Where a trial leaves no weights, none is: what a function
-    reports of test is measured already.
+    These are the base, the best trial, the best trial of each value of each axis, and those on the Pareto front. If all
+    points were fixed in advance and all trials are trained to the end, each trial is a row of a table by itself, so all
+    are measured. None are if trials leave no weights: a function reports its test score itself.
     """
     if not record.study.space.base.keeps_weights:
         return []
     search, ranked = record.study.search, record.ranked()
-    if search.proposer.kind in SETTLED and search.stops_nothing:
+    if search.proposer.kind in FIXED_DESIGNS and search.stops_nothing:
         return sorted(trial.number for trial in ranked)
     chosen = [*ranked[:1], *_best_of_values(record, ranked), *record.front()]
     if record.base is not None and record.base.score is not None:
@@ -32,7 +31,7 @@ def selected(record: StudyRecord) -> list[int]:
 
 
 def _best_of_values(record: StudyRecord, ranked: list[TrialRecord]) -> Iterator[TrialRecord]:
-    """The first of ``ranked`` with each value; trials on which an axis is not active have no value there."""
+    """The first of ``ranked`` for each part of each axis; trials where an axis is inactive have no value on it."""
     for axis, domain in record.space.domains.items():
         active = [trial for trial in ranked if axis in trial.point]
         for part in parts(domain):

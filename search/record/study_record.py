@@ -1,4 +1,4 @@
-"""A study as its ledger has it: the reading that tables, tracking, exports and the driver share."""
+"""The record of a study, built from its events; tables, tracking, exports and the driver use it."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -9,6 +9,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     Ablated,
+    AblationPlanned,
     CorpusPrepared,
     Decided,
     Ended,
@@ -24,7 +25,6 @@ from skipstack.search.ledger.events import (
     Resumed,
     Retried,
     Reused,
-    Settled,
     Shortened,
     Started,
     StudyOpened,
@@ -45,10 +45,10 @@ from skipstack.spaces.trial import TrialConfig
 
 
 class StudyRecord:
-    """What happened in a study. ``apply`` is the only way in, for the past and for the present alike.
+    """The record of a study. Only ``apply`` changes it, for replayed and new events alike.
 
-    ``events``: how many there were; the next one has this number in the ledger, where the first has 0. An ablation
-    counts those of its whole study, whose ledger it shares.
+    ``events``: the number of events so far, which is the event number of the next one, counted from 0. In an ablation
+    it counts the events of the whole study, whose ledger it shares.
     """
 
     def __init__(self) -> None:
@@ -57,13 +57,13 @@ class StudyRecord:
         self.corpora: dict[str, CorpusPrepared] = {}
         self.warm_starts: list[WarmStarted] = []
         self.suggested: Suggested | None = None
-        """What it began with, of earlier studies on other corpora."""
+        """The points from earlier studies on other corpora that were tried first."""
         self.trials: dict[int, TrialRecord] = {}
         self.finished = False
         self.enough: Shortened | None = None
-        """Why no further trial was started, where the study found that itself and was not extended since."""
-        self.settled: Settled | None = None
-        """What it compares, of an ablation."""
+        """The event by which the study itself stopped starting trials; None if it did not, or was extended since."""
+        self.plan: AblationPlanned | None = None
+        """The rows of an ablation; None in a search."""
         self.ablations: dict[int, StudyRecord] = {}
         """The ablations of this study, by their numbers: each a record of its own."""
 
@@ -76,12 +76,12 @@ class StudyRecord:
         return record
 
     def apply(self, event: Event) -> None:
-        """Take in what happened next."""
+        """Apply the next event."""
         self._apply(event)
         self.events += 1
 
     def report(self, event: Reported, number: int) -> None:
-        """Take in a report, the event of this number."""
+        """Apply a report with this event number."""
         trial = self.trials[event.trial]
         trial.reports.append(event, number)
         if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:
@@ -140,8 +140,8 @@ class StudyRecord:
                 self.trials[number].starts += 1
             case Retried(trial=number):
                 self.trials[number].retries.append(event)
-            case Settled():
-                self.settled = event
+            case AblationPlanned():
+                self.plan = event
             case Ablated(ablation=number):
                 ablation = self.ablations.setdefault(number, StudyRecord())
                 ablation.events = self.events
@@ -153,7 +153,7 @@ class StudyRecord:
 
     @cached_property
     def study(self) -> StudyConfig:
-        """The study's config, with what it was extended by."""
+        """The study's config, including its extensions."""
         assert self.opened is not None, "a ledger begins with study_opened"
         return StudyConfig.model_validate(self.opened.study)
 
@@ -170,11 +170,11 @@ class StudyRecord:
 
     @property
     def measure(self) -> Measure:
-        """What the trials are ranked by: the same on all corpora of a study."""
+        """The measure that ranks the trials, the same on all corpora of a study."""
         return measure_of(self.study.space.base, self.corpora)
 
     def recording(self, trial: TrialRecord) -> Recording:
-        """What can be taken over of one of the trials."""
+        """The recording of a trial, by which it can be reused."""
         assert self.opened is not None, "a ledger begins with study_opened"
         return Recording(
             config_identity=trial.weights_identity,
@@ -191,17 +191,17 @@ class StudyRecord:
         return self.corpora[identity(config.data.corpus)]
 
     def read_by(self, subject: Subject) -> CorpusPrepared | None:
-        """The prepared corpus that a trial reads; None of one that calls a function, which reads what it likes."""
+        """The prepared corpus that a trial reads; None if it calls a function, whose input is its own matter."""
         return self.corpus_of(subject) if isinstance(subject, TrialConfig) else None
 
     def vectors_of(self, subject: Subject) -> VectorsPrepared | None:
-        """The pretrained vectors that a trial of this config starts from; None where it has none."""
+        """The pretrained vectors that a trial of this config starts from, if any."""
         if not isinstance(subject, TrialConfig) or (path := subject.data.vectors) is None:
             return None
         return self.corpus_of(subject).vectors[path]
 
     def fingerprint_of(self, subject: Subject) -> str:
-        """What two trials share whose scores can be compared: the content of a corpus, or the source of a function."""
+        """The fingerprint of a corpus's content, or of a function's source: scores with the same one are comparable."""
         return fingerprint_of(subject, self.corpora)
 
     @property
@@ -212,19 +212,21 @@ class StudyRecord:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What in its corpora, and in those of its ablations, spoils comparisons: each line once."""
+        """Warnings about its corpora, and those of its ablations, that spoil comparisons: each line once."""
         records = [self, *self.ablations.values()]
         each = (line for record in records for corpus in record.corpora.values() for line in corpus.warnings)
         return tuple(dict.fromkeys(each))
 
     def ranked(self) -> list[TrialRecord]:
-        """The trials that have a score, the best first (``TrialRecord.place``)."""
-        return sorted((trial for trial in self.trials.values() if trial.score is not None), key=lambda each: each.place)
+        """The trials that have a score, the best first (``TrialRecord.rank_key``)."""
+        return sorted(
+            (trial for trial in self.trials.values() if trial.score is not None), key=lambda each: each.rank_key
+        )
 
     def front(self) -> list[TrialRecord]:
-        """The trials on the Pareto front of a study of several objectives, the best score first; none of a single one.
+        """The trials on the Pareto front of several objectives, the best score first; none for a single objective.
 
-        A stopped trial counts with what it reached.
+        A stopped trial counts with its best score.
         """
         objectives, ranked = self.study.search.objectives, self.ranked()
         if len(objectives) == 1:
@@ -234,7 +236,7 @@ class StudyRecord:
         ]
 
     def running(self) -> list[TrialRecord]:
-        """Trials that did not end yet, paused ones aside."""
+        """Trials that have neither ended nor paused."""
         return [trial for trial in self.trials.values() if trial.state == "running"]
 
     def paused(self) -> list[TrialRecord]:

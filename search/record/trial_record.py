@@ -1,4 +1,4 @@
-"""A trial as its ledger has it: what it reported, what was decided of it, and what it is ranked by.
+"""The record of a trial, built from its events: its reports, decisions, and ranking.
 
 Array legend: R seeds, S sentences of the test split, C counts.
 """
@@ -18,23 +18,23 @@ from skipstack.search.ledger.events import SCORELESS, Decided, Metrics, Reason, 
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.objectives.objectives import Objective, further
 from skipstack.search.objectives.pareto import Vector
-from skipstack.search.record.races import best_of_groups
 from skipstack.search.record.reports import Reports
+from skipstack.search.record.seed_races import best_of_groups
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
 
 @dataclass(slots=True)
 class TrialRecord:
-    """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split; ``packed`` is
-    what was counted of each sentence then.
+    """One trial so far. ``tested``: its metrics on the test split, empty before they are measured; ``packed``: the
+    measure's counts of each test sentence.
 
-    ``measure`` is what it is ranked by. ``decisions`` are those at a rung and the last one. ``seeds``:
-    where they race, those that are trained to the end, or the first ones before that. ``paused``: it waits at a rung,
-    for a promotion or its end. ``starts`` counts the workers that took it up. ``parameters``: of one lane, None where
-    nobody asked. ``reused`` says which other trial stands for it where it was not trained. ``untested``: the faults of
-    its measurement on the test split; ``given_up``: the last one's message, where it is not measured any more.
-    ``happened``: the numbers of these events in the ledger, the last ones of their kind.
+    ``measure``: the measure that ranks it. ``decisions``: those at rungs, and the last one. ``seeds``: its seeds; if
+    they race, those trained to the end, or the first group before that. ``paused``: it waits at a rung. ``starts``: the
+    number of workers that trained it. ``parameters``: of one lane; None if they are no objective. ``reused``: the trial
+    whose recording it has, if it was not trained. ``untested``: failed measurements on the test split; ``given_up``:
+    the message of the last one, if it is not tried again. ``happened``: the event numbers of the last event of each
+    kind.
     """
 
     number: int
@@ -58,17 +58,17 @@ class TrialRecord:
     happened: dict[Literal["proposed", "ended", "tested"], int] = field(default_factory=dict)
     _config: Subject | None = field(default=None, repr=False, compare=False)
     _best: tuple[int, Reported | None] = field(default=(0, None), repr=False, compare=False)
-    """The best report of so many."""
+    """The number of reports that were compared, and the best of them."""
 
     @property
     def config(self) -> Subject:
-        """What it trains, made from the point when it is asked for."""
+        """The config of the trial, created from its point on first access."""
         if self._config is None:
             self._config = self.space.config(self.point)
         return self._config
 
     def forget(self) -> None:
-        """Make the config anew if it is asked for again: it is large, and trials that are over are many."""
+        """Drop the config, which is large, until it is accessed again."""
         self._config = None
 
     @property
@@ -78,21 +78,21 @@ class TrialRecord:
 
     @property
     def whole(self) -> bool:
-        """Whether its score tells of a training to the end: its own, or that of the seeds that raced so far."""
+        """Whether its score is that of training to the end; if seeds race, of the seeds so far."""
         return self.reason == "completed" or (self.raced and len(self.reports) >= self.config.epochs)
 
     @property
-    def returned(self) -> bool:
-        """Whether it ended by itself, as a function may, before the last epoch that it might have had."""
+    def returned_early(self) -> bool:
+        """Whether it is a function that returned before its last possible epoch."""
         calls = not self.space.fields.model.keeps_weights
         told = bool(self.decisions) and self.decisions[-1].decision == "complete"
         return calls and self.reason == "completed" and not told
 
     @property
     def best(self) -> Reported | None:
-        """The report with the highest finite score, the earliest of equals; None where there is none.
+        """The report with the highest finite score, the earliest of equals; None if there is none.
 
-        Where seeds race, those of their groups as one (``search/record/races.py``).
+        If seeds race, the best reports of their groups, joined (``search/record/seed_races.py``).
         """
         if self._best[0] != len(self.reports):
             self._best = len(self.reports), self._best_report()
@@ -104,24 +104,24 @@ class TrialRecord:
         return self.reports.grouped
 
     @property
-    def place(self) -> tuple[int, float, int]:
-        """What trials that have a score are ranked by, the least first: the score, and of equals the number.
+    def rank_key(self) -> tuple[int, float, int]:
+        """The sort key of trials with a score, the best first: by score, then by number.
 
-        Where seeds race, more seeds go before: a trial that was stopped lost to others at the seeds that they had then.
+        If seeds race, trials with more seeds come first: a stopped trial lost to others with as many seeds as it had.
         """
         assert self.score is not None
         return -len(self.seeds) if self.raced else 0, -self.score, self.number
 
     @property
     def curve(self) -> list[tuple[int, float]]:
-        """Epochs and scores. Where seeds race, a single point: how many there are, and what they reach together."""
+        """Epochs and scores. If seeds race, a single point: the number of seeds, and their joint score."""
         if self.raced and self.best is not None:
             return [(len(self.seeds), self.best.score)]
         return self.reports.curve
 
     @property
     def score(self) -> float | None:
-        """The best mean dev score of any epoch; None for a trial that a fault ended, diverged or has not reported."""
+        """The best mean dev score of any epoch; None if the trial failed, diverged or has not reported."""
         if self.reason in SCORELESS:
             return None
         if self.raced:
@@ -131,13 +131,13 @@ class TrialRecord:
 
     @property
     def share(self) -> int:
-        """Its share of the device, as a multiple of what an ordinary trial has: twice as much after missing memory."""
+        """Its share of the device, as a multiple of an ordinary trial's: doubled after each lack of memory."""
         causes = [*(retry.cause for retry in self.retries), *(fault.reason for fault in self.untested)]
         return 1 << causes.count("out_of_memory")
 
     @property
     def weights_identity(self) -> str:
-        """The identity of the config whose name its weights bear: another one where an earlier study trained them."""
+        """The config identity in its weights file: that of the earlier study's config if the trial was reused."""
         own = self.reused is None or any(fault.then == "train" for fault in self.untested)
         return self.config.identity if own or self.reused is None else self.reused.config_identity
 
@@ -153,11 +153,11 @@ class TrialRecord:
 
     @property
     def latency(self) -> float | None:
-        """The least of the latencies it reported, since whatever else runs on a machine only adds to them."""
+        """The least of its reported latencies, since other processes on the machine only add to them."""
         return min((report.latency for report in self.reports if report.latency is not None), default=None)
 
     def further(self, objectives: Sequence[Objective]) -> Vector:
-        """What it reaches in the objectives beside the score, the larger the better."""
+        """Its values in the objectives after the score, the larger the better."""
         latency = self.latency if "latency" in objectives else None
         return further(objectives, parameters=self.parameters, latency=latency)
 
@@ -176,7 +176,7 @@ class TrialRecord:
 
     @property
     def sentences(self) -> NDArray[np.float64] | None:
-        """What the measure counts of each sentence of the test split, seed by seed: counts_RSC.
+        """The measure's counts of each test sentence by seed: counts_RSC.
 
         Its sums over the sentences give ``test`` (``data.tasks.measure.Measure.of_counts``). None where the trial was
         not tested, or by a version that did not keep them. Raises UserError where they cannot be read.

@@ -1,4 +1,4 @@
-"""Asynchronous successive halving, the variant that stops."""
+"""Asynchronous successive halving, stopping variant."""
 
 from bisect import insort
 from collections import defaultdict
@@ -16,20 +16,20 @@ class Asha(Asynchronous):
     """Asynchronous successive halving, stopping variant.
 
     Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2,
-    in the stopping form that Ray Tune 2.60 calls ``AsyncHyperBandScheduler``. Rung k of bracket b stands at
+    in the stopping form that Ray Tune 2.60 calls ``AsyncHyperBandScheduler``. Rung k of bracket b is at
 
         grace * reduction**(b + k) < whole,    k = 0, 1, ...
 
-    A trial at a rung goes on where its score is at least the (1 - 1/reduction) quantile of the
-    scores that other trials left there before it, and where it is the first. Its own score is left
-    there either way. The quantile of n sorted scores s_0 <= ... <= s_{n-1} is interpolated
-    linearly at index (n - 1) * (1 - 1/reduction). A report that reaches several rungs at once is compared at each.
+    A trial at a rung goes on if its score is at least the (1 - 1/reduction) quantile of the scores of the trials that
+    reached the rung before it, or if it is the first. Its own score is added there either way. The quantile of n sorted
+    scores s_0 <= ... <= s_{n-1} is interpolated linearly at index (n - 1) * (1 - 1/reduction). A report that reaches
+    several rungs at once is compared at each.
 
     With several objectives the scores of a rung are the negative places of its trials (``pareto.places``: non-dominated
     ranks, ties by an epsilon-net), as in MO-ASHA (Schmucker et al., 2021).
 
-    We depart from Ray where it rounds: rungs and the index are whole-number arithmetic here, so a
-    score that equals the cutoff always goes on. A diverged score enters no rung (Ray never stops NaN).
+    Departures from Ray: rungs and the index use integer arithmetic instead of rounding, so a score equal to the cutoff
+    always goes on. A diverged score enters no rung (Ray never stops NaN).
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class Asha(Asynchronous):
     ) -> None:
         super().__init__(config, maximum, spared, seeds=seeds)
         self._scores: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
-        """By bracket and rung."""
+        """The sorted scores by bracket and rung, for a single objective."""
         self._fronts: defaultdict[tuple[int, int], Fronts] = defaultdict(Fronts)
-        """Likewise, of several objectives."""
+        """The points by bracket and rung, for several objectives."""
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
         bracket, ladder = self.bracket(trial), self.ladder(trial)
@@ -61,16 +61,16 @@ class Asha(Asynchronous):
 
 
 def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
-    """Whether the negative place of a point, the last that arrived, is below the cutoff among those of the others."""
+    """Whether the negative place of the latest point is below the quantile of the other points' negative places."""
     others = len(fronts) - 1
     if others == 0:
         return False
     below, rest = divmod((others - 1) * (reduction - 1), reduction)
-    last = others - 1 - below  # of the two others around the quantile the worse one, counted from the best
+    last = others - 1 - below  # position, counted from the best, of the worse of the two points around the quantile
     place = fronts.place(own, most=last + 2)
     if place == last + 2:
-        return True  # both go before it
-    behind = place + fronts.times(own) - 1  # from there on the order of the others lacks the own point
+        return True  # both are better
+    behind = place + fronts.times(own) - 1  # from here on, positions among the others are one less
     low, high = (
         -fronts.place_at(position + (position >= behind), own) for position in (last, last - 1 if rest else last)
     )

@@ -1,4 +1,4 @@
-"""From a config to a scheduler: the one place that knows which class a kind means."""
+"""Builds the scheduler of a config: the only place that maps a kind to its class."""
 
 from typing import assert_never
 
@@ -18,13 +18,13 @@ from skipstack.search.schedulers.promotion import Promotion
 from skipstack.search.schedulers.scheduler import NeverStop, Scheduler
 
 RARE = ("resource", "maximum", "brackets")
-"""Options that most studies leave as they are."""
+"""Options that most studies leave at their defaults."""
 
 
 def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = frozenset(), *, seeds: int) -> Scheduler:
     """The scheduler of a study whose trials have so many ``epochs`` and ``seeds``; ``spared`` trials are never stopped.
 
-    Raises UserError for more brackets than there is room for.
+    Raises UserError for more brackets than there are rungs to start at.
     """
     match config:
         case AshaConfig(variant="stopping"):
@@ -44,13 +44,13 @@ def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = fro
 
 
 def name_of(config: SchedulerConfig) -> str:
-    """The kind, as a simulation is asked for it: promotion, the other variant of ASHA, has a name of its own."""
+    """The kind as ``skipstack simulate`` names it: ASHA's promotion variant has a name of its own."""
     promotes = isinstance(config, AshaConfig) and config.variant == "promotion"
     return "asha-promotion" if promotes else config.kind
 
 
 def described(config: SchedulerConfig) -> str:
-    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options are said if set."""
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options appear only if set."""
     fields = type(config).model_fields
     options = ", ".join(
         f"{name.replace('_', ' ')} {value}"

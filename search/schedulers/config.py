@@ -1,4 +1,4 @@
-"""Schedulers as a study names them: a kind, and the options of that kind."""
+"""Configs of schedulers: a kind, and the options of that kind."""
 
 from typing import Annotated, Literal, Self
 
@@ -7,24 +7,25 @@ from pydantic import Field, PositiveInt, model_validator
 from skipstack.data.basis.frozen import Frozen
 
 Resource = Literal["epochs", "seconds", "seeds"]
-"""What a trial spends, and rungs are counted in."""
+"""The resource that trials spend and rungs are counted in."""
 
 
 class RungConfig(Frozen):
-    """Where trials are compared: at rungs of ``grace * reduction**k``, k = 0, 1, ..., below what a whole trial takes.
+    """The rungs at which trials are compared: ``grace * reduction**k``, k = 0, 1, ..., below the resource of a whole
+    trial.
 
-    The resource is ``epochs``; or ``seconds`` of training and evaluation, the first report at or after a rung counting
-    for it, and ``maximum`` seconds being a whole trial; or ``seeds``: a trial trains ``grace`` of its seeds to the end,
-    and further ones only if it goes on, so that its score rests on the more seeds the better it is (a race).
+    The resource is ``epochs``; or ``seconds`` of training and evaluation, where the first report at or after a rung
+    counts for it and a whole trial takes ``maximum`` seconds; or ``seeds``: a trial trains ``grace`` of its seeds to
+    the end, and further ones only if it goes on, so that better trials have scores from more seeds (a race).
     """
 
     grace: PositiveInt = 1
-    """Of the resource: the lowest rung."""
+    """The lowest rung, in the resource."""
     reduction: Annotated[int, Field(ge=2)] = 3
-    """One in so many goes on."""
+    """At each rung one in so many trials goes on."""
     resource: Resource = "epochs"
     maximum: PositiveInt | None = None
-    """Seconds of a whole trial; a trial that has had all its epochs before is whole, too."""
+    """Seconds of a whole trial; a trial that completes all its epochs earlier is whole, too."""
 
     @model_validator(mode="after")
     def _has_an_end(self) -> Self:
@@ -39,9 +40,9 @@ class RungConfig(Frozen):
 class AshaConfig(RungConfig):
     """Asynchronous successive halving (Li et al., 2020).
 
-    ``stopping``: a trial at a rung goes on at once or never. ``promotion``, the paper's own: a trial at a rung is
+    ``stopping``: a trial at a rung goes on at once or never. ``promotion``, as in the paper: a trial at a rung is
     paused and its worker is free; it goes on once it is among the best 1/reduction of its rung. The rungs of bracket b
-    begin at ``grace * reduction**b``; the trials are shared out so that each bracket takes about as much.
+    start at ``grace * reduction**b``; trials are assigned so that each bracket takes about the same resource.
     """
 
     kind: Literal["asha"] = "asha"
@@ -50,13 +51,13 @@ class AshaConfig(RungConfig):
 
 
 class HyperbandConfig(RungConfig):
-    """Hyperband (Li et al., 2018): brackets of successive halving, each rung judged once all its trials are there."""
+    """Hyperband (Li et al., 2018): brackets of successive halving, each rung judged once all its trials reached it."""
 
     kind: Literal["hyperband"] = "hyperband"
 
 
 class MedianConfig(Frozen):
-    """Median stopping (Golovin et al., 2017): from epoch ``grace`` on, once ``minimum_trials`` can be compared with."""
+    """Median stopping (Golovin et al., 2017): from epoch ``grace`` on, if ``minimum_trials`` reached that epoch."""
 
     kind: Literal["median"] = "median"
     grace: PositiveInt = 1

@@ -6,19 +6,18 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import final
 
-from skipstack.search.schedulers.arrivals import Arrivals
 from skipstack.search.schedulers.config import HyperbandConfig
-from skipstack.search.schedulers.rungs import RungScheduler, sizes
+from skipstack.search.schedulers.rungs import Arrivals, RungScheduler, sizes
 from skipstack.search.schedulers.scheduler import Decision
 
 Judged = tuple[int, list[int], list[int]]
-"""A rung by its place, and who waits there, the best first: those to be promoted, and those that are beaten."""
+"""A rung by its index, and its waiting trials, the best first: those to be promoted, and those that are beaten."""
 
 
 @dataclass(slots=True)
 class HyperbandRung(Arrivals):
-    """``lost``: how many were on their way here and never will arrive. Of the arrived, ``left`` went on, and ``out``
-    ended while they were paused.
+    """A rung. ``lost``: how many trials ended before they reached it; of those that arrived, ``left`` went on, and
+    ``out`` ended while they were paused.
     """
 
     lost: int = 0
@@ -28,15 +27,15 @@ class HyperbandRung(Arrivals):
 
 @dataclass(slots=True)
 class _Bracket:
-    """One successive halving: its rungs, and how many trials it begins with."""
+    """One bracket of successive halving: its rungs, and its initial number of trials."""
 
     rungs: list[HyperbandRung]
     size: int
 
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
-        """The rungs where everybody is that is due, if it began with ``size``.
+        """The rungs that all due trials have reached, if the bracket starts with ``size`` trials.
 
-        Only the last of these rungs has anybody to promote: the one above is not complete before they are there.
+        Only the last of these rungs has trials to promote: the next one is not complete before they arrive.
         """
         expected = size
         for place, rung in enumerate(self.rungs):
@@ -55,22 +54,22 @@ class _Bracket:
 
 @final
 class Hyperband(RungScheduler):
-    """Hyperband with all its brackets, one after another, and again from the first.
+    """Hyperband with all its brackets in turn, then again from the first.
 
     Source: Li et al., "Hyperband: A Novel Bandit-Based Approach to Hyperparameter Optimization" (2018), algorithm 1,
     where R is the resource of a whole trial over ``grace``, and eta ``reduction``. With s_max + 1 brackets,
-    s = s_max, ..., 0, bracket s begins with n trials at the rung r, and of rung i the best go on:
+    s = s_max, ..., 0, bracket s starts with n trials at the rung r, and from rung i the best go on:
 
         n = ceil((s_max + 1) * eta**s / (s + 1)),  r = R / eta**s,  n_i = floor(n / eta**i),  r_i = r * eta**i
 
-    Trials pause at a rung until the last one of their bracket is there, or has ended; the others of the rung are then
-    out. Brackets are filled by the order of trial numbers, and the next one begins while one waits. Of equal scores the
-    first to arrive is better.
+    Trials pause at a rung until the last one of their bracket has reached it or ended; then the best are promoted and
+    the others end. Brackets are filled in the order of trial numbers, and the next one starts while one waits. Of equal
+    scores the first to arrive is better.
 
-    Where we depart: rungs go up from ``grace`` in whole numbers, so s_max is the number of rungs below a whole trial,
-    and where R is no power of eta the last stretch is the shorter one. The bracket that the end of the study cuts
-    short, at n' < n trials, keeps floor(n' / eta**i) at rung i, and at least one. A spared trial never pauses; where it
-    is not among the best it goes on beside them.
+    Departures: rungs go up from ``grace`` in whole numbers, so s_max is the number of rungs below a whole trial, and if
+    R is no power of eta the last interval is the shorter one. A bracket that the end of the study cuts short, at n' < n
+    trials, keeps floor(n' / eta**i) at rung i, and at least one. A spared trial never pauses; if it is not among the
+    best it goes on in addition to them.
     """
 
     def __init__(
@@ -79,28 +78,28 @@ class Hyperband(RungScheduler):
         super().__init__(config, maximum, spared, seeds=seeds, brackets=None)
         self._reduction = config.reduction
         self.sizes = sizes(len(self.ladders), config.reduction)
-        """How many trials each bracket begins with."""
+        """The initial number of trials of each bracket."""
         self._ends = tuple(accumulate(self.sizes))
         self._runs: dict[int, _Bracket] = {}
-        """By the number of its first trial."""
+        """The running brackets by the number of their first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
-        """Of whole brackets, by their first trial: the level where trials are to be promoted, and the best of them."""
+        """For full brackets, by their first trial: the level from which trials are promoted, and the best of them."""
         self._beaten: dict[int, list[int]] = {}
-        """Of whole brackets likewise: who waits and is beaten."""
+        """For full brackets, by their first trial: the paused trials that are beaten."""
 
     def bracket(self, trial: int) -> int:
-        """Which of the brackets takes the trial: its number says where it falls in a round of them all."""
+        """The bracket of a trial, by the position of its number in a round of all brackets."""
         return bisect_right(self._ends, trial % self._ends[-1])
 
     def promotable(self, trials: int | None = None) -> int | None:
-        """The best that waits to go on, from the top rung down."""
+        """The best paused trial that may go on, from the top rung down."""
         ready = dict(self._ready)
         if trials is not None and (last := self._first(trials)) < trials and last in self._runs:
             self._settle(last, self._runs[last].judged(trials - last, self._reduction), ready)
         return min((-level, first, trial) for first, (level, trial) in ready.items())[2] if ready else None
 
     def beaten(self) -> tuple[int, ...]:
-        """The others of a rung that is judged."""
+        """The paused trials of judged rungs that are not among the best."""
         return tuple(sorted(trial for losers in self._beaten.values() for trial in losers))
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
@@ -114,7 +113,9 @@ class Hyperband(RungScheduler):
         return Decision("pause", rung=level)
 
     def _enter(self, trial: int, amount: float, score: float) -> tuple[int, HyperbandRung] | None:
-        """The highest rung that the report reaches; it counts as having left those below it."""
+        """Enter the trial at each rung that the report reaches; returns the highest. It counts as having left the
+        lower ones.
+        """
         run, reached = self._run(trial), None
         for place in self._passed(trial, amount):
             if reached is not None:
@@ -125,7 +126,7 @@ class Hyperband(RungScheduler):
         return reached
 
     def _completed(self, trial: int, amount: float, score: float) -> None:
-        """Of seconds, a trial may be whole before it is at the next rung."""
+        """Complete a trial; where seconds are counted, it may not have reached its next rung."""
         reached = self._enter(trial, amount, score)
         if reached is not None:
             reached[1].left.add(trial)
@@ -136,7 +137,7 @@ class Hyperband(RungScheduler):
         self._changed(trial)
 
     def _lost(self, trial: int) -> None:
-        """A paused trial that ended keeps its place; one that was on its way is no longer waited for."""
+        """A paused trial that ended keeps its place at the rung; a running one is no longer waited for."""
         place = self._next.get(trial, 0)
         rung = self._run(trial).rungs[place - 1] if place else None
         if rung is None or trial in rung.left:
@@ -173,7 +174,7 @@ class Hyperband(RungScheduler):
             self._beaten[first] = losers
 
     def _settle(self, first: int, judged: Iterable[Judged], ready: dict[int, tuple[int, int]]) -> None:
-        """Take into ``ready`` who goes on in a bracket of which these rungs are judged."""
+        """Note in ``ready`` the best trial to promote in a bracket with these judged rungs."""
         for place, winners, _ in judged:
             if winners:
                 ready[first] = self.ladder(first)[place], winners[0]

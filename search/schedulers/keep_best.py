@@ -1,20 +1,20 @@
-"""One epoch, then the best: the baseline that every other scheduler has to beat."""
+"""One epoch for all trials, then only the best go on: a baseline for other schedulers."""
 
 from typing import final
 
-from skipstack.search.schedulers.arrivals import Arrivals
 from skipstack.search.schedulers.config import KeepBestConfig
+from skipstack.search.schedulers.rungs import Arrivals
 from skipstack.search.schedulers.scheduler import Decision, Scheduler
 
 
 @final
 class KeepBest(Scheduler):
-    """All trials train one epoch; those among the ``keep`` best after it train on.
+    """All trials train one epoch; the ``keep`` best after it train on.
 
-    Which those are is known only at the end, so it is judged as trials come: a trial goes on while fewer than ``keep``
-    trials had a better first epoch, and stops after the epoch in which one more has. Of equal scores the first to
-    arrive is better. Once all trials have reported, the trials that are left are the ``keep`` best ones exactly, and
-    the others cost less the more trials run side by side. A trial that diverges after its first epoch keeps its place.
+    The ``keep`` best are known only at the end, so the decision is made as trials arrive: a trial goes on while fewer
+    than ``keep`` trials have a better first epoch, and stops after the epoch in which one more has. Of equal scores the
+    first to arrive is better. Once all trials have reported, exactly the ``keep`` best are left; the more trials run in
+    parallel, the less the others cost. A trial that diverges after its first epoch keeps its place.
     """
 
     def __init__(self, config: KeepBestConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:

@@ -11,7 +11,7 @@ from skipstack.search.schedulers.scheduler import Decision, Scheduler
 
 @dataclass(slots=True)
 class _Curve:
-    """A trial so far: its best score, and the sum of all."""
+    """The best score of a trial so far, and the sum of all its scores."""
 
     best: float
     total: float
@@ -19,7 +19,7 @@ class _Curve:
 
 @final
 class Median(Scheduler):
-    """A trial stops where its best score lies below the median of the others' mean scores.
+    """A trial stops if its best score is below the median of the others' mean scores.
 
     Source: Golovin et al., "Google Vizier" (2017), section 3.2.2. After epoch e >= ``grace``, trial i stops if
 
@@ -28,7 +28,7 @@ class Median(Scheduler):
     s_je: the score of trial j at epoch e; j: the trials that reported epoch e before i did, of which there must be
     ``minimum_trials``. The median of an even number is the mean of the two in the middle.
 
-    We depart from Vizier, which compares with completed trials alone: that lets the first ones all run to their ends.
+    Departure from Vizier, which compares with completed trials only: then the first trials would all run to the end.
     """
 
     def __init__(self, config: MedianConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:

@@ -1,4 +1,4 @@
-"""Asynchronous successive halving as its paper has it: trials pause at rungs and are promoted."""
+"""Asynchronous successive halving as in its paper: trials pause at rungs and are promoted."""
 
 from bisect import bisect_left, insort
 from collections import defaultdict
@@ -7,21 +7,20 @@ from typing import final
 
 from skipstack.search.objectives.fronts import Fronts
 from skipstack.search.objectives.pareto import Vector
-from skipstack.search.schedulers.arrivals import Arrivals, Entry
 from skipstack.search.schedulers.config import AshaConfig
-from skipstack.search.schedulers.rungs import Asynchronous
+from skipstack.search.schedulers.rungs import Arrivals, Asynchronous, Entry
 from skipstack.search.schedulers.scheduler import Decision
 
 
 @dataclass(slots=True)
 class PromotionRung(Arrivals):
-    """``waiting``: those of the arrived that are paused here; ``entries``: the arrived by trial."""
+    """A rung of a single objective. ``waiting``: the paused trials; ``entries``: all arrivals by trial."""
 
     waiting: list[Entry] = field(default_factory=list)
     entries: dict[int, Entry] = field(default_factory=dict)
 
     def enter_at(self, trial: int, point: Vector) -> None:
-        """A trial arrives."""
+        """Add a trial."""
         self.entries[trial] = self.enter(trial, point[0])
 
     def wait(self, trial: int) -> None:
@@ -33,7 +32,7 @@ class PromotionRung(Arrivals):
         del self.waiting[bisect_left(self.waiting, self.entries[trial])]
 
     def promotable(self, reduction: int) -> int | None:
-        """The best that waits, if it is among the best ``len(arrived) / reduction``."""
+        """The best paused trial, if it is among the best ``len(arrived) / reduction``."""
         if not self.waiting:
             return None
         best = self.waiting[0]
@@ -42,7 +41,7 @@ class PromotionRung(Arrivals):
 
 @final
 class FrontRung:
-    """A rung of several objectives: where an arrival may change the places of others, and few places are asked for."""
+    """A rung of several objectives: an arrival may change the places of others, so places are computed when needed."""
 
     def __init__(self) -> None:
         self._fronts = Fronts()
@@ -51,7 +50,7 @@ class FrontRung:
         self._waiting: set[int] = set()
 
     def enter_at(self, trial: int, point: Vector) -> None:
-        """A trial arrives."""
+        """Add a trial."""
         self._fronts.add(point)
         self._points[trial] = point
         self._arrived[point].append(trial)
@@ -65,7 +64,7 @@ class FrontRung:
         self._waiting.remove(trial)
 
     def promotable(self, reduction: int) -> int | None:
-        """The best that waits, if it is among the best ``len(arrived) / reduction``; of equals the first to arrive."""
+        """The best paused trial, if it is among the best ``len(arrived) / reduction``; ties go to the earliest."""
         rank = min((self._fronts.rank(self._points[trial]) for trial in self._waiting), default=None)
         if rank is None:
             return None
@@ -83,14 +82,14 @@ class Promotion(Asynchronous):
     """Asynchronous successive halving, promotion variant.
 
     Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2. A trial that
-    reaches a rung is paused. When a worker is free, the rungs are gone through from the top down: the best of the
-    floor(n / reduction) best ones of the n trials that ever reached a rung, unless it was promoted before, goes on to
-    the next rung. Only where there is none, a new trial begins at the bottom. Of equal scores the first to arrive is
-    better; of rungs at the same height, that of the first bracket comes first.
+    reaches a rung is paused. When a worker is free, rungs are checked from the top down: of the n trials that ever
+    reached a rung, the best one that is among the floor(n / reduction) best and was not promoted before goes on to the
+    next rung. Only if there is none, a new trial starts at the bottom. Of equal scores the first to arrive is better;
+    of rungs at the same level, that of the first bracket comes first.
 
     Where the paper is silent: a spared trial is never paused, and counts as promoted. A report that reaches several
     rungs at once counts as promoted at all but the highest of them. A trial that diverges or fails between two rungs
-    keeps its place at those that it reached.
+    keeps its place at the rungs that it reached.
     """
 
     def __init__(
@@ -99,13 +98,13 @@ class Promotion(Asynchronous):
         super().__init__(config, maximum, spared, seeds=seeds)
         places = [(level, bracket) for bracket, ladder in enumerate(self.ladders) for level in ladder]
         self._places = sorted(places, key=lambda place: (-place[0], place[1]))
-        """Level and bracket of each rung, in the order in which they are gone through."""
+        """Level and bracket of each rung, in the order in which they are checked."""
         self._rungs: dict[tuple[int, int], PromotionRung | FrontRung] = {}
         self._where: dict[int, PromotionRung | FrontRung] = {}
-        """Of each paused trial."""
+        """The rung of each paused trial."""
 
     def promotable(self, trials: int | None = None) -> int | None:
-        """From the top rung down, the best trial that is paused and among the best of its rung."""
+        """From the top rung down, the best paused trial that is among the best of its rung."""
         rungs = (self._rungs[place] for place in self._places if place in self._rungs)
         found = (rung.promotable(self._reduction) for rung in rungs)
         return next((trial for trial in found if trial is not None), None)

@@ -1,7 +1,9 @@
-"""Rungs: where trials are compared once and for all; their brackets, and which trial belongs to which."""
+"""Rungs, at which trials are compared: their levels and brackets, and the ranking of the trials that arrive there."""
 
 from abc import ABC, abstractmethod
+from bisect import insort
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import count, takewhile
 from typing import final
 
@@ -10,12 +12,32 @@ from skipstack.search.schedulers.config import AshaConfig, RungConfig
 from skipstack.search.schedulers.scheduler import Scheduler
 from skipstack.search.schedulers.spending import Epochs, Seconds, Seeds, Spending
 
+Entry = tuple[float, int, int]
+"""A trial at a rung: its negative score, its order of arrival there, and its number."""
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """The trials that reached a rung, the best first; of equal scores the first to arrive is better."""
+
+    arrived: list[Entry] = field(default_factory=list)
+
+    def enter(self, trial: int, score: float) -> Entry:
+        """Add a trial."""
+        entry = -score, len(self.arrived), trial
+        insort(self.arrived, entry)
+        return entry
+
+    def best(self, most: int) -> list[int]:
+        """The best trials, at most so many."""
+        return [trial for _, _, trial in self.arrived[:most]]
+
 
 class RungScheduler(Scheduler):
-    """A scheduler of rungs.
+    """A scheduler that compares trials at rungs.
 
-    ``maximum``: the epochs of a whole trial; ``seeds``: its seeds. ``ladders`` has the rungs of each bracket: those of
-    bracket b are ``grace * reduction**(b + k)``, k = 0, 1, ..., below a whole trial.
+    ``maximum``: the epochs of a whole trial; ``seeds``: its seeds. ``ladders``: the rungs of each bracket; bracket b
+    has ``grace * reduction**(b + k)``, k = 0, 1, ..., below a whole trial.
     """
 
     def __init__(
@@ -31,7 +53,7 @@ class RungScheduler(Scheduler):
             )
         self.ladders = tuple(rungs[bracket:] for bracket in range(most if brackets is None else brackets))
         self._next: dict[int, int] = {}
-        """Of each trial, the place on its ladder of the rung that it has not reached."""
+        """The index on its ladder of the next rung of each trial."""
         super().__init__(maximum, spared, self._spending(config, maximum, whole))
 
     def _spending(self, config: RungConfig, maximum: int, whole: int) -> Spending:
@@ -45,12 +67,12 @@ class RungScheduler(Scheduler):
 
     @property
     def rungs(self) -> tuple[int, ...]:
-        """Those of all brackets: the first has them all."""
+        """The rungs of all brackets; the first bracket has them all."""
         return self.ladders[0]
 
     @property
     def earliest(self) -> int:
-        """The lowest rung; of seconds, the first epoch."""
+        """The lowest rung; if seconds are counted, the first epoch."""
         if not self.rungs:
             return self.maximum
         return {"epochs": self.rungs[0], "seconds": 1, "seeds": self.maximum}[self.spending.resource]
@@ -64,8 +86,8 @@ class RungScheduler(Scheduler):
         return self.ladders[self.bracket(trial)]
 
     def _passed(self, trial: int, amount: float) -> tuple[int, ...]:
-        """The places on the trial's ladder of the rungs that it reaches with this report: more than one only where a
-        report spends much at once, as seconds may.
+        """The indices on the trial's ladder of the rungs that this report reaches: more than one only if a report
+        spends much at once, as may happen with seconds.
         """
         first, ladder = self._next.get(trial, 0), self.ladder(trial)
         place = first
@@ -76,10 +98,10 @@ class RungScheduler(Scheduler):
 
 
 class Asynchronous(RungScheduler, ABC):
-    """Rungs in brackets that trials are dealt out to, each bracket taking about as much of the resource as any other.
+    """Rungs in brackets, to which trials are assigned so that each bracket takes about the same amount of the resource.
 
-    Li et al. (2020) go through the brackets in turn, as Hyperband does; Ray draws them. Here a trial's number alone
-    says which one is its own (``dealt``).
+    Li et al. (2020) use the brackets in turn, as Hyperband does; Ray draws them. Here a trial's number alone determines
+    its bracket (``dealt``).
     """
 
     def __init__(
@@ -99,7 +121,7 @@ class Asynchronous(RungScheduler, ABC):
 
 
 def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
-    """How much of the resource a whole trial gets."""
+    """The amount of the resource that a whole trial gets."""
     match config.resource:
         case "epochs":
             return epochs
@@ -111,13 +133,13 @@ def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
 
 
 def rungs_below(whole: int, grace: int, reduction: int) -> tuple[int, ...]:
-    """``grace * reduction**k`` below ``whole``, ascending, in whole numbers; none where the grace period is as long."""
+    """The levels ``grace * reduction**k`` below ``whole``, ascending; none if ``grace`` is not below it."""
     levels = (grace * reduction**k for k in count())
     return tuple(takewhile(lambda level: level < whole, levels))
 
 
 def sizes(most: int, reduction: int) -> tuple[int, ...]:
-    """How many trials each of ``most`` brackets begins with, so that each takes about as much of the resource.
+    """The initial number of trials of each of ``most`` brackets, so that each takes about the same amount of resource.
 
     n_s = ceil(most * reduction**s / (s + 1)), s = most - 1, ..., 0 (Li et al., 2018, algorithm 1): the bracket with
     the lowest rung comes first.
@@ -126,9 +148,7 @@ def sizes(most: int, reduction: int) -> tuple[int, ...]:
 
 
 def dealt(shares: Sequence[int]) -> Iterator[int]:
-    """Brackets for trial 0, 1, 2, ... without end: always the one that is furthest behind its share, the first of
-    equals.
-    """
+    """Yields the bracket of trial 0, 1, 2, ... without end: the one furthest behind its share, ties to the first."""
     given = [0] * len(shares)
     for trials in count(1):
         behind = [share * trials - own * sum(shares) for share, own in zip(shares, given, strict=True)]

@@ -1,7 +1,7 @@
-"""Schedulers: whether a trial goes on. The interface, and the one that stops nothing.
+"""The interface of schedulers, which decide whether a trial goes on, and the scheduler that stops nothing.
 
-A scheduler is a state machine: reports in, decisions out, no clock, no chance. Replaying in order what a ledger says of
-reports, promotions and ends into a fresh one rebuilds its state and its decisions.
+A scheduler is a state machine from reports to decisions, without clock or randomness. Replaying the reports, promotions
+and ends of a ledger in order rebuilds its state and its decisions.
 """
 
 import math
@@ -15,11 +15,11 @@ from skipstack.search.schedulers.spending import Epochs, Spending
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a trial does after a report.
+    """The action of a trial after a report.
 
-    ``pause``: it keeps its checkpoint and frees its worker until it is promoted, if ever. ``rung`` is what the rung
-    stands at, in the scheduler's resource, where the report stood at one. ``diverged`` says that it stops because its
-    score is no finite number.
+    ``pause``: it keeps its checkpoint and frees its worker until it is promoted, if ever. ``rung``: the level of the
+    rung that the report reached, in the scheduler's resource, if any. ``diverged``: it stops because its score is not
+    finite.
     """
 
     action: Literal["continue", "pause", "stop", "complete"]
@@ -28,11 +28,11 @@ class Decision:
 
 
 class Scheduler(ABC):
-    """Says after each epoch of each trial whether it goes on, and which paused trial does.
+    """Decides after each epoch whether a trial goes on, and which paused trial is promoted.
 
-    ``maximum``: the epochs of a whole trial, unless ``spending`` counts another resource. ``spared``: trials that go on
-    whatever the others reach, such as the base from which differences are measured; their scores count like any other.
-    A score that is NaN or infinite stops any trial at once; a report of a whole trial completes it.
+    ``maximum``: the epochs of a whole trial, unless ``spending`` counts another resource. ``spared``: trials that are
+    never stopped by comparison, such as the base from which differences are measured; their scores count as any other.
+    A score that is NaN or infinite stops any trial at once; the last report of a whole trial completes it.
     """
 
     def __init__(self, maximum: int, spared: frozenset[int] = frozenset(), spending: Spending | None = None) -> None:
@@ -49,20 +49,20 @@ class Scheduler(ABC):
 
     @final
     def spare(self, trial: int) -> None:
-        """``trial`` goes on whatever the others reach."""
+        """From now on, never stop ``trial`` by comparison."""
         self.spared.add(trial)
 
     @final
     def weigh(self, trial: int, further: Vector) -> None:
-        """What ``trial`` reaches in the objectives beside the score, larger being better; given before its report."""
+        """Set the values of ``trial`` in the objectives after the score, larger being better; before its report."""
         self._further[trial] = further
 
     @final
     def report(self, trial: int, epoch: int, score: float, seconds: float = 0.0) -> Decision:
         """Decide on ``trial`` after ``epoch``, which took ``seconds``; a higher ``score`` is better.
 
-        Epochs count from 1. Raises ValueError where those of the trial do not ascend 1, 2, 3, ... (a report that
-        arrives twice included), the trial is paused, or it ended before.
+        Epochs count from 1. Raises ValueError if the trial's epochs do not ascend 1, 2, 3, ... (also if a report
+        arrives twice), if the trial is paused, or if it has ended.
         """
         if trial in self._over or trial in self._paused:
             state = "ended" if trial in self._over else "was paused"
@@ -88,19 +88,19 @@ class Scheduler(ABC):
         return replace(decision, action="continue") if trial in self.spared else decision
 
     def promotable(self, trials: int | None = None) -> int | None:
-        """The paused trial that goes on before any other; None where none does. Changes nothing.
+        """The next paused trial to promote; None if there is none. Changes nothing.
 
-        ``trials``: how many trials there are, where it is known that no further one comes.
+        ``trials``: the number of trials, if it is known that no further one comes.
         """
         return None
 
     def beaten(self) -> tuple[int, ...]:
-        """Paused trials that no report to come will promote, ascending: they may as well end. Changes nothing."""
+        """Paused trials that no future report can promote, ascending; they can be ended. Changes nothing."""
         return ()
 
     @final
     def promoted(self, trial: int) -> None:
-        """A paused trial goes on. Raises ValueError where it is not paused."""
+        """Note that a paused trial goes on. Raises ValueError if it is not paused."""
         if trial not in self._paused:
             raise ValueError(f"trial {trial} goes on, but it is not paused")
         self._paused.remove(trial)
@@ -108,7 +108,7 @@ class Scheduler(ABC):
 
     @final
     def ended(self, trial: int) -> None:
-        """A trial is over, whoever ended it: this scheduler (then it knows), an error, or that nothing promotes it."""
+        """Note that a trial ended, also by an error or because nothing promotes it."""
         if trial not in self._over:
             self._over.add(trial)
             self._paused.discard(trial)
@@ -117,25 +117,25 @@ class Scheduler(ABC):
     @property
     @abstractmethod
     def rungs(self) -> tuple[int, ...]:
-        """Where, below a whole trial, trials are compared once and for all, ascending, in the resource; maybe none."""
+        """The levels below a whole trial at which trials are compared, ascending, in the resource; may be empty."""
 
     @property
     @abstractmethod
     def earliest(self) -> int:
-        """The first epoch after which a trial may be stopped without having diverged; ``maximum`` where none is."""
+        """The first epoch after which a trial can be stopped without diverging; ``maximum`` if none can."""
 
     @abstractmethod
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
-        """Decide on a finite score of a trial that has spent ``amount``, less than a whole one."""
+        """Decide on a finite score of a trial that has spent ``amount``, less than a whole trial."""
 
     def _completed(self, trial: int, amount: float, score: float) -> None:  # noqa: B027 (most schedulers need none)
-        """A trial is whole."""
+        """A trial has completed."""
 
     def _promote(self, trial: int) -> None:  # noqa: B027
         """A paused trial goes on."""
 
     def _lost(self, trial: int) -> None:  # noqa: B027
-        """A trial ended that was not whole, and was not stopped by ``_decide``."""
+        """A trial ended before it was complete, without a decision of ``_decide``."""
 
 
 @final

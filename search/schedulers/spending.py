@@ -1,6 +1,6 @@
-"""What trials have spent of the resource that their rungs are counted in: epochs, seconds or seeds.
+"""Counts the resource that trials have spent, in which rungs are counted: epochs, seconds or seeds.
 
-Counted from their reports alone, so a replay of the ledger counts the same.
+Only reports are counted, so a replay of the ledger gives the same numbers.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ from skipstack.search.schedulers.config import Resource
 
 
 class Spending(ABC):
-    """Counts a resource by trial. ``epochs``: those of a trial; ``whole``: the resource of a whole one."""
+    """Counts a resource by trial. ``epochs``: the epochs of a trial; ``whole``: the resource of a whole trial."""
 
     resource: Resource
 
@@ -25,7 +25,7 @@ class Spending(ABC):
 
     @final
     def report(self, trial: int, epoch: int, seconds: float) -> float:
-        """What ``trial`` has spent once ``epoch`` is over. Raises ValueError where another epoch is due."""
+        """The amount that ``trial`` has spent after ``epoch``. Raises ValueError if another epoch is due."""
         last = self.last(trial)
         if epoch != last + 1 or epoch > self.epochs:
             raise ValueError(f"trial {trial} reports epoch {epoch} after epoch {last} of {self.epochs}")
@@ -37,17 +37,17 @@ class Spending(ABC):
         return self._last.get(trial, 0)
 
     def group(self, trial: int) -> range | None:
-        """Where seeds race, those that the trial trains now, or next; None where it trains all at once."""
+        """The racing seeds that the trial trains now or next; None if it trains all seeds at once."""
         return None
 
     def share(self, trial: int) -> Fraction:
-        """What the trial's next epoch takes of the work of an epoch of all seeds."""
+        """The work of the trial's next epoch, as a share of an epoch of all seeds."""
         group = self.group(trial)
         return Fraction(1) if group is None else Fraction(len(group), self.whole)
 
     @abstractmethod
     def is_whole(self, trial: int, amount: float) -> bool:
-        """Whether ``trial``, having spent ``amount``, has nothing left to do."""
+        """Whether ``trial`` is complete after spending ``amount``."""
 
     @abstractmethod
     def _spent(self, trial: int, epoch: int, seconds: float) -> float:
@@ -73,7 +73,7 @@ class Epochs(Spending):
 
 @final
 class Seconds(Spending):
-    """Seconds of training and evaluation, added up over a trial's epochs. Waiting, loading and pausing cost nothing."""
+    """Seconds of training and evaluation, summed over a trial's epochs; without waiting, loading and pauses."""
 
     resource = "seconds"
 
@@ -92,9 +92,9 @@ class Seconds(Spending):
 
 @final
 class Seeds(Spending):
-    """Seeds that are trained to the end. The epochs of a trial begin anew with each group of further seeds.
+    """Seeds that are trained to the end. The epochs of a trial restart at 1 with each group of seeds.
 
-    ``groups``: of a trial, how many seeds it has after each of its groups, ascending, ``whole`` being the last.
+    ``groups``: the cumulative numbers of seeds after each group of a trial, ascending; the last is ``whole``.
     """
 
     resource = "seeds"
@@ -109,7 +109,7 @@ class Seeds(Spending):
         return amount == self.whole
 
     def group(self, trial: int) -> range:
-        """From the seeds that it has to those of its next rung; none for a whole trial."""
+        """The seeds from those it has to those of its next rung; empty for a whole trial."""
         seeds = self._seeds.get(trial, 0)
         return range(seeds, next((group for group in self._groups(trial) if group > seeds), seeds))
 

@@ -1,4 +1,4 @@
-"""The curves that a study recorded, and the space of what can be proposed again because its curve is known.
+"""The recorded curves of a study, and the space of the points whose curves are known.
 
 Shapes: P recorded points, A axes.
 """
@@ -17,7 +17,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.driver.task import EpochResult
 from skipstack.search.ledger.events import FAULTS, Event, Proposed, Reported
-from skipstack.search.record.races import groups, joined
+from skipstack.search.record.seed_races import groups, joined
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.config import SpaceConfig
@@ -32,9 +32,9 @@ LANES = "dev_score"
 class Recordings:
     """The trials whose curves can be replayed to any epoch, by the identity of their config.
 
-    A curve is whole that has all epochs, or ends by diverging, or where a function returned. ``extended``: how many
-    were stopped early and go on by assumption; ``left_out``: trials without a whole curve, by how they ended.
-    ``scores``: of all recorded trials that have one, the best first.
+    A curve is whole if it has all epochs, diverged, or ended when its function returned. ``extended``: how many stopped
+    curves were extrapolated; ``left_out``: the number of trials without a whole curve, by their end. ``scores``: of all
+    recorded trials with one, the best first.
     """
 
     curves: Mapping[str, tuple[EpochResult, ...]]
@@ -43,20 +43,20 @@ class Recordings:
     left_out: Mapping[str, int]
     scores: tuple[float, ...]
     parameters: Mapping[str, int | None]
-    """Of the networks, by the identity of the config."""
+    """The number of parameters by the identity of the config."""
 
     @property
     def best(self) -> float | None:
-        """The best score that a simulation can return: of the curves that do not diverge; None where all do."""
+        """The best score that a simulation can return, of the curves that do not diverge; None if all do."""
         scores = ([result.score for result in curve] for curve in self.curves.values())
         return max((max(each) for each in scores if each and all(map(math.isfinite, each))), default=None)
 
 
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
-    """What a study recorded. With ``extrapolate``, a curve that was stopped keeps its last score to the last epoch, at
-    its mean seconds an epoch: it promises no more than was seen. So do the seeds that a race did not come to.
+    """The recordings of a study. With ``extrapolate``, a stopped curve keeps its last score up to the last epoch, with
+    its mean seconds per epoch. Seeds that a race did not train get the mean of the trained ones.
 
-    Raises UserError where no curve is left.
+    Raises UserError if no curve is left.
     """
     whole = record.study.space.base.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}
@@ -93,7 +93,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
 
 
 def _curve(trial: TrialRecord, seeds: int) -> tuple[EpochResult, ...]:
-    """As if all seeds had been trained together, where they raced; seeds that a trial lacks do as the others did."""
+    """The curve of a trial; racing seeds as if trained together, and missing seeds with the mean of the others."""
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
     return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds) for report in reports)
 
@@ -110,7 +110,7 @@ def _result(report: Reported, scores: tuple[float, ...], seeds: int) -> EpochRes
 
 
 def _is_whole(trial: TrialRecord, curve: Sequence[EpochResult], whole: int) -> bool:
-    ended = trial.returned or len(curve) == whole
+    ended = trial.returned_early or len(curve) == whole
     return trial.reason == "diverged" or (trial.reason == "completed" and ended)
 
 
@@ -122,11 +122,11 @@ def _held(curve: tuple[EpochResult, ...], whole: int) -> tuple[EpochResult, ...]
 
 @final
 class RecordedSpace(Space):
-    """The recorded points of a space, each until it is proposed (``take``); what else a proposer composes is brought to
-    the nearest of them.
+    """The recorded points of a space that were not yet proposed (``take``); other points that a proposer composes are
+    replaced by the nearest of them.
 
     The distance is the sum over the axes: 0 or 1 between choices, the share of the range between numbers (of the
-    logarithm's for ``log``), 1 where only one of the two points has the axis. Of equals the first recorded is nearest.
+    logarithm for ``log``), 1 if only one of the points has the axis. Ties go to the first recorded point.
     """
 
     def __init__(self, config: SpaceConfig, points: Sequence[Point]) -> None:
@@ -135,7 +135,7 @@ class RecordedSpace(Space):
         self._whole = Space(config)
         self._texts = tuple(self._left)
         self._rows = {text: row for row, text in enumerate(self._texts)}
-        # To draw from: whenever a point is taken, the last one moves to its place.
+        # For drawing: when a point is taken, the last one moves to its index.
         self._places = list(self._texts)
         self._place_of = dict(self._rows)
         self._points_PA = np.array([self._coordinates(point) for point in self._left.values()])
@@ -144,7 +144,7 @@ class RecordedSpace(Space):
 
     @property
     def finite(self) -> bool:
-        """Whether there is an end; recorded points always have one."""
+        """True: recorded points are finitely many."""
         return True
 
     def everything(self) -> Iterator[Point]:
@@ -153,17 +153,17 @@ class RecordedSpace(Space):
         yield from (self._left[text] for text in texts if text in self._left)
 
     def refusal(self, point: Point) -> str | None:
-        """Why a point is not allowed: it was not recorded, or was proposed already."""
+        """The reason if a point is not allowed: it was not recorded, or was proposed already."""
         return None if canonical_json(point) in self._left else "not a recorded trial that is left"
 
     def sample(self, generator: np.random.Generator) -> Point:
-        """One that is left, each with the same probability. Raises UserError where none is."""
+        """A random point of those left. Raises UserError if none is."""
         if not self._left:
             raise UserError("no recorded trial is left (allowed: as many trials as were recorded)")
         return self._left[self._places[int(generator.integers(len(self._places)))]]
 
     def one_at_a_time(self) -> Iterator[Point]:
-        """Those of the whole space that were recorded."""
+        """The points of ``one_at_a_time`` in the whole space that were recorded."""
         return (point for point in self._whole.one_at_a_time() if self.allowed(point))
 
     def compose(self, choose: Callable[[str, Domain], Json]) -> Point:
@@ -172,7 +172,7 @@ class RecordedSpace(Space):
         return self._left[self._nearest(wanted_A)]
 
     def take(self, event: Event) -> None:
-        """A reader of the driver's: what is proposed leaves the space."""
+        """Remove a proposed point; a reader of the driver's events."""
         if not isinstance(event, Proposed):
             return
         text = canonical_json(event.point)

@@ -1,4 +1,4 @@
-"""One setting, simulated with many seeds: what holds of it beyond the luck of one."""
+"""Simulates one setting with many seeds, and summarises the outcomes."""
 
 import math
 from collections.abc import Sequence
@@ -7,41 +7,41 @@ from typing import Final
 
 from skipstack.search.config import SearchConfig
 from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.simulation.course import Course
 from skipstack.search.simulation.recordings import Recordings
 from skipstack.search.simulation.simulation import simulate
-from skipstack.search.statistics.waiting import QUARTILES, quantile
+from skipstack.search.simulation.trajectory import Trajectory
+from skipstack.search.statistics.censored_quantiles import QUARTILES, quantile
 
 BUDGET: Final = 1 / 5
-"""The share of the grid's epochs after which regret is asked for."""
+"""The share of the grid's epochs after which the early regret is measured."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Goal:
-    """What is to be found in a recording.
+    """The target of a simulation.
 
-    ``best``: the best score of all its curves. ``within``: it is found by a score that lacks no more. ``grid``: the
-    epochs that all its trials have if none is stopped.
+    ``best``: the best score of all recorded curves. ``within``: the tolerance by which a score counts as the best.
+    ``grid``: the epochs of all trials together if none is stopped.
     """
 
     best: float
     within: float
     grid: int
 
-    def until(self, course: Course) -> float:
-        """Epochs until what would be returned finds the best, and so it stays; infinite where it never does."""
+    def until(self, course: Trajectory) -> float:
+        """Epochs until the incumbent reaches the best score and stays there; infinite if it never does."""
         moment = course.until(self.best - self.within)
         return math.inf if moment is None else moment.epochs
 
-    def regret(self, course: Course, epochs: float = math.inf) -> float:
-        """What is missing to the best after so many epochs; infinite where there is nothing to return."""
+    def regret(self, course: Trajectory, epochs: float = math.inf) -> float:
+        """The difference of the incumbent to the best after so many epochs; infinite without an incumbent."""
         score = course.after(epochs)
         return math.inf if score is None else max(self.best - score, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Quartiles:
-    """The lower quartile, the median and the upper quartile of what several seeds gave; None: beyond all ends."""
+    """The quartiles of a result over several seeds; None: infinite."""
 
     lower: float | None
     median: float | None
@@ -49,17 +49,17 @@ class Quartiles:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Quartiles":
-        """Those of some values, some of which may be infinite."""
+        """The quartiles of values, some of which may be infinite."""
         return cls(*(value if math.isfinite(value) else None for value in (quantile(values, at) for at in QUARTILES)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repeated:
-    """What came of one setting with several seeds of the proposer.
+    """The results of one setting with several seeds of the proposer.
 
-    ``trials``: of each seed, and ``epochs``: of all of them. ``until_found``: epochs until what would be returned
-    finds the best score of the recording, which it does in ``found`` of the seeds. ``regret_early``,
-    ``regret_at_end``: what is missing to that score after ``BUDGET`` of the grid's epochs, and at the end.
+    ``trials``: of each seed; ``epochs``: of all its trials. ``until_found``: epochs until the incumbent has the best
+    recorded score, as it does with ``found`` of the seeds. ``regret_early``, ``regret_at_end``: the difference to that
+    score after ``BUDGET`` of the grid's epochs, and at the end.
     """
 
     proposer: str

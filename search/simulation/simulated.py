@@ -1,4 +1,4 @@
-"""An engine without workers: recorded curves, replayed on a simulated clock."""
+"""An engine that replays recorded curves on a simulated clock, without workers."""
 
 import heapq
 import math
@@ -10,8 +10,8 @@ from typing import final
 
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
+from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask
-from skipstack.search.driver.testing import Measurement
 from skipstack.search.simulation.recordings import LANES
 
 Curve = Sequence[EpochResult]
@@ -19,22 +19,22 @@ Curve = Sequence[EpochResult]
 
 @final
 class SimulatedEngine(Engine):
-    """``workers`` that train side by side; each is given the next trial at the moment when it is free.
+    """Simulates parallel ``workers``, each of which gets the next trial as soon as it is free.
 
-    ``curves``: by the identity of the config. An epoch takes the seconds that it took when it was recorded, all else
-    takes none. What happens at the same time happens in the order in which the epochs began.
+    ``curves``: by the identity of the config. An epoch takes its recorded seconds; everything else takes no time.
+    Simultaneous events are ordered by the start of their epochs.
     """
 
     def __init__(self, curves: Mapping[str, Curve], *, workers: int) -> None:
         self.now = 0.0
-        """Seconds since the beginning."""
+        """Simulated seconds since the start."""
         self._curves = curves
         self._idle = workers
         self._begun = 0
         self._running: list[tuple[float, int, int, EpochResult, Iterator[EpochResult]]] = []
 
     def run(self, driver: Driver) -> None:
-        """Until no trial runs and none is left."""
+        """Run until no trial runs and none is left."""
         self._fill(driver)
         while self._running:
             self.now, _, number, result, rest = heapq.heappop(self._running)
@@ -42,10 +42,10 @@ class SimulatedEngine(Engine):
                 self._train(driver, number, rest)
             else:
                 self._idle += 1
-            self._fill(driver)  # a report may let another trial go on, whatever becomes of its own
+            self._fill(driver)  # a report may promote another trial
 
     def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured]]:
-        """Nothing: only dev was recorded for all trials."""
+        """Yields nothing: only dev was recorded for all trials."""
         return iter(())
 
     def _fill(self, driver: Driver) -> None:
@@ -64,13 +64,13 @@ class SimulatedEngine(Engine):
 
 
 def _rest(curve: Curve, task: TrialTask) -> Iterator[EpochResult]:
-    """What a worker would report of the task."""
+    """The remaining reports of a task."""
     for result in islice(curve, task.reported, None):
         yield _of_seeds(result, task.seeds)
 
 
 def _of_seeds(result: EpochResult, seeds: tuple[int, ...]) -> EpochResult:
-    """What an epoch would have been of some of its seeds: their mean score, and their share of the seconds."""
+    """An epoch of some of the seeds: their mean score, and their share of the seconds."""
     scores = result.metrics[LANES]
     if len(seeds) == len(scores):
         return result

@@ -1,7 +1,7 @@
-"""What a recorded study would have been under another scheduler, proposer or number of workers.
+"""Simulates a recorded study with another scheduler, proposer or number of workers.
 
-The driver, the schedulers and the proposers are those of real studies; only the engine, which replays the recorded
-curves, the history, which is not written down, and the space, which has the recorded points alone, are not.
+Driver, schedulers and proposers are those of real studies. Three parts are replaced: the engine replays the recorded
+curves, the history is not written, and the space has only the recorded points.
 """
 
 from bisect import bisect_left
@@ -28,9 +28,9 @@ from skipstack.search.schedulers.config import (
     RungConfig,
     SchedulerConfig,
 )
-from skipstack.search.simulation.course import Course, Watch, share
 from skipstack.search.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.simulation.simulated import SimulatedEngine
+from skipstack.search.simulation.trajectory import Trajectory, TrajectoryRecorder, share
 from skipstack.spaces.trial import as_network
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")
@@ -40,13 +40,12 @@ NOWHERE = Path("simulation")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What came of one setting.
+    """The outcome of one setting.
 
-    ``best``: the best dev score that was seen, None where none was a number; ``rank``: 1 + how many recorded trials are
-    better than that, stopped ones included. ``seconds``: by the simulated clock until the last trial ended, and
-    ``best_after`` until the best score was seen. ``epochs``: those of all seeds, of which epochs of a race are a part.
-    ``trials``: those ``stopped``, ``completed`` and ``diverged``. ``course``: what would have been returned, at each
-    moment.
+    ``best``: the best dev score, None if none was a number; ``rank``: 1 + the number of better recorded trials, stopped
+    ones included. ``seconds``: simulated time until the last trial ended; ``best_after``: until the best score was
+    reported. ``epochs``: of all seeds together; epochs of some racing seeds count in part. ``trials``: all of them;
+    ``stopped``, ``completed`` and ``diverged``: by end. ``course``: the score of the incumbent over time.
     """
 
     scheduler: str
@@ -59,7 +58,7 @@ class Outcome:
     stopped: int
     completed: int
     diverged: int
-    course: Course = field(repr=False)
+    course: Trajectory = field(repr=False)
 
 
 def with_scheduler(
@@ -70,9 +69,9 @@ def with_scheduler(
     reduction: int | None = None,
     keep: int | None = None,
 ) -> SearchConfig:
-    """The search under another scheduler. What is None is as the search has it, or by default.
+    """The search with another scheduler. Options that are None are as in the search, or the defaults.
 
-    Raises UserError for a name that is none of ``SCHEDULERS``.
+    Raises UserError for a name that is not in ``SCHEDULERS``.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
     own, rungs = search.scheduler, {}
@@ -96,7 +95,7 @@ def with_scheduler(
 
 
 def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:
-    """The config with what is given, as far as it has it."""
+    """The config with the given options that it has."""
     fields = type(config).model_fields
     return config.model_copy(
         update={name: value for name, value in given.items() if value is not None and name in fields}
@@ -104,7 +103,7 @@ def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:
 
 
 class _Unwritten:
-    """A history that begins a study and is not continued."""
+    """A history that has the first events of a study, and drops all others."""
 
     def __init__(self, *opening: Event) -> None:
         self.folder = NOWHERE
@@ -117,7 +116,7 @@ class _Unwritten:
         return []
 
     def append(self, *events: Event) -> None:
-        """Nobody asks again."""
+        """Drop events."""
 
 
 def simulate(
@@ -128,10 +127,10 @@ def simulate(
     workers: int,
     suggested: Suggested | None = None,
 ) -> Outcome:
-    """Run the study again as ``search`` says, on ``workers``. The same arguments, the same outcome.
+    """Simulate the study with the options ``search`` on ``workers``. Deterministic.
 
-    There are as many trials as were recorded, at most. ``suggested``: recorded points that are tried first. Raises
-    UserError where the proposer cannot work on the space.
+    There are at most as many trials as were recorded. ``suggested``: recorded points that are tried first. Raises
+    UserError if the proposer does not support the space.
     """
     study = record.study.model_copy(
         update={"search": search.model_copy(update={"trials": min(search.trials, len(recorded.points))})}
@@ -149,7 +148,7 @@ def simulate(
         space=space,
         parameters=lambda config: recorded.parameters.get(config.identity),
     )
-    watch = Watch(driver.record, recorded.curves)
+    watch = TrajectoryRecorder(driver.record, recorded.curves)
     driver.listen(watch.take)
     engine.run(driver)
     driver.end_paused()
@@ -157,7 +156,7 @@ def simulate(
 
 
 def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
-    """Those of the trials. An older version may have called a corpus by another identity: any one stands for it."""
+    """The corpora of the trials. For an identity of an older version, any corpus is used."""
     corpora = dict(record.corpora)
     for trial in record.trials.values() if corpora else ():
         name = identity(as_network(trial.config).data.corpus)
@@ -165,7 +164,7 @@ def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
     return corpora.values()
 
 
-def _outcome(record: StudyRecord, recorded: Recordings, seconds: float, course: Course) -> Outcome:
+def _outcome(record: StudyRecord, recorded: Recordings, seconds: float, course: Trajectory) -> Outcome:
     ends = Counter(trial.reason for trial in record.trials.values())
     best = next(iter(record.ranked()), None)
     report = None if best is None else best.best

@@ -1,6 +1,6 @@
-"""How far a mean over seeds and sentences may lie from the truth by chance.
+"""The sampling error of a mean over seeds and sentences: variance, intervals and p values.
 
-Array legend: R seeds, S sentences; ``...`` anything before them, such as many tables at once.
+Array legend: R seeds, S sentences; ``...`` any leading axes, such as many tables at once.
 """
 
 import math
@@ -12,16 +12,16 @@ import numpy as np
 from skipstack.search.statistics.pseudo_values import Values
 
 SMALLEST_P = 1e-12
-"""Below it p values are not told apart."""
+"""Smaller p values are set to this."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanSquares:
-    """The mean squares of tables seeds x sentences, for the model D_rs = mu + a_r + b_s + e_rs, all three at random.
+    """The mean squares of tables seeds x sentences, for the random-effects model D_rs = mu + a_r + b_s + e_rs.
 
     seeds = S sum_r (D_r. - D..)^2 / (R - 1), sentences = R sum_s (D_.s - D..)^2 / (S - 1), and
-    rest = sum_rs (D_rs - D_r. - D_.s + D..)^2 / ((R - 1) (S - 1)); a dot stands for the mean over what it replaces.
-    They estimate var(e) + S var(a), var(e) + R var(b) and var(e). ``R`` and ``S`` are how many there are.
+    rest = sum_rs (D_rs - D_r. - D_.s + D..)^2 / ((R - 1) (S - 1)); a dot stands for the mean over that index.
+    They estimate var(e) + S var(a), var(e) + R var(b) and var(e). ``R``, ``S``: the numbers of seeds and sentences.
     """
 
     seeds: Values
@@ -33,14 +33,14 @@ class MeanSquares:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the variance of a mean, and how many degrees of freedom it was measured with."""
+    """A component of the variance of a mean, and the degrees of freedom of its estimate."""
 
     variance: Values
     degrees: float
 
 
 def mean_squares(table_RS: Values) -> MeanSquares:
-    """Those of a table of at least two seeds and two sentences, or of many."""
+    """The mean squares of one or many tables of at least two seeds and two sentences."""
     R, S = table_RS.shape[-2:]
     mean = table_RS.mean(axis=(-2, -1), keepdims=True)
     of_seeds_R1 = table_RS.mean(axis=-1, keepdims=True) - mean
@@ -52,17 +52,17 @@ def mean_squares(table_RS: Values) -> MeanSquares:
 
 
 def chance(*tables_RS: Values) -> tuple[Part, ...]:
-    """The parts of the variance of a mean: one for the seeds of each table, then one for the sentences.
+    """The components of the variance of a mean: one for the seeds of each table, then one for the sentences.
 
-    Either one table, of a network or of differences paired by seed; or two of networks whose seeds are not the same,
-    on the same sentences, of whose means the difference is taken. The variance of the mean is
+    Takes either one table, of a network or of differences paired by seed; or the tables of two networks with different
+    seeds on the same sentences, for the difference of their means. The variance of the mean is
 
         sum over tables of seeds / (R S)  +  max(0, v / S - sum over tables of rest / (R S)),
 
     v: the variance over sentences of the mean over seeds (of the difference of the means). For one table that is
     (seeds + max(0, sentences - rest)) / (R S), as in studies of readers and cases (Dorfman, Berbaum and Metz 1992;
-    Hillis 2007). ``seeds`` holds the chance of single cells as well and is never too small, so where sentences seem to
-    vary by less than nothing, they are left out, and what remains is Student's t over the seeds.
+    Hillis 2007). ``seeds`` includes the error of single cells and is never too small. So if the estimated variance of
+    sentences is negative, it is left out, which gives Student's t over the seeds.
     """
     squares = [mean_squares(table) for table in tables_RS]
     S = squares[0].S
@@ -80,11 +80,11 @@ def error(parts: Sequence[Part]) -> Values:
 
 
 def half_width(parts: Sequence[Part], covered: float) -> Values:
-    """Half the width of the interval that covers the truth so often: sum_i t_i v_i / sqrt(sum_i v_i).
+    """Half the width of a confidence interval at level ``covered``: sum_i t_i v_i / sqrt(sum_i v_i).
 
-    v_i, t_i: the variance of a part and the quantile of Student's t for its degrees of freedom (Cochran and Cox 1950).
-    Satterthwaite's degrees of freedom would make it too narrow: with few seeds they are taken for many whenever these
-    seeds happen to lie close together.
+    v_i, t_i: the variance of a component and the quantile of Student's t for its degrees of freedom (Cochran and Cox
+    1950). Satterthwaite's degrees of freedom would make it too narrow: they are too large whenever a few seeds happen
+    to lie close together.
     """
     from scipy.special import stdtrit
 
@@ -97,9 +97,9 @@ def half_width(parts: Sequence[Part], covered: float) -> Values:
 def p_value(value: Values, parts: Sequence[Part]) -> Values:
     """The smallest p with value^2 >= sum_i t_i(p)^2 v_i, t_i(p) being the two-sided quantile (Banerjee 1961).
 
-    Without an effect it is below any level at most as often as that level says, exactly so for a single part, since
-    the distribution of a square of a normal value is concave. The quantile of ``half_width`` is only right at levels
-    near 5 %, and a family of many rows asks at smaller ones.
+    Without an effect, p is below any level with at most that probability, exactly for a single component, since the
+    distribution function of a squared normal variable is concave. The quantile of ``half_width`` is only valid at
+    levels near 5 %, but a family of many rows needs smaller ones.
     """
     from scipy.optimize.elementwise import find_root
     from scipy.special import stdtrit
@@ -107,7 +107,7 @@ def p_value(value: Values, parts: Sequence[Part]) -> Values:
     degrees = [part.degrees for part in parts]
 
     def above(log_p: Values, square: Values, *variances: Values) -> Values:
-        """What the square lacks to the bound at this p, without its size."""
+        """The scaled square minus its bound at this p."""
         t2 = [stdtrit(each, np.exp(log_p) / 2) ** 2 for each in degrees]
         bound = sum(quantile * variance for quantile, variance in zip(t2, variances, strict=True))
         lacking: Values = square - bound
@@ -116,7 +116,7 @@ def p_value(value: Values, parts: Sequence[Part]) -> Values:
     scale = np.sum([part.variance for part in parts], axis=0)
     shares = [part.variance / scale for part in parts]
     least = math.log(SMALLEST_P)
-    # A value beyond the smallest p counts as one that has it, so that there is always a root.
+    # Values beyond the smallest p are clipped to it, so that there is always a root.
     square = np.minimum(np.square(value) / scale, -above(np.full_like(scale, least), np.zeros_like(scale), *shares))
     found = find_root(above, (np.full_like(scale, least), np.zeros_like(scale)), args=(square, *shares))
     return np.asarray(np.exp(found.x))

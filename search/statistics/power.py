@@ -1,4 +1,4 @@
-"""Before anything is trained: which differences so many seeds can tell from chance.
+"""Power analysis before training: the differences that a number of seeds can detect.
 
 Array legend: R seeds, S sentences.
 """
@@ -13,19 +13,18 @@ from skipstack.search.statistics.chance import Part, error, half_width, mean_squ
 from skipstack.search.statistics.pseudo_values import Values
 
 POWER, LEVEL = 0.8, 0.05
-"""A difference can be told from chance if so many of the experiments that could be made show it, at this level."""
+"""A difference is detectable if this share of experiments finds it significant, at this level."""
 
 MOST_SEEDS = 1000
-"""More nobody trains."""
+"""The largest number of seeds that is considered."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Noise:
-    """The variances of a difference between two networks, in the units of its square.
+    """The variance components of a difference between two networks.
 
-    ``seeds``: of the difference from seed to seed; ``sentences``: from sentence to sentence, the same by every seed;
-    ``rest``: what is left in each cell of the table. A mean over R seeds and S sentences varies by
-    seeds / R + sentences / S + rest / (R S).
+    ``seeds``: between seeds; ``sentences``: between sentences, shared by all seeds; ``rest``: of single cells of the
+    table. The variance of a mean over R seeds and S sentences is seeds / R + sentences / S + rest / (R S).
     """
 
     seeds: float
@@ -34,9 +33,9 @@ class Noise:
 
 
 def noise(tables_RS: Sequence[Values]) -> Noise | None:
-    """The components in tables of differences, the mean over them; None where no table has two seeds.
+    """The components in tables of differences, averaged over the tables; None if no table has two seeds.
 
-    From the mean squares (``MeanSquares``), a component that comes out negative being 0.
+    Computed from the mean squares (``MeanSquares``); negative components are set to 0.
     """
     squares = [mean_squares(table) for table in tables_RS if len(table) > 1]
     if not squares:
@@ -48,10 +47,10 @@ def noise(tables_RS: Sequence[Values]) -> Noise | None:
 
 
 def smallest_difference(noise: Noise, *, seeds: int, sentences: int, level: float = LEVEL) -> float:
-    """The smallest true difference that would be told from 0 in ``POWER`` of experiments; infinite for one seed.
+    """The smallest true difference that is significant in a share ``POWER`` of experiments; infinite for one seed.
 
-    That of a two-sided t test with the expected error, and as many degrees of freedom as its interval is worth. Where
-    m questions are asked at once, ``level`` is that of the strictest: LEVEL / m.
+    For a two-sided t test with the expected error and the effective degrees of freedom of its interval. With m tests at
+    once, ``level`` is that of the strictest one, LEVEL / m.
     """
     from scipy.special import nctdtrinc, stdtridf
 
@@ -66,14 +65,14 @@ def smallest_difference(noise: Noise, *, seeds: int, sentences: int, level: floa
         return 0.0
     quantile = float(half_width(parts, 1 - level)) / deviation
     degrees = float(stdtridf(1 - level / 2, quantile))
-    # How far a noncentral t has to lie from 0 to be beyond the quantile so often; it never is beyond the other one.
+    # The noncentrality at which t exceeds the quantile with that power; the other tail is negligible.
     return float(nctdtrinc(degrees, 1 - POWER, quantile)) * deviation
 
 
 def seeds_needed(noise: Noise, difference: float, *, sentences: int, level: float = LEVEL) -> int | None:
-    """The fewest seeds that tell this difference from 0; None where no number of them would.
+    """The fewest seeds that detect this difference; None if no number of seeds does.
 
-    More seeds do not help against the chance of the sentences: their number sets an end to what can be told.
+    More seeds do not reduce the variation of sentences, which limits the detectable difference.
     """
     low, high = 1, 2
     while smallest_difference(noise, seeds=high, sentences=sentences, level=level) > difference:

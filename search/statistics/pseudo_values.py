@@ -1,6 +1,6 @@
-"""A score of a whole split, divided among its sentences by the jackknife.
+"""Jackknife pseudo-values: the score of a whole split, divided among its sentences.
 
-Array legend: R seeds, S sentences, C counts of a sentence; ``...`` anything before them.
+Array legend: R seeds, S sentences, C counts of a sentence; ``...`` any leading axes.
 """
 
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from skipstack.data.basis.arrays import Numbers
 Values = NDArray[np.float64]
 
 OfCounts = Callable[[Numbers], Numbers]
-"""Counts of the last axis to scores, the others kept: ``counts_...C`` to ``values_...``."""
+"""Maps counts on the last axis to scores: ``counts_...C`` to ``values_...``."""
 
 
 def pseudo_values(counts_RSC: Numbers, of_counts: OfCounts) -> Values:
-    """The share of each sentence in the score f of its split: ``table_RS``, whose mean over sentences is about f.
+    """The pseudo-values of sentences for their split's score f: ``table_RS``, whose mean over sentences is about f.
 
         p_rs = S f(t_r) - (S - 1) f(t_r - c_rs),    t_r = sum over s of c_rs
 
-    c_rs: the counts of sentence s by seed r, t_r those of the split (Tukey 1958; Quenouille 1956). For accuracy with
-    sentences of one length it is the sentence's own accuracy. F1 is no mean of sentences, yet p_rs behaves as if it
-    were one. At least two sentences; those of the split are S different ones.
+    c_rs: the counts of sentence s by seed r; t_r: those of the split (Tukey 1958; Quenouille 1956). For accuracy with
+    sentences of equal length it is the sentence's own accuracy. F1 is not a mean over sentences, but p_rs can be
+    treated as if it were. Needs at least two sentences.
     """
     sentences = counts_RSC.shape[-2]
     assert sentences > 1, "one sentence alone has no share"

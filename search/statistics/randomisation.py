@@ -1,4 +1,4 @@
-"""The test that papers print: approximate randomisation over the sentences of a test set.
+"""Approximate randomisation over the sentences of a test set, the test that papers report.
 
 Array legend: N resamples, R seeds, S sentences, C counts of a sentence.
 """
@@ -19,10 +19,10 @@ def over_sentences(
     *,
     resamples: int = RESAMPLES,
 ) -> float:
-    """The p of a difference of mean scores, were each sentence as likely the other network's (Yeh 2000).
+    """The two-sided p of a difference of mean scores when outputs are swapped at random by sentence (Yeh 2000).
 
-    Two-sided. It asks whether *these* trained networks differ on other sentences than these, and nothing about other
-    seeds: small differences of lucky seeds pass it. So no mark rests on it.
+    It tests whether *these* trained networks differ on other sentences, not whether other seeds would: a small
+    difference between lucky seeds can be significant. So no mark depends on it.
     """
     from scipy.stats import permutation_test
 
@@ -33,7 +33,7 @@ def over_sentences(
     sums_RC = both_RSC.sum(axis=1)
 
     def difference(sign_NS: Values, _: Values, axis: int) -> Values:
-        """Of the scores when the sentences with sign -1 have changed sides."""
+        """The difference of scores after swapping the sentences with sign -1."""
         gap_NRC = (np.moveaxis(sign_NS, axis, -1) @ flat_SX).reshape(*sign_NS.shape[:-1], *shape_RC)
         one_NR, other_NR = of_counts((sums_RC + gap_NRC) / 2), of_counts((sums_RC - gap_NRC) / 2)
         mean_N: Values = (one_NR - other_NR).mean(axis=-1)

@@ -1,4 +1,4 @@
-"""A study file as it is read: plain data with lines, merged over what it extends. Checked as a whole elsewhere."""
+"""Reads a study file as plain data with lines, merged over the preset that it extends. It is validated elsewhere."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from skipstack.spaces.config import Axis
 from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
-"""What a study says, unchecked, with every default: ``about``, ``base``, ``axes``, ``constraints``, ``search``."""
+"""The unchecked data of a study with all defaults: ``about``, ``base``, ``axes``, ``constraints``, ``search``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ PartOfSearch = Annotated[dict[str, Any], _PartOf(SearchConfig)]
 
 
 class Scale(Frozen):
-    """What a study file changes of itself at another size, such as one for machines without a GPU."""
+    """The changes of a study file at another size, such as one for machines without a GPU."""
 
     base: PartOfBase = Field(default_factory=dict)
     axes: dict[str, Axis | None] = Field(default_factory=dict)
@@ -56,37 +56,37 @@ class FileContent(Frozen):
     """
 
     about: str | None = None
-    """What the study asks, in one line."""
+    """The question of the study, in one line."""
     extends: str | None = None
     """The preset that this study starts from."""
     base: PartOfBase = Field(default_factory=dict)
     """The config that is varied: ``data``, ``model`` and ``training``."""
     axes: dict[str, Axis | None] = Field(default_factory=dict)
-    """What varies, by dotted paths into the base."""
+    """The varied fields, by dotted paths into the base."""
     constraints: tuple[str, ...] | None = None
     """Rules by name that every config of the study keeps."""
     search: PartOfSearch = Field(default_factory=dict)
-    """How many trials, chosen how, stopped when."""
+    """The number of trials, and how they are chosen and stopped."""
     code: tuple[str, ...] = ()
-    """Files with gates, cells, heads, embedders or file formats of one's own, which are run: their paths start at the
-    folder of this file. Or the names by which installed packages offer them."""
+    """Files with own gates, cells, heads, embedders or file formats, which are run; their paths start at the folder of
+    this file. Or names under which installed packages offer them."""
     scales: dict[str, Scale] = Field(default_factory=dict)
     """The study at other sizes, by name, each with ``base``, ``axes``, ``constraints`` and ``search`` of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Who wrote something: a file, with its lines, or an option of the command line."""
+    """The source of a value: a file, with its lines, or a command-line option."""
 
     name: str
     lines: Lines | None = None
 
     def error(self, path: Sequence[str | int], message: str) -> UserError:
-        """The message with the place of ``path`` before it."""
+        """An error with the position of ``path`` before the message."""
         return UserError(at(path, lines=self.lines, file=self.name) + message)
 
     def at_scale(self, scale: str) -> "Source":
-        """The same file with the lines of a scale in place of those that they go over."""
+        """The same file with the lines of a scale replacing those of the fields that it overrides."""
         lines = self.lines or {}
         own = {path[2:]: line for path, line in lines.items() if path[:2] == ("scales", scale) and len(path) > 2}
         return Source(self.name, {**lines, **own})
@@ -94,9 +94,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A study file merged over what it extends, and the scales that it knows, its own and the extended ones.
+    """A study file merged over the preset that it extends, with the names of its scales and the preset's.
 
-    ``code``: the files of its own code, as it names them.
+    ``code``: its own code files, as named in the file.
     """
 
     source: Source
@@ -112,9 +112,10 @@ def presets() -> dict[str, Path]:
 
 
 def read_document(path: Path, name: str, scale: str | None = None, base: Raw | None = None) -> Document:
-    """The file at ``path``, which errors call ``name``, merged over what it extends, each at ``scale`` if it has it.
+    """The file at ``path``, called ``name`` in errors, merged over the preset that it extends, each at ``scale`` if it
+    has that scale.
 
-    ``base``: of studies that extend nothing; None: that of networks, of which alone there are presets.
+    ``base``: the base of a study that extends nothing; None: that of networks. Only studies of networks have presets.
 
     Raises UserError for a file that cannot be read, is not YAML, or has other keys than ``FileContent``.
     """
@@ -129,7 +130,7 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
 
 
 def document(data: Any, source: Source, scale: str | None = None, base: Raw | None = None) -> Document:
-    """What a study file says, or a mapping like one, merged over what it extends. Raises UserError as above."""
+    """The data of a study file, merged over the preset that it extends. Raises UserError as ``read_document`` does."""
     try:
         file = FileContent.model_validate(data)
     except ValidationError as error:
@@ -170,7 +171,7 @@ def _over(below: Raw, above: FileContent | Scale, source: Source) -> Raw:
 
 
 def merged(below: Any, above: Any) -> Any:
-    """Mappings field by field. A mapping of another ``kind``, and whatever is no mapping, takes the old one's place."""
+    """Merge mappings field by field. A mapping of another ``kind``, and any other value, replaces the old one."""
     if not isinstance(below, Mapping) or not isinstance(above, Mapping):
         return above
     if "kind" in above and above["kind"] != below.get("kind"):
@@ -179,7 +180,7 @@ def merged(below: Any, above: Any) -> Any:
 
 
 def in_full(search: Raw, source: Source) -> Raw:
-    """What ``source`` says of a search, with mappings where a word stands for a kind.
+    """The search options of ``source``, with words expanded to mappings of that kind.
 
     Raises UserError for a key of earlier versions, with what to write instead.
     """
@@ -190,14 +191,14 @@ def in_full(search: Raw, source: Source) -> Raw:
 
 
 def replacement(key: str, value: Any) -> str:
-    """What to write instead of ``search.KEY: value``, which earlier versions had."""
+    """The message with the replacement of ``search.KEY: value``, a key of earlier versions."""
     [(new, options)] = upgraded_search({key: value if isinstance(value, Mapping) or value is None else {}}).items()
     written = ", ".join(f"{name}: {json.dumps(each)}" for name, each in options.items()).replace('"', "")
     return f"search.{key}: a key of earlier versions (allowed: search.{new}: {{{written}}})"
 
 
 def with_axis(axes: Raw, path: str, axis: Any, source: Source) -> Raw:
-    """The axes with one more, or with one replaced where it stands; None removes it, UserError if it is not there."""
+    """The axes with one added, or replaced in its position; None removes it, with UserError if there is none."""
     if axis is not None:
         return {**axes, path: axis}
     if path not in axes:

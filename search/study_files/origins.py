@@ -1,7 +1,6 @@
-"""Who sets each field of a study: its file, a preset that it extends, a scale, or nobody: then it has its default.
+"""The origin of each field of a study: its file, a preset that it extends, or a scale; all others have defaults.
 
-Files are merged by the rule of ``document.py``, with the name of its author beside each value: one that is replaced is
-replaced with its author.
+Files are merged as in ``document.py``, with an origin attached to each value and replaced together with it.
 """
 
 from collections.abc import Mapping
@@ -15,22 +14,22 @@ from skipstack.search.study_files.yaml_lines import read_yaml
 from skipstack.spaces.subject import Scalar
 
 DEFAULT = "default"
-"""The author of what no file says."""
+"""The origin of fields that no file sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Authored:
-    """A value with its author, who does not count where values are compared."""
+    """A value with its origin, which is ignored in comparisons."""
 
     value: Scalar | tuple[Any, ...]
     author: str = field(compare=False)
 
 
 def origins(name_or_path: str | Path, scale: str | None = None) -> Mapping[str, str]:
-    """The author of each field that a study settles, by dotted path, those of the base without ``base`` before them.
+    """The origin of each field that a study sets, by dotted path; paths in the base have no prefix ``base``.
 
-    The author is the study's preset or the name of its file, a preset that it extends, or either with its scale:
-    ``tagger (small)``. The study has been read by ``load_study`` before, so its files are known to be study files.
+    The origin is the study's preset or file name, a preset that it extends, or one of these with a scale:
+    ``tagger (small)``. The study must have been read by ``load_study`` before, so that its files are valid.
     """
     path, preset = find_study(name_or_path)
     tree = _authored_tree(path, preset or path.name, scale)

@@ -1,4 +1,4 @@
-"""What the command line changes about a study: one value at one path each."""
+"""Overrides of a study by command-line options: each sets one value at one path."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from skipstack.search.study_files.yaml_lines import read_yaml
 from skipstack.spaces.paths import trial_paths, unknown_path
 
 Known = Callable[[], Mapping[str, Any]]
-"""The paths that a base may have."""
+"""Returns the valid paths of a base."""
 
 ADDED = "constraints+"
-"""Stands for the path of constraints that come after the study's own: ``constraints+=only_gui2019``."""
+"""The path that adds constraints to the study's own: ``constraints+=only_gui2019``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value for a path of the study file, and the option that gave it. An axis's dotted path is one part.
+    """A value for a path of the study file, with its option. An axis's dotted path is one part of the path.
 
-    ``adds``: what the study has there stays, and the value comes after it.
+    ``adds``: the value is appended to the study's own.
     """
 
     source: Source
@@ -34,7 +34,7 @@ class Setting:
     adds: bool = False
 
     def applied(self, raw: Raw) -> Raw:
-        """The study with this value. A field of the base that is set is fixed: axes at it or inside it go."""
+        """The study with this value. Setting a field of the base fixes it: axes at or inside it are removed."""
         first, *rest = self.path
         match first:
             case "axes":
@@ -50,7 +50,7 @@ class Setting:
                 return {**raw, first: self.value}
 
     def _varied(self, axes: Raw) -> Raw:
-        """The axes that still vary."""
+        """The axes without those that this setting fixes."""
         fixed = ".".join(self.path[1:]) + "."
         if outer := next((axis for axis in axes if fixed.startswith(f"{axis}.") and fixed != f"{axis}."), None):
             raise self.source.error([], f"axis {outer} varies this field with others (allowed: setting {outer})")
@@ -58,9 +58,9 @@ class Setting:
 
 
 def corpus_setting(name: str, raw: Raw) -> Setting:
-    """``--corpus NAME``: a named corpus, or ``grammar``. The corpus that the study has already keeps its options.
+    """``--corpus NAME``: a named corpus, or ``grammar``. If the study has that corpus already, its options are kept.
 
-    A study of dependency trees stays one where the corpus has trees too.
+    A study of dependency trees keeps them if the corpus has trees, too.
     """
     if name != "grammar" and name not in named_corpora():
         raise UserError(unknown("corpus", name, ["grammar", *named_corpora()]))
@@ -77,14 +77,12 @@ def corpus_setting(name: str, raw: Raw) -> Setting:
 
 
 def option_setting(option: str, path: str, value: int) -> Setting:
-    """An option that is short for a path: ``--epochs 3``."""
+    """An option that abbreviates a path: ``--epochs 3``."""
     return Setting(Source(f"--{option} {value}"), tuple(path.split(".")), value)
 
 
 def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
-    """``--set PATH=VALUE``, the value as YAML. Raises UserError for a path that a study does not have: those of a
-    base are ``known``.
-    """
+    """``--set PATH=VALUE``, the value as YAML. Raises UserError for an invalid path; ``known``: the paths of a base."""
     source = Source(f"--set {text}")
     path, equals, value = text.partition("=")
     if not equals:
@@ -94,7 +92,7 @@ def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
 
 
 def given_setting(path: str, value: Any, known: Known = trial_paths) -> Setting:
-    """A value as Python has it, for a path as ``parsed_setting`` takes it."""
+    """A Python value for a path as in ``parsed_setting``."""
     return _setting(path, value, Source(f"settings {path}"), known)
 
 
@@ -103,7 +101,7 @@ def _setting(path: str, value: Any, source: Source, known: Known) -> Setting:
 
 
 def _parts(path: str, value: Any, source: Source, known_in_base: Known) -> tuple[str, ...]:
-    """The path in the file. Fields of the base may do without ``base`` before them."""
+    """The path in the file. Fields of the base may be given without the prefix ``base``."""
     first, _, rest = path.partition(".")
     if path in ("about", "constraints", ADDED):
         return (path.removesuffix("+"),)
@@ -120,7 +118,7 @@ def _parts(path: str, value: Any, source: Source, known_in_base: Known) -> tuple
 
 
 def _put(tree: Any, names: Sequence[str], value: Any) -> Any:
-    """The tree with ``value`` at the end of ``names``, as it is. Another ``kind`` starts its mapping afresh."""
+    """The tree with ``value`` at the path ``names``. Setting another ``kind`` clears its mapping."""
     if not names:
         return value
     tree = tree if isinstance(tree, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Study files: a space and how it is searched, as YAML, checked before anything is trained."""
+"""Loads study files: a space and how it is searched, in YAML, validated before anything is trained."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -55,19 +55,19 @@ def load_study(
     seed: int | None = None,
     function: FunctionSource | None = None,
 ) -> tuple[StudyConfig, Path]:
-    """A study by the name of a preset, from a YAML file or a mapping like one; and where its corpus paths start.
+    """Load a study by the name of a preset, from a YAML file or from a mapping; returns it with its corpus folder.
 
-    That is the file's own folder; for a preset and a mapping, the working directory. ``scale`` is one of ``scales()``;
-    it ends the study's name, since it is another study. ``corpus`` is a named corpus or ``grammar``. An override is
+    Corpus paths start at that folder: the file's own, or the working directory for a preset and a mapping. ``scale``:
+    one of ``scales()``; it is appended to the study's name. ``corpus``: a named corpus or ``grammar``. An override is
     ``PATH=VALUE``, the value as YAML: a field of the base (``model.stack.hidden=32``), one of the search
     (``search.scheduler=none``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it),
-    ``constraints`` or ``about``; ``constraints+=NAME`` adds one to those that the study has. A mapping of paths has the
-    values themselves. Overrides are applied in order, ``corpus`` first, the overrides last. Setting a field of the base
-    fixes it: an axis that varied it, or a part of it, is removed. Another ``kind`` drops the fields of the old one. The
-    files of its own code (``code``) are loaded, which runs them. ``function``: what trials call; the base then has
-    values for it, of any name, and a mapping has its name.
+    ``constraints`` or ``about``; ``constraints+=NAME`` adds one. A mapping of overrides has Python values. They are
+    applied in order, ``corpus`` first, the overrides last. Setting a field of the base fixes it: axes at or inside it
+    are removed. Another ``kind`` drops the fields of the old one. The study's own code files (``code``) are loaded,
+    which runs them. ``function``: the function that trials call; the base then has values for it, of any name, and a
+    study from a mapping gets its name.
 
-    Raises UserError for the first mistake, with the file and line or the option that made it.
+    Raises UserError for the first mistake, with its file and line or its option.
     """
     nothing = None if function is None else dict[str, Any]()
     if isinstance(given, Mapping):
@@ -95,7 +95,7 @@ def load_study(
 
 
 def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
-    """The files of a study's own code, which are run; their paths start at ``folder``."""
+    """Load a study's own code files, which runs them; their paths start at ``folder``."""
     code: list[CodeFile] = []
     for number, name in enumerate(file.code):
         try:
@@ -120,10 +120,10 @@ def _settings(
 
 
 def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | None) -> FunctionSource:
-    """The function, which may report so often."""
+    """The function with this maximum number of epochs."""
     if corpus is not None:
         raise UserError(
-            f"--corpus {corpus}: got it for a function, which reads what it likes (allowed: to leave it out)"
+            f"--corpus {corpus}: got it for a function, which reads its own data (allowed: to leave it out)"
         )
     if epochs is not None and epochs < 1:
         raise UserError(f"--epochs {epochs}: got {epochs} (allowed: 1 or more)")
@@ -142,7 +142,7 @@ def scales(name_or_path: str | Path) -> tuple[str, ...]:
 
 
 def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
-    """The file, and the preset's name if it is one. A file of that name goes before a preset."""
+    """The study file, and the preset's name if it is one. A file takes precedence over a preset of the same name."""
     path, name = Path(name_or_path), str(name_or_path)
     if path.is_file():
         return path, None
@@ -154,7 +154,7 @@ def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
 
 
 class _Whole(Frozen):
-    """A study file with everything filled in, its base aside."""
+    """A complete study file without its base."""
 
     about: str
     axes: dict[str, Axis]
@@ -163,14 +163,14 @@ class _Whole(Frozen):
 
 
 class _Check:
-    """Checks a study as a whole. Mistakes are put down to the last setting at or around them, else to the file."""
+    """Validates a whole study. Errors name the last setting at or around their path, else the file."""
 
     def __init__(self, file: Source, settings: Sequence[Setting]) -> None:
         self._file = file
         self._settings = settings
 
     def study(self, name: str, raw: Raw, code: tuple[CodeFile, ...], function: FunctionSource | None) -> StudyConfig:
-        """The study, or UserError."""
+        """The validated study. Raises UserError for a mistake."""
         network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
         whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
         base = self._called(function, raw["base"], whole.axes) if network is None else network
@@ -186,7 +186,7 @@ class _Check:
         return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
 
     def _called(self, function: FunctionSource | None, values: Raw, axes: Mapping[str, Axis]) -> FunctionConfig:
-        """The base of a study whose trials call a function."""
+        """The base config of a study whose trials call a function."""
         assert function is not None, "other trials train a network"
         try:
             return function_base(function, values, axes)
@@ -207,7 +207,7 @@ class _Check:
             raise UserError(explain(error, model, lines=lines, file=author.name)) from None
 
     def _check_corpora(self, base: TrialConfig, space: Space) -> None:
-        """Names of corpora and their options, in the base and on the axes; the files themselves may be missing."""
+        """Check the names and options of corpora in the base and on the axes; their files may be missing."""
         tree = base.model_dump(mode="json")
         self._check_corpus(tree, ("base", "data", "corpus"))
         for path in ("data.corpus", "data.corpus.name", "data.corpus.tags", "data.corpus.held_out"):
@@ -228,9 +228,9 @@ class _Check:
 
 
 def schema(code: tuple[CodeFile, ...] = ()) -> dict[str, Any]:
-    """The JSON schema of a study file, for editors: the paths that an axis may have, and the constraints, by name.
+    """The JSON schema of a study file, for editors, with all valid paths of axes and names of constraints.
 
-    ``code``: files whose kinds it has beside ours.
+    ``code``: own code files, whose kinds are included.
     """
     with known(code):
         return _schema()
@@ -248,7 +248,7 @@ def _schema() -> dict[str, Any]:
 
 
 def _optional(schema: Any) -> Any:
-    """The schema of any part of the value: nothing is required, and a union need not say its kind."""
+    """The schema for partial values: no field is required, and unions need no kind."""
     match schema:
         case Mapping():
             renamed = {"oneOf": "anyOf"} if "discriminator" in schema else {}

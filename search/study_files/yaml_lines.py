@@ -1,7 +1,8 @@
-"""YAML as plain data, with the line of everything in it.
+"""Reads YAML as plain data, with the line of each value.
 
-Of YAML we take what JSON can say. Scalars are read as in YAML 1.2: only ``true`` and ``false`` are truth values, so
-that ``no``, ``off`` and ``none`` stay text, and ``1e-3`` is a number. Aliases, own tags and repeated keys are refused.
+Only the part of YAML that corresponds to JSON is accepted. Scalars are read as in YAML 1.2: only ``true`` and ``false``
+are booleans, so that ``no``, ``off`` and ``none`` are text, and ``1e-3`` is a number. Aliases, custom tags and repeated
+keys are errors.
 """
 
 import re
@@ -18,7 +19,7 @@ Lines = dict[tuple[str | int, ...], int]
 """The line, counted from 1, of each path: that of its key, or of its item in a list."""
 
 LONGEST = 1_000_000
-"""Characters of a file, at most."""
+"""The maximum number of characters of a file."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -27,7 +28,7 @@ class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        # A few aliases of aliases unfold to more than any memory holds.
+        # A few nested aliases could expand beyond any memory.
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem="an alias (*) is not allowed here", problem_mark=mark)
@@ -49,7 +50,7 @@ _Loader.add_implicit_resolver(_NULL, re.compile(r"(null|Null|NULL|~|)$"), ["n", 
 def read_yaml(text: str, file: str) -> tuple[Any, Lines]:
     """The data of a YAML text and the lines of its parts; None for an empty text.
 
-    ``file`` is what errors call it. Raises UserError, ``file:line: ...``, for whatever cannot be read.
+    ``file``: its name in errors. Raises UserError, ``file:line: ...``, for invalid YAML.
     """
     if len(text) > LONGEST:
         raise UserError(f"{file}: got {len(text)} characters (allowed: {LONGEST})")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.corpora.config import Corpus, title_of
+from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Placed
-from skipstack.search.ledger.usage import Usage
-from skipstack.search.record.parts import value_text
+from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.domains import Choice, Domain, Json
 
 if TYPE_CHECKING:

@@ -215,7 +215,7 @@ class ExpectedRuns:
         if event.reason in SCORELESS and trial.best is not None:  # it is ranked no more
             after = len(trial.reports) + 1
             self._measure(trial.number, {"best_score": math.nan, "best_epoch": math.nan}, after, time)
-        if trial.score is not None and (self._best is None or trial.place < self._best.place):
+        if trial.score is not None and (self._best is None or trial.rank_key < self._best.rank_key):
             self._best = trial
         if self._best is not None and self._best.score is not None:
             self._measure(None, {"best_score": self._best.score}, self._ended, time)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from skipstack.data.basis.redaction import without_secrets
-from skipstack.search.record.selection import SETTLED
+from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking.entry import of_study
 from skipstack.search.tracking.stores import has_page
@@ -100,7 +100,7 @@ def _page(asked: str) -> Mapping[str, Any]:
 def _confirms(record: StudyRecord) -> bool:
     """Whether trials may have differences."""
     search = record.study.search
-    return bool(record.ablations) or (search.stops_nothing and search.proposer.kind in SETTLED)
+    return bool(record.ablations) or (search.stops_nothing and search.proposer.kind in FIXED_DESIGNS)
 
 
 def _charts(axes: list[str], measure: str) -> list[dict[str, Any]]:

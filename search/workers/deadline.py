@@ -1,4 +1,4 @@
-"""The time that a trial may train, watched from within: nothing outside can end an epoch in order."""
+"""The time limit of a trial, checked by its worker: no other process can end an epoch cleanly."""
 
 import time
 from collections.abc import Callable
@@ -7,13 +7,13 @@ from skipstack.search.driver.faults import TimeOverError
 
 
 class Deadline:
-    """``left`` seconds of training and evaluation, spent epoch by epoch."""
+    """Counts down the ``left`` seconds of training and evaluation, epoch by epoch."""
 
     def __init__(self, left: float) -> None:
         self.left = left
 
     def begin(self) -> Callable[[], None]:
-        """An epoch begins; the answer raises TimeOverError once it lasts longer than what is left."""
+        """Start an epoch; the returned function raises TimeOverError once the epoch exceeds the time left."""
         started = time.perf_counter()
 
         def tick() -> None:
@@ -24,5 +24,5 @@ class Deadline:
         return tick
 
     def spend(self, seconds: float) -> None:
-        """An epoch took so long."""
+        """Subtract the seconds of an epoch."""
         self.left -= seconds

@@ -1,4 +1,4 @@
-"""Trials that call a function of one's own, once for each seed, all of them epoch by epoch in step."""
+"""Workers that call a user's function, once for each seed, all seeds in step epoch by epoch."""
 
 from dataclasses import dataclass
 from math import isfinite, nan
@@ -14,7 +14,7 @@ from skipstack.spaces.function import FunctionConfig
 @final
 @dataclass(frozen=True)
 class FunctionWorkers(Workers):
-    """Workers that call ``function``, which travels with them to whatever process they work in."""
+    """Creates workers that call ``function``, which is sent with them to their process."""
 
     function: Objective
 
@@ -23,7 +23,7 @@ class FunctionWorkers(Workers):
         return FunctionWorker(task, self.function)
 
     def test(self, task: TrialTask) -> Measured:
-        """Never called: a function leaves no weights, and what it knows of test it reports."""
+        """Never called: a function leaves no weights, and reports its test score itself."""
         raise NotImplementedError
 
 
@@ -31,8 +31,8 @@ class FunctionWorkers(Workers):
 class FunctionWorker(Worker):
     """Calls a function with each seed of a trial. The score of an epoch is the mean over the seeds.
 
-    A seed whose call returned keeps its last report while others go on. The calls begin anew in a new worker, and what
-    the ledger has of them counts for nothing: only a function that keeps something itself goes on from there.
+    A seed whose call returned keeps its last report while others go on. In a new worker the calls start again, and only
+    a function that saves its own state continues from there; epochs that the ledger has are not reported again.
     """
 
     def __init__(self, task: TrialTask, function: Objective) -> None:
@@ -43,7 +43,7 @@ class FunctionWorker(Worker):
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:
-        """The next epoch; None where all calls have returned. Raises ReportError for a call that reported nothing."""
+        """The next epoch; None if all calls have returned. Raises ReportError for a call that reported nothing."""
         for run in self._runs:
             while not run.returned and _epoch(run.latest) < self._epoch:
                 run.advance()
@@ -65,11 +65,11 @@ class FunctionWorker(Worker):
         raise NotImplementedError
 
     def _joined(self, now: list[SeedReport], latest: list[SeedReport]) -> EpochResult:
-        """The report of all seeds; a seed whose score is no number leaves the trial without one."""
+        """The joint report of all seeds; NaN if the score of any seed is not finite."""
         if ahead := [each.epoch for each in latest if each.epoch > self._epoch]:
             raise ReportError(
-                f"report(epoch=...): got {ahead[0]} where {self._epoch} is due (allowed: to keep what a function goes "
-                "on from once a report has returned)"
+                f"report(epoch=...): got {ahead[0]} where {self._epoch} is due (allowed: to save the state of a "
+                "function only after a report has returned)"
             )
         scores = [each.score for each in latest]
         told = [name for name in latest[0].metrics if all(name in each.metrics for each in latest)]

@@ -1,4 +1,4 @@
-"""The worker that also measures what it takes of its machine (``search/ledger/usage.py``)."""
+"""Workers that also measure their use of the machine (``Usage`` in ``search/ledger/event_values.py``)."""
 
 import os
 import socket
@@ -8,13 +8,13 @@ from typing import final
 import psutil
 
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
-from skipstack.search.ledger.usage import Usage
+from skipstack.search.ledger.event_values import Usage
 
 
 @final
 @dataclass(frozen=True)
 class MeteredWorkers(Workers):
-    """Workers that train as ``workers`` do, number for number."""
+    """Creates workers that train exactly as ``workers`` do, and measure their use of the machine."""
 
     workers: Workers
 
@@ -23,15 +23,16 @@ class MeteredWorkers(Workers):
         return MeteredWorker(task, self.workers(task))
 
     def test(self, task: TrialTask) -> Measured:
-        """What those measure."""
+        """Measure on test as ``workers`` do."""
         return self.workers.test(task)
 
 
 @final
 class MeteredWorker(Worker):
-    """Trains as another ``worker`` does.
+    """Trains as ``worker`` does.
 
-    An epoch that an earlier process trained but did not report is not trained again: its usage is that of reading it.
+    An epoch that an earlier process trained but did not report is not trained again: its usage is that of reading the
+    checkpoint.
     """
 
     def __init__(self, task: TrialTask, worker: Worker) -> None:
@@ -60,17 +61,17 @@ class MeteredWorker(Worker):
         return replace(result, usage=usage)
 
     def close(self) -> None:
-        """As the other."""
+        """Close the inner worker."""
         self._worker.close()
 
     @classmethod
     def test(cls, task: TrialTask) -> Measured:
-        """Never called: ``MeteredWorkers`` knows who measures."""
+        """Never called: ``MeteredWorkers.test`` is."""
         raise NotImplementedError
 
 
 def _of_gpu(device: str) -> dict[str, float | int | None]:
-    """What is known of the GPU on which a trial is trained; nothing of a CPU."""
+    """The usage of the GPU that trains a trial; empty on a CPU."""
     from skipstack.models.ground.device import choose_device, gpu_usage  # torch is loaded where trials are trained
 
     chosen = choose_device(device)

@@ -1,4 +1,4 @@
-"""What a function of one's own is called with: its values, and how it reports an epoch."""
+"""The arguments of a user's function: its values, and the object by which it reports an epoch."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ from skipstack.spaces.paths import present, read
 from skipstack.spaces.subject import leaves
 
 SCORE, TEST, EPOCH = "score", "test", "epoch"
-"""What a report may say beside metrics of any other name."""
+"""The named arguments of a report; all others are metrics."""
 
 TAKEN: Final = ("dev_score", "test_score", "seconds", "best_score", "best_epoch")
-"""Names under which the study itself keeps something."""
+"""Metric names that the study itself uses."""
 
 
 class TrialOver(BaseException):
-    """The trial goes on no more, or not here. It passes ``except Exception``, so the function ends."""
+    """The trial ended, or continues elsewhere. Not caught by ``except Exception``, so that the function ends."""
 
 
 class ReportError(Exception):
-    """What a function reported is no report."""
+    """A function made an invalid report."""
 
 
 @final
 class Values(Mapping[str, Any]):
-    """What a function is called with, read-only: the values of its study by dotted path, and its seed under ``seed``.
+    """The values that a function is called with, read-only: by dotted path, and its seed under ``seed``.
 
-    Listed are the leaves; a path that has several below it gives them as a mapping.
+    Iteration yields the paths of leaves; a path with several below it gives them as a mapping.
     """
 
     def __init__(self, values: Mapping[str, Json], seed: int) -> None:
@@ -56,7 +56,7 @@ class Values(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """What a seed reported of an epoch: its score as the function measures it, and what else it told."""
+    """A seed's report of an epoch: its score as the function measures it, and further metrics."""
 
     epoch: int
     score: float
@@ -66,11 +66,11 @@ class SeedReport:
 
 @final
 class Report:
-    """What a function reports to, one for each of its seeds: ``report(score=0.93)`` ends an epoch.
+    """The second argument of a function, one for each of its seeds: ``report(score=0.93)`` ends an epoch.
 
-    ``folder``: of this seed of this trial, which outlives an interruption; made when it is asked for. ``epoch``: of the
-    last report, 0 before it. A call returns once it is known that the trial goes on, and raises TrialOver where it
-    does not: the function then ends, as it does where it returns by itself.
+    ``folder``: a folder for this seed of this trial, which survives interruptions; created on first access. ``epoch``:
+    of the last report, 0 before the first. A call returns if the trial goes on, and raises TrialOver if not, which ends
+    the function.
     """
 
     def __init__(self, folder: Path, hand_over: Callable[[int, float, Mapping[str, float]], None]) -> None:
@@ -80,17 +80,17 @@ class Report:
 
     @property
     def folder(self) -> Path:
-        """Where the function may keep what it goes on from, or leaves behind."""
+        """The folder where the function may save its state and results."""
         self._folder.mkdir(parents=True, exist_ok=True)
         return self._folder
 
     def __call__(self, score: float, *, epoch: int | None = None, test: float | None = None, **metrics: float) -> None:
         """End an epoch.
 
-        ``score``: what trials are ranked by. ``test``: the same measure on what nothing is chosen by; where it is
-        reported, ablations are confirmed on it. ``epoch``: which one it is, counted from 1, of a function that goes on
-        from what it kept in ``folder``; one that has been reported counts for nothing. ``metrics``: whatever else is a
-        number. Raises ReportError for what is none.
+        ``score``: ranks the trials. ``test``: the same measure on test data, by which nothing is selected; ablations
+        are confirmed on it if it is reported. ``epoch``: its number, counted from 1, for a function that continues from
+        its state in ``folder``; an epoch that was reported before is ignored. ``metrics``: any further numbers. Raises
+        ReportError for a value that is no number.
         """
         for name in metrics:
             if name in TAKEN:
@@ -107,14 +107,14 @@ class Report:
 
 
 class Objective(Protocol):
-    """A function of one's own: it is called once for each seed of each trial."""
+    """A user's function, called once for each seed of each trial."""
 
     def __call__(self, config: Mapping[str, Any], report: Report, /) -> object:
         """Train with the values of ``config``, and report each epoch."""
 
 
 def _number(name: str, value: Any) -> float:
-    """A number of any library as one of Python's."""
+    """Convert a number of any library to a Python float."""
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""One call of a function of one's own, with one seed: it runs in a thread, up to its next report and no further.
+"""One call of a user's function with one seed, in a thread that runs up to its next report.
 
-Only one thread of a trial runs at a time. ``advance`` lends it the turn, and a report, or the end, gives it back.
+Only one thread of a trial runs at a time. ``advance`` resumes the thread, which suspends itself at a report or its end.
 """
 
 import threading
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, final
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.workers.global_chance import GlobalChance
+from skipstack.search.workers.global_random_state import GlobalRandomState
 from skipstack.search.workers.reporting import Objective, Report, SeedReport, TrialOver, Values
 from skipstack.spaces.domains import Json
 
@@ -20,16 +20,16 @@ OURS: Final = Path(__file__).name
 
 @final
 class SeedRun:
-    """The call of ``function`` with ``values`` and ``seed``; ``folder`` is what it may keep files in."""
+    """A call of ``function`` with ``values`` and ``seed``; ``folder``: for its files."""
 
     def __init__(self, function: Objective, values: Mapping[str, Json], seed: int, folder: Path) -> None:
         self.latest: SeedReport | None = None
-        """What it reported last."""
+        """The last report."""
         self.returned = False
         self._function = function
         self._values = Values(values, seed)
         self._report = Report(folder, self._hand_over)
-        self._chance = GlobalChance(seed)
+        self._chance = GlobalRandomState(seed)
         self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
         self._thread = threading.Thread(target=self._run, daemon=True, name=f"seed {seed}")
         self._waits = True
@@ -38,7 +38,7 @@ class SeedRun:
         self._began = 0.0
 
     def advance(self) -> None:
-        """Run up to the next report, or to the end. Raises what the function raises."""
+        """Run up to the next report, or to the end. Raises any exception of the function."""
         with self._chance.own():
             self._began = time.perf_counter()
             self._lend()
@@ -48,7 +48,7 @@ class SeedRun:
             raise self._error
 
     def close(self) -> None:
-        """End the call where it waits, and wait for its end; one that computes cannot be ended, and is left alone."""
+        """End a suspended call and wait for it; a call that is computing cannot be ended, and is left alone."""
         self._closing = True
         if self._waits and self._thread.is_alive():
             with self._chance.own():
@@ -67,13 +67,13 @@ class SeedRun:
             self._function(self._values, self._report)
         except TrialOver:
             pass
-        except BaseException as error:  # noqa: BLE001 (it is raised where the study can see it)
-            self._error = _told(error)
+        except BaseException as error:  # noqa: BLE001 (``advance`` raises it)
+            self._error = _as_ordinary_error(error)
         self.returned = True
         self._theirs.release()
 
     def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
-        """Give the turn back, and wait for it."""
+        """Store a report, suspend the thread and wait to be resumed."""
         if self._closing:
             raise TrialOver
         self.latest = SeedReport(epoch, score, metrics, time.perf_counter() - self._began)
@@ -83,8 +83,8 @@ class SeedRun:
             raise TrialOver
 
 
-def _told(error: BaseException) -> BaseException:
-    """The error with the lines at which it passed; one that would end a study, or a process, as an ordinary one."""
+def _as_ordinary_error(error: BaseException) -> BaseException:
+    """The error with a note of its source lines; one that would end the study or process becomes a RuntimeError."""
     if isinstance(error, UserError) or not isinstance(error, Exception):
         error = RuntimeError(one_line(error)).with_traceback(error.__traceback__)
     frames = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).name != OURS]

@@ -9,18 +9,18 @@ from skipstack.models.training.checkpoint import Tensors, read_tensors, write_te
 from skipstack.search.driver.faults import full_disk_interrupts
 
 ATTEMPT: Final = "attempt"
-"""The file that says which attempt at the trial writes here."""
+"""The file with the number of the attempt that writes here."""
 
 
 class SupersededError(Exception):
-    """A later attempt at the trial has begun elsewhere: what this one trains is no longer wanted."""
+    """A later attempt at the trial has started elsewhere: the results of this one are dropped."""
 
 
 class TrialFiles:
-    """A trial's folder, as one ``attempt`` at the trial sees it.
+    """The folder of a trial, for one ``attempt`` at it.
 
-    A machine that was cut off from the cluster trains on while the trial is tried again elsewhere. Its attempt has a
-    lower number, and writes nothing any more: else the best weights could be replaced by those of an earlier epoch.
+    A machine that lost its connection to the cluster trains on while the trial is retried elsewhere. Its attempt has a
+    lower number and may not write any more: else it could replace the best weights by those of an earlier epoch.
     """
 
     def __init__(self, folder: Path, attempt: int) -> None:
@@ -29,7 +29,7 @@ class TrialFiles:
         self._begun = False
 
     def read(self, name: str) -> tuple[Tensors, dict[str, Any]] | None:
-        """The tensors and the notes of a file; None where there is none, or, as after a power cut, not a whole one."""
+        """The tensors and the notes of a file; None if it is missing or, as after a power cut, damaged."""
         path = self.folder / name
         if not path.exists():
             return None
@@ -39,16 +39,16 @@ class TrialFiles:
             return None
 
     def write(self, name: str, tensors: Tensors, notes: Mapping[str, Any]) -> None:
-        """Write a file, or leave it as it was.
+        """Write a file; on an error it is as before.
 
-        Raises OutOfSpaceError where the disk is full, and SupersededError where a later attempt has begun.
+        Raises OutOfSpaceError if the disk is full, and SupersededError if a later attempt has started.
         """
         with full_disk_interrupts(self.folder / name):
             self._begin()
             write_tensors(self.folder / name, tensors, notes)
 
     def _begin(self) -> None:
-        """Say that this attempt writes, and clear away what a killed one was writing."""
+        """Claim the folder for this attempt, and delete half-written files of a killed one."""
         latest = self._latest()
         if latest > self.attempt:
             raise SupersededError(f"attempt {self.attempt} was given up, {latest} has begun")

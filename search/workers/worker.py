@@ -1,4 +1,4 @@
-"""Trains a trial: the one place where the search meets the networks. Shapes: R lanes."""
+"""The worker that trains a trial: here the search uses the networks. Shapes: R lanes."""
 
 import logging
 import math
@@ -42,22 +42,22 @@ from skipstack.spaces.trial import as_network
 LOG = logging.getLogger(__name__)
 
 WIDEST_FUSED_ON_CPU = 256
-"""Hidden units up to which a CPU trains all lanes as one program; wider ones are as fast one after another."""
+"""Hidden units up to which a CPU trains all lanes in one batch; wider ones are as fast one after another."""
 
 
 class TrainingWorker(Worker):
-    """Trains the lanes of a trial and keeps two files: the last epoch, and the best epoch's weights.
+    """Trains the lanes of a trial and writes two files: a checkpoint of the last epoch, and the best epoch's weights.
 
-    Training is a function of the config and the seeds, so an epoch that is run again after a crash
-    gives the same result, and it is reported once. An epoch that was trained but never reported is
-    given back from the checkpoint instead of being trained twice. Further seeds of a trial have files of
-    their own; after their last epoch their best weights stand beside those of the earlier seeds.
+    Training depends only on the config and the seeds, so an epoch that is repeated after a crash gives the same result,
+    and is reported once. An epoch that was trained but not reported is read from the checkpoint instead of being
+    trained twice. Further groups of racing seeds have files of their own; after their last epoch their best weights are
+    appended to those of the earlier seeds.
     """
 
     def __init__(self, task: TrialTask) -> None:
         super().__init__(task)
         load_sent(task.code)
-        torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
+        torch.set_num_threads(1)  # one core per trial, and the same sums on every machine
         device = choose_device(task.device)
         limit_memory(device, task.memory_limit)
         if LOG.isEnabledFor(logging.DEBUG):
@@ -85,10 +85,10 @@ class TrainingWorker(Worker):
         self._resume()
 
     def run_epoch(self) -> EpochResult:
-        """Train one epoch, or give back the one that was trained but not reported.
+        """Train one epoch, or return the one that was trained but not reported.
 
-        Raises TimeOverError where the trial's time ends before the epoch does, and OutOfSpaceError where its weights
-        cannot be kept: the files are then those of the epoch before.
+        Raises TimeOverError if the time limit ends before the epoch, and OutOfSpaceError if its weights cannot be
+        written; then the files are those of the epoch before.
         """
         self.reported += 1
         result, self.unreported = self.unreported, None
@@ -111,7 +111,7 @@ class TrainingWorker(Worker):
         return result
 
     def _is_next(self) -> bool:
-        """Whether the epoch to train is one that the ledger lacks: others were paid for already."""
+        """Whether the ledger lacks the epoch to train; the time of others was counted before."""
         return self.groups[0].epoch + 1 == self.reported
 
     def _write_best(self, result: EpochResult) -> None:
@@ -121,7 +121,7 @@ class TrainingWorker(Worker):
         self.files.write(BEST, weights_R, notes)
 
     def _join_best(self) -> None:
-        """The best weights of these seeds after those of the earlier ones; done twice, it does the same."""
+        """Append the best weights of these seeds to those of the earlier ones; idempotent."""
         found = self.files.read(BEST)
         if found is None:
             return  # no epoch had a score
@@ -142,11 +142,11 @@ class TrainingWorker(Worker):
         self.files.write(CHECKPOINT, tensors, notes)
 
     def _resume(self) -> None:
-        """Take up the checkpoint if it is this trial's, the ledger knows all but its last epoch, and the best weights
-        are not older: a power cut may have taken them alone.
+        """Load the checkpoint if it is of this trial, the ledger has all its epochs except perhaps the last, and the
+        best weights are not older (a power cut may have lost them alone).
 
-        Which lanes were trained together does not matter: a GPU and a CPU may see it otherwise. Whatever else lies
-        there, the trial begins anew and tells only what the ledger lacks.
+        The checkpoint may have other groups of lanes, since these depend on the device. If it does not fit, the trial
+        starts again and reports only the epochs that the ledger lacks.
         """
         found = self.files.read(CHECKPOINT)
         if found is None:
@@ -168,16 +168,16 @@ class TrainingWorker(Worker):
             self.unreported = result
 
     def _notes(self) -> dict[str, Any]:
-        """What a checkpoint must share with this worker to be taken up, beside the seeds of its lanes."""
+        """The notes that a checkpoint must share with this worker to be loaded, besides the seeds of its lanes."""
         return {"identity": self.task.config.identity, "order_seed": self.task.order_seed}
 
     @classmethod
     def test(cls, task: TrialTask) -> Measured:
         """The scores and the loss of each lane on the test split, with the weights of the trial's best epoch.
 
-        The measure is that of the sums over all sentences, bit for bit.
+        The measure is computed from the sums of the counts by sentence, so both agree bit for bit.
 
-        Raises WeightsLostError where they are missing or damaged.
+        Raises WeightsLostError if the weights are missing or damaged.
         """
         load_sent(task.code)
         torch.set_num_threads(1)
@@ -213,7 +213,7 @@ class TrainingWorker(Worker):
 def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict[str, torch.Tensor]]:
     """The states of groups of so many ``lanes``, from those of ``before`` groups: ``0.name``, ``1.name``, ...
 
-    What has no lane axis is the same in every group.
+    Tensors without a lane axis are the same in every group.
     """
     first = [name.removeprefix("0.") for name in tensors if name.startswith("0.")]
     groups: list[dict[str, torch.Tensor]] = [{} for _ in lanes]
@@ -226,14 +226,14 @@ def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict
 
 
 def _no_tick() -> None:
-    """Nothing limits the time of a trial."""
+    """The deadline check of a trial without a time limit."""
 
 
 def best_weights(folder: Path, identity: str | None = None) -> dict[str, torch.Tensor]:
-    """The weights of all lanes at a trial's best epoch, by its folder.
+    """The weights of all lanes at the best epoch of the trial in ``folder``.
 
-    Raises UserError where they are missing or damaged, where it is another file, and where ``identity`` is given and
-    they are those of another config.
+    Raises UserError if they are missing or damaged, if the file is another one, and if ``identity`` is given and they
+    belong to another config.
     """
     path = folder / BEST
     weights_R, notes = read_tensors(path)
@@ -244,7 +244,7 @@ def best_weights(folder: Path, identity: str | None = None) -> dict[str, torch.T
 
 
 def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
-    """The seeds that are trained as one program. ``auto`` fuses all on a GPU, and narrow networks on a CPU."""
+    """The groups of seeds that are trained in one batch. ``auto`` joins all on a GPU, and narrow networks on a CPU."""
     together = task.lanes
     if together == "auto":
         fused = device.type == "cuda" or as_network(task.config).model.stack.hidden <= WIDEST_FUSED_ON_CPU
@@ -253,22 +253,22 @@ def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
 
 
 def stored_in(task: TrialTask) -> Path:
-    """The store of the corpus that a network reads."""
+    """The folder of the corpus that a network reads."""
     assert task.corpus is not None, "a network reads a corpus"
     return task.corpus
 
 
 @lru_cache(maxsize=4)
 def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> PreparedCorpus:
-    """The corpus in a store as ``data`` reads it; a worker that trains many trials opens it once.
+    """The corpus in a store, read according to ``data``; cached for workers that train many trials.
 
-    Pretrained vectors are needed for training alone: weights that are read have them already.
+    Pretrained vectors are needed only for training: saved weights include them.
     """
     return prepare(open_store(store), data, LONGEST_AFFIX, vectors=None if vectors is None else open_vectors(vectors))
 
 
 def _joined(reports: Sequence[EpochReport]) -> EpochResult:
-    """The report of all lanes, group after group; a lane whose loss is no number leaves the trial without a score."""
+    """The joint report of all lanes, group by group; the score is NaN if the loss of any lane is not finite."""
     metrics: dict[str, tuple[float, ...]] = {
         "train_loss": tuple(value for report in reports for value in report.train_loss),
         "dev_loss": tuple(value for report in reports for value in report.dev_loss),
@@ -283,7 +283,7 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
 
 
 def _curves(split: str, counts_R: Sequence[Counts]) -> Metrics:
-    """What the ranking measure records of each lane, by name."""
+    """The curves that the ranking measure records for each lane, by name."""
     curves_R = [counts.curves() for counts in counts_R]
     return {f"{split}_{name}": tuple(curves[name] for curves in curves_R) for name in curves_R[0]}
 

@@ -28,7 +28,7 @@ RESUME = """
 import json, sys, time
 from pathlib import Path
 import psutil
-import skipstack.search.engines.ray.engine, skipstack.search.workers.deferred
+import skipstack.search.engines.ray.engine, skipstack.search.workers.lazy_worker
 from mlflow import MlflowClient
 from skipstack.search.driver.driver import Driver
 from skipstack.search.record.folder import StudyFolder
@@ -44,7 +44,7 @@ loaded, began, since = resident(), time.process_time(), time.perf_counter()
 assert not is_finished(folder.path)
 before = StudyRecord()
 with Ledger(folder.ledger) as ledger:
-    driver = Driver(folder, ledger, device="cpu", clock=time.time, rehearse=[before.apply])
+    driver = Driver(folder, ledger, device="cpu", clock=time.time, replay_to=[before.apply])
     known = len(driver.record.trials)
     while (task := driver.next()).number < known:
         pass

@@ -6,7 +6,7 @@ import pytest
 
 from skipstack.dashboards.reports.exploration.closing import search_in_a_sentence
 from skipstack.dashboards.reports.wording import listed, names
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event, Reason
 from tests.search.made_up import DEPTH, GATE, RATE, ended, proposed, record_of, reported, study
 
@@ -23,7 +23,7 @@ def sentence(*trials: tuple[dict[str, Any], float | None, Reason]) -> str:
         events.append(proposed(config, number, point))
         events += [] if accuracy is None else [reported(number, 1, accuracy, accuracy)]
         events.append(ended(number, reason))
-    return search_in_a_sentence(explored(record_of(config, *events)))
+    return search_in_a_sentence(exploration_of(record_of(config, *events)))
 
 
 def test_it_says_what_the_best_has_beside_the_base_and_what_would_tell_whether_it_holds() -> None:

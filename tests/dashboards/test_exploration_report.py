@@ -24,7 +24,7 @@ from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.printable import UNSEEN
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.exploration.exploration import Exploration
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
@@ -53,7 +53,7 @@ def render(table: Exploration, form: Format, *, width: int = 120, terminal: bool
 
 @cache
 def _made_up(seed: int = 0, **search: Any) -> Exploration:
-    return explored(StudyRecord.of(history(study(**search), seed=seed)))
+    return exploration_of(StudyRecord.of(history(study(**search), seed=seed)))
 
 
 def _two_depths(**search: Any) -> StudyRecord:
@@ -158,7 +158,7 @@ def test_all_formats_carry_the_same_numbers(seed: int) -> None:
 
 
 def test_the_text_is_what_a_reader_expects() -> None:
-    table = explored(_two_depths())
+    table = exploration_of(_two_depths())
     assert table.best_config is not None
     assert (
         render(table, "text", width=80)
@@ -206,7 +206,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, term
     config = study({DEPTH: {"choice": [1, 3, 9]}, COMPOSITION: {"choice": [2, sources]}, HIDDEN: {"choice": [16]}})
     point: Point = {DEPTH: 9, COMPOSITION: sources, HIDDEN: 16}
     record = record_of(config, proposed(config, 0, point), reported(0, 1, 0.9, 0.92, seconds=12_345.6))
-    text = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", render(explored(record), "text", width=width, terminal=terminal))
+    text = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", render(exploration_of(record), "text", width=width, terminal=terminal))
     assert all(cell_len(line) <= width for line in text.splitlines())
     assert "…" not in text
     joined = re.sub(r"\s", "", text)
@@ -262,7 +262,7 @@ def test_with_one_seed_no_format_says_nan(form: Format) -> None:
 @pytest.mark.parametrize("form", get_args(Format))
 def test_a_study_in_which_nothing_has_a_score_has_a_report(form: Format) -> None:
     config = study()
-    report = render(explored(record_of(config)), form)
+    report = render(exploration_of(record_of(config)), form)
     assert report.endswith("\n")
     assert "nan" not in report.lower()
     if form == "text":
@@ -272,7 +272,7 @@ def test_a_study_in_which_nothing_has_a_score_has_a_report(form: Format) -> None
 def test_a_missing_base_has_no_row() -> None:
     config = study({DEPTH: {"choice": [1, 5]}})
     record = record_of(config, proposed(config, 0, {DEPTH: 5}), reported(0, 1, 0.9, 0.8))
-    assert "base, trial" not in render(explored(record), "text")
+    assert "base, trial" not in render(exploration_of(record), "text")
     assert "base, trial 0" in render(_made_up(), "text")
 
 
@@ -285,7 +285,7 @@ def test_trials_without_a_score_stand_beside_those_with_one() -> None:
         reported(0, 1, 0.9, 0.8),
         ended(1, "failed", "RuntimeError: no luck"),
     )
-    rows = _markdown_rows(render(explored(record), "markdown"))
+    rows = _markdown_rows(render(exploration_of(record), "markdown"))
     assert [row[2] for row in rows] == ["", "1", "1/2", "1", "0/1"]
 
 
@@ -294,10 +294,12 @@ def test_a_trial_that_was_not_trained_to_its_end_is_marked() -> None:
     trials = [proposed(config, 0, {DEPTH: 3}), proposed(config, 1, {DEPTH: 5})]
     ends = [ended(0), ended(1, "stopped")]
     epochs = [reported(0, 1, 0.5, 0.6), reported(1, 1, 0.3, 0.4), reported(0, 2, 0.90, 0.80)]
-    stopped = render(explored(record_of(config, *trials, *epochs, *ends)), "text")
+    stopped = render(exploration_of(record_of(config, *trials, *epochs, *ends)), "text")
     assert re.search(r"5 +1 +35\.00† +7\.07 ", stopped)
     assert "†: not trained to its end." in " ".join(stopped.split())
-    whole = render(explored(record_of(config, *trials, *epochs, reported(1, 2, 0.3, 0.4), ended(0), ended(1))), "text")
+    whole = render(
+        exploration_of(record_of(config, *trials, *epochs, reported(1, 2, 0.3, 0.4), ended(0), ended(1))), "text"
+    )
     assert re.search(r"5 +1 +35\.00 +7\.07 ", whole)
     assert "†" not in whole
 
@@ -314,7 +316,7 @@ def test_nothing_that_was_only_seen_has_an_error_or_a_mark_of_significance(form:
 
 
 def test_csv_keeps_every_digit_and_whole_numbers_whole() -> None:
-    table = explored(_two_depths())
+    table = exploration_of(_two_depths())
     frame = pd.read_csv(io.StringIO(render(table, "csv")))
     assert list(frame["trials"]) == [row.trials for row in table.rows]
     assert frame["dev_mean"].dropna().tolist() == [fmean(row.dev) for row in table.rows if row.dev]
@@ -322,7 +324,7 @@ def test_csv_keeps_every_digit_and_whole_numbers_whole() -> None:
 
 
 def test_json_holds_the_seeds_the_best_config_and_what_it_changes() -> None:
-    table = explored(_two_depths())
+    table = exploration_of(_two_depths())
     content = _json(render(table, "json"))
     by_seed = content["rows"][-1]["by_seed"]
     assert by_seed["seeds"] == [0, 1]
@@ -369,7 +371,7 @@ def test_no_text_of_others_moves_the_cursor_or_turns_the_order_of_what_is_shown(
 def test_the_best_config_that_is_the_base_changes_nothing() -> None:
     config = study({DEPTH: {"choice": [1, 3]}})
     record = record_of(config, proposed(config, 0, {DEPTH: 3}), reported(0, 1, 0.9, 0.8))
-    assert "the base itself" in render(explored(record), "text")
+    assert "the base itself" in render(exploration_of(record), "text")
 
 
 def test_the_same_study_gives_the_same_picture() -> None:

@@ -15,7 +15,7 @@ from skipstack.dashboards.formats.latex_text import COMMANDS
 from skipstack.dashboards.formats.page import Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.exploration.report import exploration_report
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.record.study_record import StudyRecord
 from tests.dashboards.compiling import TEX, compiled
 from tests.oracles.latex import Printed, printed
@@ -84,7 +84,7 @@ def test_a_table_longer_than_a_page_goes_on_in_the_next_one() -> None:
 
 
 def made_up() -> Report:
-    return exploration_report(explored(StudyRecord.of(history(study(), seed=0))))
+    return exploration_report(exploration_of(StudyRecord.of(history(study(), seed=0))))
 
 
 def test_the_report_of_a_study_is_a_table_with_its_notes_and_the_text_around_it() -> None:

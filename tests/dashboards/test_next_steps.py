@@ -19,7 +19,7 @@ from skipstack.dashboards.reports.printing import print_everywhere
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.driver.task import EpochResult
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.record.folder import new_folder
@@ -64,7 +64,7 @@ def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothin
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = open_toy(tmp_path / PLACE, toy_study(trials=6, proposer="grid"))
-    run = Run(folder, Execution(), SerialEngine(BrokenWorker), again=False)
+    run = Run(folder, Execution(), SerialEngine(BrokenWorker), resuming=False)
     assert finish(run) == 3
     printed, told = capsys.readouterr()
     assert printed.endswith("\n\nNo trial has a score, so nothing can be said of what was varied.\n")
@@ -125,7 +125,7 @@ def test_mlflow_is_shown_what_was_printed_which_is_what_the_folder_has(
     monkeypatch.setattr("skipstack.dashboards.reports.exploration.report.search_pictures", lambda _: ())
     folder = open_toy(tmp_path / "study", toy_study(3))
     record = run_toy(folder)
-    known, read = published(record, folder, explored(record)), published(read_study(folder.path), folder)
+    known, read = published(record, folder, exploration_of(record)), published(read_study(folder.path), folder)
     assert (known.made_of, known.notes, known.files) == (read.made_of, read.notes, read.files)
     assert known.best is not None
     assert read.best is not None

@@ -17,7 +17,7 @@ from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
 from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.analysis.exploration.exploration import Exploration
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.record.study_record import StudyRecord
 from tests.dashboards.charts.drawn import SVG
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
@@ -38,7 +38,7 @@ def of_search(seen: Exploration) -> dict[str, Picture]:
 
 
 def test_a_search_has_all_pictures_but_those_of_what_it_did_not_count() -> None:
-    found = of_search(seen := explored(StudyRecord.of(history(study(trials=30), seed=1))))
+    found = of_search(seen := exploration_of(StudyRecord.of(history(study(trials=30), seed=1))))
     (missing,) = [picture for picture in found.values() if not picture.svg]
     assert missing == Picture("Score and parameters", "parameters are no objective of this study")
     effects = found["Effects of values"]
@@ -55,12 +55,14 @@ def test_a_search_has_all_pictures_but_those_of_what_it_did_not_count() -> None:
 
 def test_a_single_trial_has_few_pictures_and_says_so() -> None:
     config = study({DEPTH: {"choice": [3, 5]}})
-    one = of_search(explored(record_of(config, proposed(config, 0, {DEPTH: 3}), reported(0, 1, 0.9, 0.8), ended(0))))
+    one = of_search(
+        exploration_of(record_of(config, proposed(config, 0, {DEPTH: 3}), reported(0, 1, 0.9, 0.8), ended(0)))
+    )
     assert {picture.svg for picture in one.values()} == {""}
     assert one["Effects of values"].about == "1 trial has a score, and it takes two"
     assert one["Learning curves"].about == "no trial has trained for more than one epoch"
     assert one["Trials at each rung"].about == "nothing was stopped at a rung"
-    none = of_search(explored(record_of(config)))
+    none = of_search(exploration_of(record_of(config)))
     assert none["Expected best"].about == "no trial has a score, and it takes two"
 
 

@@ -17,7 +17,7 @@ from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.dashboards.reports.exploration.traced import model_events
 from skipstack.search.analysis.exploration.table import BASELINE
 from skipstack.search.analysis.frames.study_frames import StudyFrames, study_frames
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.study_record import StudyRecord
@@ -88,7 +88,7 @@ def named(about: str, values: Mapping[str, Any]) -> Iterator[tuple[str, str, flo
 
 
 def test_every_number_of_a_report_is_made_of_the_events_that_it_leads_to(frames: StudyFrames) -> None:
-    seen = frames.explored()
+    seen = frames.exploration()
     told = {
         int(number): json.loads(text)
         for number, text in zip(frames.events["event"], frames.events["json"], strict=True)
@@ -225,7 +225,7 @@ def expected(k: int, name: str, epochs: int, scores: Sequence[float]) -> float:
 def test_what_rests_on_the_model_changes_with_its_events_and_with_no_others() -> None:
     """Altered: all scores that the model was not made of; then the first of a trial that was stopped."""
     events, record = made_up(), StudyRecord.of(made_up())
-    model = set(model_events(explored(record)))
+    model = set(model_events(exploration_of(record)))
     others = set(range(len(events))) - model
     assert {events[place].kind for place in others} >= {"reported", "tested"}
     found = modelled(set())
@@ -247,7 +247,7 @@ def modelled(altered: Collection[int]) -> dict[str, float]:
         return event.model_copy(update={"metrics": {"test_accuracy": (0.5, 0.5)}} if event.kind == "tested" else {})
 
     events = [told(event) if place in altered else event for place, event in enumerate(made_up())]
-    content = exploration_report(explored(StudyRecord.of(events))).content
+    content = exploration_report(exploration_of(StudyRecord.of(events))).content
     by_name = {f"{about}: {name}": value for about, name, value in numbers(content)}
     return {name: value for name, value in by_name.items() if name.endswith(MODELLED)}
 

@@ -43,8 +43,8 @@ def test_a_single_change_taken_back_is_the_base(tmp_path: Path) -> None:
 
 def test_of_several_winners_the_first_is_spoken_of(tmp_path: Path) -> None:
     record = planted(tmp_path / "study", {DEPTH: {"choice": [1, 2, 3]}, RATE: {"choice": [0.01, 0.02]}}, top=2)
-    assert record.settled is not None
-    first, _ = winners = [row.point for row in record.settled.rows for role in row.roles if role.kind == "winner"]
+    assert record.plan is not None
+    first, _ = winners = [row.point for row in record.plan.rows for role in row.roles if role.kind == "winner"]
     assert winners[0] != winners[1]
     found = confirmed(record)
     said = verdict_of(record, found)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import skipstack
-from skipstack.search.analysis.exploration.framed import COLUMNS as TABLE
+from skipstack.search.analysis.exploration.exploration_frame import COLUMNS as TABLE
 from skipstack.search.analysis.frames.columns import COLUMNS
 from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger

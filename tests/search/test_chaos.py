@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Decided, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
@@ -162,6 +162,6 @@ def test_a_grid_on_ray_amid_kills_ends_in_the_table_of_an_uninterrupted_serial_o
     chaos = Chaos(tmp_path / "study", [("search", *GRID, *size)], seed(), engine="ray")
     chaos.run(["worker", "driver", "raylet", "worker", "worker"])
     record = check_on_ray(chaos, tmp_path / "alone")
-    tables = [explored(each) for each in (record, read_study(tmp_path / "whole"))]
+    tables = [exploration_of(each) for each in (record, read_study(tmp_path / "whole"))]
     ours, theirs = ([(row.value, row.selected, row.dev, row.test) for row in table.rows] for table in tables)
     assert ours == theirs

@@ -13,9 +13,9 @@ from skipstack.models.ground.device import gpu_usage
 from skipstack.search.analysis.frames.columns import COLUMNS
 from skipstack.search.analysis.frames.study_frames import study_frames
 from skipstack.search.driver.task import EpochResult, Workers
+from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Event, Used
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.ledger.usage import Usage
 from skipstack.search.tracking.runs import ExpectedRuns
 from skipstack.search.workers.metered import MeteredWorkers
 from tests.command_line import typed

@@ -28,30 +28,30 @@ def nothing_to_compare() -> Page:
 
 def _rows(made: Experiment) -> Iterator[Block]:
     """The rows by section, and those that are left out, with the reason."""
-    space, settled = Space(made.study.space), made.settled
-    named = [(label(space, settled, row.roles[0]), row.roles[1:]) for row in settled.rows]
+    space, planned = Space(made.study.space), made.plan
+    named = [(label(space, planned, row.roles[0]), row.roles[1:]) for row in planned.rows]
     for section, rows in groupby(named, key=lambda one: one[0].section):
         if section:
             yield Sentence(section)
         also = (
-            f"{name.name}{''.join(f' (also {label(space, settled, role)})' for role in others)}"
+            f"{name.name}{''.join(f' (also {label(space, planned, role)})' for role in others)}"
             for name, others in rows
         )
         yield Listing(tuple(also))
-    if settled.left_out:
+    if planned.left_out:
         yield Sentence("left out")
-        yield Listing(tuple(f"{label(space, settled, left.role)}: {left.why}" for left in settled.left_out))
+        yield Listing(tuple(f"{label(space, planned, left.role)}: {left.why}" for left in planned.left_out))
 
 
 def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
     """The cost, and the differences that can be detected."""
-    rows, corpora = len(made.settled.rows), max(1, len(made.settled.corpora))
+    rows, corpora = len(made.plan.rows), max(1, len(made.plan.corpora))
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
     if corpora > 1:
         each = f"{each} x {counted(corpora, 'corpus', 'corpora')}"
     further = expected.most - expected.trials
     path = f", and on the path at most {further} more" if further else ", those of the path among them"
-    path = path if made.settled.path else ""
+    path = path if made.plan.path else ""
     yield f"it trains {each}, {counted(expected.trials, 'trial')}{path}; nothing is stopped{_time(expected)}"
     found = expected.resolution
     if found is None:

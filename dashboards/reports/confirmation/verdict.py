@@ -8,7 +8,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.labels import label
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
-from skipstack.search.ledger.roles import Role
+from skipstack.search.ledger.event_values import Role
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.estimates import Estimate
 
@@ -18,20 +18,20 @@ def verdict_of(record: StudyRecord, found: Confirmation) -> str:
 
     ``record``: the ablation's own; ``found``: its confirmed rows.
     """
-    settled = record.settled
-    assert settled is not None, "an ablation begins with its rows"
+    planned = record.plan
+    assert planned is not None, "an ablation begins with its rows"
     corpus = found.rows[-1].corpus
     rows = {(row.section, row.label): row for row in found.rows if row.corpus == corpus}
 
     def measured(role: Role) -> ConfirmedRow:
-        named = label(record.space, settled, role)
+        named = label(record.space, planned, role)
         return rows.get((named.section, named.name), _unknown("not measured on every corpus"))
 
-    first, point = next((each, row.point) for row in settled.rows for each in row.roles if each.kind == "winner")
+    first, point = next((each, row.point) for row in planned.rows for each in row.roles if each.kind == "winner")
     winner = measured(first)
     changes: dict[str, ConfirmedRow] = {}
     beside: dict[str, ConfirmedRow] = {}
-    for row in settled.rows:
+    for row in planned.rows:
         first_kind = row.roles[0].kind
         told = first_kind in ("base", "winner", "without")  # the rest of the sentence is about these
         for role in row.roles:

@@ -12,7 +12,7 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.budgets import Continued
 from skipstack.search.analysis.exploration.exploration import Exploration
-from skipstack.search.analysis.exploration.framed import pairs
+from skipstack.search.analysis.exploration.exploration_frame import pairs
 
 NAMED: Final = 3
 """The most pairs of values that are named."""

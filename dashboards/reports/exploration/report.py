@@ -16,7 +16,7 @@ from skipstack.dashboards.reports.wording import NONE, enough_in_words, reason_i
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
-from skipstack.search.record.parts import value_text
+from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.changes import changes, chosen
 
 ABOUT = (

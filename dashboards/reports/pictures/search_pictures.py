@@ -59,9 +59,9 @@ def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
 
 def _frames(exploration: "Exploration") -> "dict[str, pd.DataFrame]":
     """The frames for the charts, with their column names and units."""
-    from skipstack.search.analysis.exploration.framed import framed, pairs
+    from skipstack.search.analysis.exploration.exploration_frame import exploration_frame, pairs
 
-    own, table, budgets = exploration.measure.score(1.0), framed(exploration), exploration.budgets
+    own, table, budgets = exploration.measure.score(1.0), exploration_frame(exploration), exploration.budgets
     of_axes = table["axis"].isin(list(exploration.domains)) & table["effect"].notna()
     methods = {"ped_anova": "PED-ANOVA", "fanova": "fANOVA"}
     importance = exploration.importances.rename(columns=methods)

@@ -1,4 +1,4 @@
-"""What an ablation confirms: its rows, each beside the row that it is one change away from, on each of its corpora."""
+"""The confirmed table of an ablation: each row compared with its reference, one change away, on each corpus."""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -8,18 +8,18 @@ from skipstack.search.ablation.labels import label, reference
 from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm, reach
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
-from skipstack.search.ledger.events import Settled
-from skipstack.search.ledger.roles import Role, RoleKind
+from skipstack.search.ledger.event_values import Role, RoleKind
+from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.statistics.corpora import mean_over_corpora
-from skipstack.search.statistics.families import LEVEL, holm
+from skipstack.search.statistics.estimates import mean_over_corpora
+from skipstack.search.statistics.multiple_testing import LEVEL, holm
 
 
 def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
-    """The table of an ablation, by its own record. The rows of each corpus are one family, and so are the means."""
-    assert record.settled is not None, "an ablation begins with its rows"
+    """The table of an ablation from its own record. The rows of each corpus are one family; so are the means."""
+    assert record.plan is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
-    asked = [_row(record, record.settled, role, each, trained) for role, each in questions(trained)]
+    asked = [_row(record, record.plan, role, each, trained) for role, each in questions(trained)]
     split = split_of(record)
     rows = confirm(asked, split=split, randomise=randomise)
     corpora = tuple(dict.fromkeys(each.corpus for each in trained))
@@ -35,13 +35,13 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
 
 
 def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
-    """What is asked of the rows, corpus by corpus: a row that is there for two reasons answers two questions.
+    """The comparisons of an ablation, corpus by corpus: a row with two roles is compared twice.
 
-    The winner of a single change asks one: without it, it is the base, and the base with it alone is the winner.
+    A winner with a single change is compared once: without it, it is the base, and the base with it is the winner.
     """
     kinds = get_args(RoleKind)
     asked = [(role, each) for each in trained for role in each.row.roles if _is_new(role, each.row.roles[0])]
-    asked.sort(key=lambda one: kinds.index(one[0].kind))  # of one kind, rows stand in the order of the axes
+    asked.sort(key=lambda one: kinds.index(one[0].kind))  # within a kind, rows are in the order of the axes
     corpora, winners, axes = (
         list(dict.fromkeys(found))
         for found in zip(*((each.corpus, role.winner, role.axis) for role, each in asked), strict=True)
@@ -59,8 +59,10 @@ def _is_new(role: Role, first: Role) -> bool:
     return role == first or first.kind not in ("base", "winner")
 
 
-def _row(record: StudyRecord, settled: Settled, role: Role, row: TrainedRow, others: Sequence[TrainedRow]) -> Row:
-    named, compared = label(record.space, settled, role), reference(settled, role)
+def _row(
+    record: StudyRecord, planned: AblationPlanned, role: Role, row: TrainedRow, others: Sequence[TrainedRow]
+) -> Row:
+    named, compared = label(record.space, planned, role), reference(planned, role)
     beside = [
         other.trial
         for other in others

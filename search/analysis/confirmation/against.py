@@ -1,4 +1,4 @@
-"""A study beside a table of a paper: row by row, the difference to the base in both, and how alike they rank."""
+"""Compares a study with a table of a paper: the difference to the base in each row, and the rank correlation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.confirmation.papers import PaperRow, PaperTable
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.statistics.ranks import rank_correlation
+from skipstack.search.statistics.descriptive import rank_correlation
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import Tree, written
 from skipstack.spaces.trial import TrialConfig, as_network
@@ -20,10 +20,10 @@ from skipstack.spaces.trial import TrialConfig, as_network
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedRow:
-    """A row of the paper and ours. Scores and differences are those of ``data.tasks.measure``.
+    """A row of the paper, and ours. Scores and differences are those of ``data.tasks.measure``.
 
-    Both differences are to the paper's base row, on the split of the comparison. ``disagrees``: ours has the other sign
-    than the paper's, with its whole interval.
+    Both differences are to the paper's base row, on the split of the comparison. ``disagrees``: our whole interval has
+    the opposite sign of the paper's difference.
     """
 
     paper_dev: float | None
@@ -37,9 +37,9 @@ class ComparedRow:
 class Comparison:
     """The rows in the paper's order.
 
-    ``split``: on which ranks and differences are measured: test where the paper has it and all of our rows were
-    measured there, else dev. ``shared``: rows that have a score there in both, ours of a whole trial. ``correlation``:
-    Spearman's, of the two scores over these rows. ``only_described``: why our differences have no interval.
+    ``split``: of the ranks and differences: test if the paper has it and all of our rows were measured there, else dev.
+    ``shared``: the number of rows with a score there in both, ours of a whole trial. ``correlation``: Spearman's, of
+    the two scores over these rows. ``only_described``: why our differences have no interval.
     """
 
     study: str
@@ -56,11 +56,11 @@ class Comparison:
 
 
 def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> Comparison:
-    """The study beside the table called ``name``.
+    """Compare the study with the table called ``name``.
 
-    A row is represented by the trial whose config is the study's base with what the row has, and nothing else: other
-    axes do not blur what the row is about. Where there is no such trial, or it has no score, the row has none. Ours
-    have intervals where the study is a confirmation by design.
+    A row is represented by the trial whose config is the study's base with exactly the row's values, so that other axes
+    do not confound it. Without such a trial, or if it has no score, the row has none. Ours have intervals if the study
+    is a confirmation by design.
     """
     base = as_network(record.study.space.base)
     by_identity = {trial.config.identity: trial for trial in record.ranked()}
@@ -91,7 +91,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
 
 
 def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
-    """Test, unless the paper has none of it or one of our whole trials was not measured there."""
+    """Test, unless the paper lacks test scores or one of our whole trials was not measured there."""
     whole = [trial for trial in trials if trial is not None and trial.whole]
     if table.base.dev is None:
         return "test"
@@ -99,13 +99,13 @@ def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
 
 
 def _trial(trials: Mapping[str, TrialRecord], base: TrialConfig, row: PaperRow) -> TrialRecord | None:
-    """The trial of the base with what the row has."""
+    """The trial of the base with the row's values."""
     config = None if row.has is None else _varied(base, row.has)
     return None if config is None else trials.get(config.identity)
 
 
 def _varied(base: TrialConfig, has: Mapping[str, Json]) -> TrialConfig | None:
-    """The base with these values; None where they do not fit it, such as another depth under a list of sources."""
+    """The base with these values; None if they do not fit it, such as another depth with a list of sources."""
     tree: Tree = base.model_dump(mode="json")
     for path, value in has.items():
         tree = written(tree, path, value)
@@ -134,5 +134,5 @@ def _pair(row: ComparedRow, split: Split) -> tuple[float, float] | None:
 
 
 def _score(printed: float | None, measure: Measure) -> float | None:
-    """What papers print, as a score, with the two decimals that they print and no others."""
+    """A printed figure as a score, with the precision of two printed decimals."""
     return None if printed is None else round(printed / measure.factor, 4) + 0.0

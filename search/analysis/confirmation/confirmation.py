@@ -1,6 +1,7 @@
-"""Rows that were settled before they were measured: what each reaches, and how far it is from its reference.
+"""Confirmed rows, which were fixed before anything was measured: their scores, and differences to a reference.
 
-Only such rows have intervals and marks. What a search selected or stopped has none (``search/analysis/exploration``).
+Only such rows have intervals and marks. Trials that a search selected or stopped have none
+(``search/analysis/exploration``).
 """
 
 from collections.abc import Sequence
@@ -17,18 +18,18 @@ from skipstack.search.analysis.confirmation.differences import (
 )
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.search.statistics.families import LEVEL, holm
+from skipstack.search.statistics.multiple_testing import LEVEL, holm
 from skipstack.search.statistics.power import noise, seeds_needed, smallest_difference
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """A row to be confirmed. ``trial``: what stands for it, None where it was not trained.
+    """A row to be confirmed. ``trial``: its trial; None if it was not trained.
 
-    ``reference``: what it is measured from, likewise; ``is_reference``: others are measured from this row, and it from
-    none. ``section``: the heading it stands under, such as its axis; ``axis``: the one on which it differs from its
-    reference, where it is a single one; ``corpus``: where there are several. ``family``: rows of one are corrected
-    together. ``same_sentences``: both are known to be tested on the same ones, wherever their corpora lie.
+    ``reference``: the trial that it is compared with; ``is_reference``: other rows are compared with it, and it with
+    none. ``section``: its heading, such as its axis; ``axis``: the only axis on which it differs from its reference, if
+    there is just one; ``corpus``: its name if there are several. ``family``: rows of a family are corrected together.
+    ``same_sentences``: both trials are known to be tested on the same sentences, even if the corpora have other paths.
     """
 
     label: str
@@ -44,12 +45,12 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfirmedRow:
-    """A row with what was found. Scores and differences are those of ``data.tasks.measure``, the larger the better.
+    """The results of a row. Scores and differences are those of ``data.tasks.measure``, the larger the better.
 
-    ``difference``: to the reference, None for a reference and where ``why`` says why there is none. ``effect_size``:
-    the same in standard deviations over seeds. ``p``: that of the difference, corrected for all rows of the family
-    (Holm); ``marked``: it is below 5 %. ``p_randomised``: approximate randomisation over the sentences, of these
-    networks only; None where nobody asked. ``state``: of the trial; ``whole``: it was trained to its end.
+    ``difference``: to the reference; None for a reference, and if it is missing (``why`` says why). ``effect_size``:
+    the same in standard deviations over seeds. ``p``: of the difference, corrected for all rows of the family (Holm);
+    ``marked``: it is below 5 %. ``p_randomised``: by approximate randomisation over the sentences, for these networks
+    only; None if not requested. ``state``: of the trial; ``whole``: it was trained to its end.
     """
 
     label: str
@@ -74,9 +75,10 @@ class ConfirmedRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """What the experiment can tell from chance: the smallest difference, and with how many seeds ``sought``.
+    """The power of an experiment: the smallest detectable difference, and the seeds needed to detect ``sought``.
 
-    In 80 of 100 experiments, where it is the only question asked. ``seeds``: None where no number of them would do.
+    Detectable means significant in 80 of 100 experiments as the only test. ``seeds``: None if no number of seeds
+    suffices.
     """
 
     smallest: float
@@ -87,10 +89,10 @@ class Reach:
 def confirm(
     rows: Sequence[Row], *, split: Split = "test", only_described: str = "", randomise: bool = False
 ) -> tuple[ConfirmedRow, ...]:
-    """The rows with their differences on a split, corrected family by family.
+    """Measure the rows' differences on a split, corrected family by family.
 
-    ``only_described``: why none of them may have an interval, where the trials were not settled beforehand.
-    ``randomise``: ask for approximate randomisation, too, which takes a while.
+    ``only_described``: why no row may have an interval, if the trials were not fixed in advance. ``randomise``: also
+    compute approximate randomisation, which is slow.
     """
     found = [_measured(row, split, only_described, randomise) for row in rows]
     for family in dict.fromkeys(row.family for row in rows):
@@ -103,7 +105,7 @@ def confirm(
 
 
 def reach(rows: Sequence[Row], sought: float) -> Reach | None:
-    """What differences like those of the rows would show, by the noise in them; None without two seeds."""
+    """The power for differences with the noise of these rows; None without two seeds."""
     pairs = [(row.trial, row.reference) for row in rows if row.trial is not None and row.reference is not None]
     tables = [table for trial, reference in pairs if (table := difference_table(trial, reference)) is not None]
     found = noise(tables)
@@ -137,7 +139,7 @@ def _measured(row: Row, split: Split, only_described: str, randomise: bool) -> C
     if row.is_reference:
         return plain
     if reference is None:
-        return replace(plain, why="what it is measured from was not trained")
+        return replace(plain, why="its reference was not trained")
     cut = next((each for each in (trial, reference) if not each.whole), None)
     if cut is not None:
         return replace(plain, why=f"trial {cut.number} is {cut.state}, not trained to its end")
@@ -155,7 +157,7 @@ def _measured(row: Row, split: Split, only_described: str, randomise: bool) -> C
 
 
 def _score(trial: TrialRecord, split: Split, only_described: str) -> Estimate | None:
-    """A score with its interval, or without one where the trial was cut short or nothing here may have one."""
+    """A score with its interval, or without one if the trial was stopped early or no row may have one."""
     estimate = score_of(trial, split)
     why = only_described or ("" if trial.whole else f"the trial is {trial.state}")
     return estimate if estimate is None or not why else described(estimate, why)

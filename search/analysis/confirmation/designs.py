@@ -1,4 +1,4 @@
-"""Studies that are confirmations by design: all that they try was settled before anything was measured."""
+"""Studies that are confirmations by design: all their trials were fixed before anything was measured."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Reach, Row, confirm, reach
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.proposers.config import WALKS
-from skipstack.search.record.parts import value_text
+from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.space import Point, Space
 
 TENTH_OF_A_POINT = 0.001
-"""As a score: what ``Reach.seeds`` are counted for."""
+"""A difference of 0.1 points, as a score, for which ``Reach.seeds`` are computed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirmation:
-    """The confirmed rows of a study, the base first. ``corpus``: its name, or its format; several names of several; of
-    a function, the function. ``split``: where they are compared.
+    """The confirmed rows of a study, the base first. ``corpus``: the name or format of its corpus, the names of
+    several, or the function; ``split``: on which they are compared.
     """
 
     study: str
@@ -33,7 +33,7 @@ class Confirmation:
 
 
 def why_not_by_design(record: StudyRecord) -> str:
-    """Why the trials of a study are no confirmation; empty where they are one."""
+    """Why the trials of a study are no confirmation; empty if they are one."""
     search = record.study.search
     if not search.stops_nothing:
         return f"{search.scheduler.kind} stops trials by their scores"
@@ -47,8 +47,8 @@ def why_not_by_design(record: StudyRecord) -> str:
 def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation | None:
     """The table of a study that is a confirmation by design; None for any other.
 
-    A row is the base with that value and nothing else, so other axes do not blur what it is about: of a grid, the
-    trials that differ from the base on one axis. The rows are one family.
+    A row is the base with one other value, so that other axes do not confound it: in a grid, the trials that differ
+    from the base on one axis. The rows are one family.
     """
     if why_not_by_design(record):
         return None
@@ -64,7 +64,7 @@ def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation |
 
 
 def split_of(record: StudyRecord) -> Split:
-    """Where the rows of a study are compared: on test, or on the score itself where a function reports nothing else."""
+    """The split on which rows are compared: test, or dev (the score itself) if a function reports no test score."""
     reports_test = any(trial.test for trial in record.trials.values())
     return "test" if record.study.space.base.keeps_weights or reports_test else "dev"
 
@@ -89,7 +89,7 @@ def _row(axis: str, domain: Domain, value: Json, trial: TrialRecord | None, refe
 
 
 def base_of(space: Space) -> Point:
-    """The base, brought into a space that does not have it, as ``one_at_a_time`` brings it."""
+    """The base as a point; an axis without the base's value gets its usual one, as in ``one_at_a_time``."""
     point = space.base_point()
     for axis in tuple(point):
         point = space.moved(point, axis, space.usual(axis))

@@ -16,7 +16,7 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.statistics.effects import effect_size
+from skipstack.search.statistics.descriptive import effect_size
 from skipstack.search.statistics.estimates import Estimate, over_seeds, over_sentences_too
 from skipstack.search.statistics.pseudo_values import OfCounts, Values, pseudo_values
 from skipstack.search.statistics.randomisation import over_sentences
@@ -26,7 +26,7 @@ Split = Literal["dev", "test"]
 
 
 def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
-    """What a trial reaches on a split, over its seeds; None where it was not measured there."""
+    """The score of a trial on a split, over its seeds; None if it was not measured there."""
     scores = by_seed(trial, split)
     if not scores:
         return None
@@ -39,11 +39,11 @@ def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
 def difference(
     trial: TrialRecord, reference: TrialRecord, split: Split, *, same_sentences: bool = False
 ) -> Estimate | None:
-    """How much better a trial is than another one; None where one of them was not measured on the split.
+    """The difference of a trial to a reference; None if one of them was not measured on the split.
 
-    Seeds that both have are paired, and where these are more than one, the others are left out: the same seed draws
-    the same weights, dropout and order of data for both. Trials that share none are compared unpaired. Sentences are
-    paired where both were measured on the same corpus, or ``same_sentences`` says that they were.
+    Shared seeds are paired, since the same seed draws the same weights, dropout and data order for both; if there are
+    any, other seeds are left out. Trials without a shared seed are compared unpaired. Sentences are paired if both were
+    measured on the same corpus, or ``same_sentences`` says so.
     """
     ours, theirs = by_seed(trial, split), by_seed(reference, split)
     if not ours or not theirs:
@@ -65,7 +65,7 @@ def size_of(trial: TrialRecord, reference: TrialRecord, split: Split) -> float |
 
 
 def randomised(trial: TrialRecord, reference: TrialRecord) -> float | None:
-    """The p of approximate randomisation over the sentences; None without counts of them, or without a common seed."""
+    """The p of approximate randomisation over the sentences; None without counts by sentence or a shared seed."""
     shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
     found = _paired_counts(trial, reference, "test", (shared, shared)) if shared else None
     if found is None:
@@ -75,14 +75,14 @@ def randomised(trial: TrialRecord, reference: TrialRecord) -> float | None:
 
 
 def difference_table(trial: TrialRecord, reference: TrialRecord) -> Values | None:
-    """The differences of test scores, seeds x sentences; None as above."""
+    """The differences of test scores, seeds x sentences; None without counts by sentence or a shared seed."""
     shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
     tables = _tables(trial, reference, "test", (shared, shared)) if shared else None
     return None if tables is None else tables[0] - tables[1]
 
 
 def described(estimate: Estimate, why: str) -> Estimate:
-    """The value alone, and why it has no interval."""
+    """The estimate without its interval, and the reason why."""
     return replace(estimate, error=None, degrees=None, low=None, high=None, p=None, why=why)
 
 
@@ -92,7 +92,7 @@ def by_seed(trial: TrialRecord, split: Split) -> Mapping[int, float]:
 
 
 def scores_of(measure: Measure) -> OfCounts:
-    """From counts to scores, of which the larger one is better."""
+    """A function from counts to scores, of which larger is better."""
     sign = measure.score(1.0)
 
     def scores(counts_xC: Numbers) -> Numbers:
@@ -119,7 +119,7 @@ def _paired_counts(
     seeds: tuple[Sequence[int], Sequence[int]],
     same_sentences: bool = False,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The counts of both on the same sentences; None where that is not known."""
+    """The counts of both on the same sentences; None if these are not known to be the same."""
     one, other = _counts(trial, split, seeds[0]), _counts(reference, split, seeds[1])
     if one is None or other is None or one.shape[1] != other.shape[1]:
         return None
@@ -132,7 +132,7 @@ def _corpus(trial: TrialRecord) -> str:
 
 
 def _counts(trial: TrialRecord, split: Split, seeds: Sequence[int]) -> NDArray[np.float64] | None:
-    """counts_RSC of these seeds; None where they are not kept: on dev, in old ledgers, and of a single sentence."""
+    """counts_RSC of these seeds; None where they are missing: on dev, in old ledgers, and for a single sentence."""
     counts_RSC = trial.sentences if split == "test" else None
     if counts_RSC is None or counts_RSC.shape[1] < 2:
         return None

@@ -1,4 +1,4 @@
-"""What is confirmed of a config, for its model card."""
+"""The confirmed scores of a config, for its model card."""
 
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.bundles.card import Confirmed
@@ -7,9 +7,9 @@ from skipstack.spaces.subject import Subject
 
 
 def confirmed_figures(record: StudyRecord, config: Subject) -> list[Confirmed]:
-    """What a config reaches on test in each ablation of its study, where that has an interval; each figure once.
+    """The test scores of a config with an interval in each ablation of its study, without duplicates.
 
-    Ablations alone train with seeds that the choice of the config has not seen.
+    Only ablations use seeds that did not influence the choice of the config.
     """
     found = {}
     for number, ablation in record.ablations.items():

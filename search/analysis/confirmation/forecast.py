@@ -1,4 +1,4 @@
-"""What an ablation will cost and what it can tell, read off the search before anything is trained."""
+"""Forecasts the cost and the power of an ablation from its search, before training."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network
 
 POINTS = 0.1
-"""The difference, as people write it, of which it is said how many seeds would tell it."""
+"""The difference, in points, for which the needed number of seeds is computed."""
 
 Bounds = tuple[float, float]
-"""Of seconds: the least and the most."""
+"""A lower and an upper bound of seconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resolution:
-    """Which differences can be told from chance. Scores are those of ``data.tasks.measure``, so 0.1 points are 0.001.
+    """The power of an ablation. Scores are those of ``data.tasks.measure``, so 0.1 points are 0.001.
 
-    ``smallest``: the smallest that so many seeds can tell, None where a single one tells nothing; ``needed``: how many
-    tell ``POINTS``, None where no number of them would, since the test set is too small. ``sentences``: of that set.
-    ``questions``: how many are asked at once on a corpus.
+    ``smallest``: the smallest detectable difference, None with a single seed; ``needed``: the seeds needed to detect
+    ``POINTS``, None if no number suffices, since the test set is too small. ``sentences``: of the test set.
+    ``questions``: the number of comparisons per corpus.
     """
 
     smallest: float | None
@@ -44,10 +44,11 @@ class Resolution:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """``trials``: how many are trained at least, ``most`` at most: a path is found as it is walked.
+    """The forecast of an ablation. ``trials`` and ``most``: the minimum and maximum number of trials, which depends on
+    the path.
 
-    ``seeds``: of each of them; ``searched``: of each trial of the search. ``seconds``: of training, one trial after
-    another, at least and at most; None where the search has no times. ``why``: why the ``resolution`` is not known.
+    ``seeds``: of each trial; ``searched``: of each trial of the search. ``seconds``: bounds of the training time, one
+    trial after another; None if the search has no times. ``why``: why the ``resolution`` is unknown.
     """
 
     trials: int
@@ -60,11 +61,11 @@ class Forecast:
 
 
 def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], folder: StudyFolder) -> Forecast:
-    """Of an ablation that begins with ``first``: the epochs of each trial at the pace of those most like it in the
-    search, on other corpora as much slower as they are larger.
+    """Forecast an ablation with the first events ``first``: each trial's epochs at the pace of the most similar trials
+    of the search, scaled by the size of the corpus.
 
-    Seeds may train together, so how long k of them take is known within bounds alone, where s took m seconds: further
-    seeds take no time at least, and as much as the first ones at most, so it is m min(1, k / s) to m max(1, k / s).
+    Seeds may train together. If s seeds took m seconds, k seeds therefore take between m min(1, k / s) and
+    m max(1, k / s): further seeds take between no time and as much as the first ones.
     """
     proposer, seeds = made.study.search.proposer, made.study.search.seeds
     assert isinstance(proposer, ListedConfig | PathConfig)
@@ -92,7 +93,9 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
 
 
 def most(proposer: ListedConfig | PathConfig) -> int:
-    """Trials at most: of a path, whose first step and last two are listed already, one for each change that is left."""
+    """The maximum number of trials. A path adds one for each remaining change at each step, except for its first and
+    last two steps, which are listed already.
+    """
     if isinstance(proposer, ListedConfig):
         return len(proposer.points)
     changes = len(proposer.changes)
@@ -100,12 +103,12 @@ def most(proposer: ListedConfig | PathConfig) -> int:
 
 
 def _paces(record: StudyRecord, seeds: int) -> list[tuple[Point, Bounds]]:
-    """Seconds of an epoch of so many seeds, by the points of the trials that were trained."""
+    """The seconds of an epoch with so many seeds, for the points of all trained trials."""
     return [(trial.point, _own_pace(trial, seeds)) for trial in record.trials.values() if trial.seconds > 0]
 
 
 def _own_pace(trial: TrialRecord, seeds: int) -> Bounds:
-    """Where seeds race, report by report, each with the seeds that it is about."""
+    """Bounds of a trial's seconds per epoch; if seeds race, averaged over its reports, each with its own seeds."""
     epochs = [(trial.seconds / trial.epochs, len(trial.seeds))]
     if trial.raced:
         epochs = [(report.seconds, len(report.seeds or trial.seeds)) for report in trial.reports]
@@ -114,7 +117,7 @@ def _own_pace(trial: TrialRecord, seeds: int) -> Bounds:
 
 
 def _pace(paces: Sequence[tuple[Point, Bounds]], point: Point) -> Bounds:
-    """That of the trials that differ on the fewest axes, the mean over them."""
+    """The mean pace of the trials that differ from ``point`` on the fewest axes."""
     apart = [_apart(own, point) for own, _ in paces]
     nearest = [pace for (_, pace), differing in zip(paces, apart, strict=True) if differing == min(apart)]
     return fmean(least for least, _ in nearest), fmean(most for _, most in nearest)
@@ -125,13 +128,13 @@ def _apart(one: Point, other: Point) -> int:
 
 
 def _epochs(record: StudyRecord) -> int:
-    """Those of a whole trial: of functions that return before their last epoch, as many as any of them reported."""
+    """The epochs of a whole trial; for functions that return early, the most that any of them reported."""
     whole = [len(trial.reports) for trial in record.trials.values() if trial.reason == "completed"]
     return min(record.study.space.base.epochs, max(whole, default=record.study.space.base.epochs))
 
 
 def _sizes(record: StudyRecord, first: Iterable[Event], folder: StudyFolder) -> Callable[[Subject], float]:
-    """How much larger an epoch of a trial is than one of the search, by its corpus; that of a function is the same."""
+    """A function to the size of a config's epoch relative to the search, by its corpus; always 1 for a function."""
     ours = record.read_by(record.study.space.base)
     if ours is None:
         return lambda subject: 1.0
@@ -141,12 +144,12 @@ def _sizes(record: StudyRecord, first: Iterable[Event], folder: StudyFolder) -> 
 
 
 def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
-    """Of train."""
+    """The number of tokens in train."""
     return len(open_store(folder.corpus(prepared)).splits["train"].forms_N)
 
 
 def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | None, str]:
-    """From the base and the winner as the search measured them on test; or why it cannot be known."""
+    """The power from the search's test scores of the base and the winner; or why it is unknown."""
     if not record.measure.counted:
         return None, "what a function reports is known by seed alone"
     winner, base = record.ranked()[0], record.base
@@ -159,7 +162,7 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
     if found is None:
         return None, "the search trained one seed, which does not show how far seeds lie apart"
     seeds, sentences = made.study.search.seeds, table.shape[1]
-    asked = len(questions([TrainedRow(row, "", None) for row in made.settled.rows])) - 1  # the base asks for nothing
+    asked = len(questions([TrainedRow(row, "", None) for row in made.plan.rows])) - 1  # the base asks for nothing
     level = LEVEL / asked
     return Resolution(
         smallest=smallest_difference(found, seeds=seeds, sentences=sentences, level=level) if seeds > 1 else None,

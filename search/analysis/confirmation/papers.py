@@ -1,4 +1,4 @@
-"""The figures that papers print, as data (``spaces/papers/*.yaml``): what a study is compared with."""
+"""The published figures of papers, as data (``spaces/papers/*.yaml``), with which studies are compared."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -20,10 +20,10 @@ Figure = Annotated[float, Field(ge=0)]
 
 
 class PaperRow(Frozen):
-    """One row: its scores, as printed, None where the paper has none.
+    """One row with its printed scores, None if the paper has none.
 
-    ``has``: what the config that the row stands for has at these paths, all else being a study's base; None for a
-    system that is no config of ours. ``base``: the paper measures its differences from this row.
+    ``has``: the values, by path, in which the row's config differs from a study's base; None for a system that cannot
+    be a config of ours. ``base``: the row from which the paper measures differences.
     """
 
     label: Annotated[str, Field(min_length=1)]
@@ -43,7 +43,7 @@ class PaperRow(Frozen):
 
 
 class PaperTable(Frozen):
-    """A table of a paper, rows in its order, and the preset that makes ours."""
+    """A table of a paper, with its rows in order, and the preset that reproduces it."""
 
     title: str
     preset: str
@@ -85,14 +85,14 @@ def tables() -> dict[str, PaperTable]:
 
 
 def find_table(name: str) -> PaperTable:
-    """The table of this full name. Raises UserError where there is none."""
+    """The table with this full name. Raises UserError if there is none."""
     if name not in tables():
         raise UserError(unknown("table", name, tables()))
     return tables()[name]
 
 
 def read_paper(path: Path) -> Paper:
-    """The paper in a YAML file. Raises UserError, with the line, for what is not as it should be."""
+    """Read a paper from a YAML file. Raises UserError, with the line, for invalid content."""
     data, lines = read_yaml(path.read_text(encoding="utf-8"), path.name)
     try:
         return Paper.model_validate(data)

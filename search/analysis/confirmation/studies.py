@@ -1,4 +1,4 @@
-"""Several studies side by side: what is confirmed in more than one is compared, what they explored is described."""
+"""Compares several studies: rows confirmed in more than one are tested, their searches are only described."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from skipstack.search.analysis.confirmation.designs import by_design, split_of
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.exploration.budgets import expected_best
 from skipstack.search.driver.preparation import CORPUS
-from skipstack.search.record.parts import short_text
+from skipstack.search.record.domain_parts import short_text
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.changes import changes, chosen
@@ -22,15 +22,15 @@ from skipstack.spaces.paths import overlap, present, replaced
 from skipstack.spaces.subject import Subject
 
 WINNER = "the best config of each, as its own ablation found it"
-"""The heading of what need not be one config."""
+"""The heading of the section of winners, whose configs may differ."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explored:
-    """What a study explored. Scores are those of ``data.tasks.measure``, on dev.
+    """A summary of a study's search. Scores are those of ``data.tasks.measure``, on dev.
 
-    ``best``: of all trials, with ``seeds``; None without a score. ``alike``: the best to expect of
-    ``trials_alike``, as many of its trials as cost no more epochs than the cheapest of the studies.
+    ``best``: the best score, a mean over ``seeds``; None without a score. ``alike``: the expected best score of
+    ``trials_alike`` trials, as many as fit into the epochs of the cheapest study.
     """
 
     study: str
@@ -46,10 +46,10 @@ class Explored:
 class Studies:
     """Several studies on one corpus.
 
-    ``rows``: in sections, one for each config that more than one study confirmed, and one for the best configs; in each
-    the studies that have it, measured from the first of them. All are one family. ``budgets``: the best to expect of a
-    part of each study's trials, as ``search.exploration.budgets`` has it, with a column study. ``split``: where rows
-    are compared.
+    ``rows``: a section for each config that more than one study confirmed, and one for the best configs; a section has
+    a row for each study with that config, compared with the first of them. All rows are one family. ``budgets``: the
+    expected best of a part of each study's trials (``search.analysis.exploration.budgets``), with a column study.
+    ``split``: on which rows are compared.
     """
 
     corpus: str
@@ -62,7 +62,7 @@ class Studies:
 
 @dataclass(frozen=True, slots=True)
 class _Confirmed:
-    """A confirmed trial: what it is called in its study, and what it is wherever its corpus lies."""
+    """A confirmed trial: its label in its study, and its config without the path of the corpus."""
 
     name: str
     config: str
@@ -70,7 +70,7 @@ class _Confirmed:
 
 
 def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = False) -> Studies:
-    """The studies by their names, at least two. Raises UserError where they cannot be compared."""
+    """Compare at least two studies, given by their names. Raises UserError if they are not comparable."""
     (first, one), *others = records.items()
     fingerprint = _fingerprint(one)
     split: Split = "test" if all(split_of(each) == "test" for each in records.values()) else "dev"
@@ -96,7 +96,7 @@ def _fingerprint(record: StudyRecord) -> str:
 
 
 def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> None:
-    """Scores are comparable that are of one measure, on the same sentences in the same splits, or of one function."""
+    """Raise UserError unless both have the same measure, on the same sentences and splits or of the same function."""
     if theirs.measure != ours.measure:
         raise UserError(f"{name}: got scores in {theirs.measure.name} (allowed: {ours.measure.name}, as in {first})")
     if (got := _fingerprint(theirs)) != (wanted := _fingerprint(ours)):
@@ -108,7 +108,7 @@ def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> Non
 
 
 def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
-    """The trials of a study that are rows of a confirmation, on the corpus of this fingerprint; the first of each."""
+    """The whole trials of a study that are confirmed rows, on the corpus with this fingerprint."""
     designed = by_design(record)
     tables = [] if designed is None else [(record, designed.rows)]
     tables += [(each, ablated(each).rows) for each in record.ablations.values()]
@@ -120,14 +120,14 @@ def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
 
 
 def _named(config: Subject, base: Subject) -> str:
-    """What it has that the base of its study has not, on whatever corpus."""
+    """The values in which a config differs from the base of its study, except for its corpus."""
     changed = chosen(changes(config, base), config)
     said = (f"{path}={short_text(value)}" for path, value in changed.items() if not overlap(path, CORPUS))
     return ", ".join(said) or "base"
 
 
 def _text(config: Subject) -> str:
-    """A config but for where its corpus lies, which is another place in each study."""
+    """The JSON of a config without its corpus, whose path differs between studies."""
     whole = config.model_dump(mode="json")
     return canonical_json(replaced(whole, CORPUS.split("."), None) if present(whole, CORPUS) else whole)
 
@@ -142,7 +142,7 @@ def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[Row]:
 
 
 def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[Row]:
-    """The studies that have something, measured from the first."""
+    """The rows of a section: the trials of several studies, compared with the first."""
     reference = next(iter(trials.values()))
     return [
         Row(
@@ -158,12 +158,12 @@ def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[Row]:
 
 
 def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
-    """The best config of a study as its latest ablation trained it anew; None without one, or if nothing beat the base.
+    """The winner's trial in the latest ablation of a study, on this corpus.
 
-    Of an ablation on several corpora, the trial on this one.
+    None without an ablation, and if nothing beat the base.
     """
     for each in reversed(list(record.ablations.values())):
-        rows = each.settled.rows if each.settled is not None else ()
+        rows = each.plan.rows if each.plan is not None else ()
         point = next((row.point for row in rows if row.roles[0].kind == "winner"), None)
         for trial in each.trials.values() if point is not None else ():
             its = {path: trial.point[path] for path in trial.point if path != CORPUS}

@@ -1,4 +1,4 @@
-"""How a score changes along an axis of numbers, in a grid: a line for each value of another axis."""
+"""The trend of scores along a numeric axis of a grid, with a line for each value of another axis."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.confirmation.designs import base_of, split_of, why_not_by_design
 from skipstack.search.analysis.confirmation.differences import Split, score_of
-from skipstack.search.record.parts import value_text
+from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 
 FEWEST = 3
-"""Numbers of an axis that a score has a course along."""
+"""The minimum number of values of an axis for a trend."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reached:
-    """What a trial that was trained to its end reaches. ``number``: its value of the axis; ``line``: that of the other
-    one, empty where there is no other.
+    """The score of a trial that was trained to its end. ``number``: its value on the axis; ``line``: its value on the
+    other axis, empty if there is none.
     """
 
     number: float
@@ -28,7 +28,7 @@ class Reached:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trend:
-    """Scores along ``axis``, a line for each value of ``lines`` (None: there is one); other axes are at the base."""
+    """Scores along ``axis``, with a line for each value of ``lines``, if that is an axis; others are at the base."""
 
     axis: str
     lines: str | None
@@ -37,8 +37,8 @@ class Trend:
 
 
 def trend(record: StudyRecord) -> Trend | None:
-    """The course of the scores of a grid along the axis of most numbers, with a line for each value of the other axis
-    that has most values. None for other studies, where no axis has three numbers, and before two of them are trained.
+    """The scores of a grid along the numeric axis with the most values, with a line for each value of the other axis
+    with the most values. None for other studies, if no axis has three numbers, and before two of them are trained.
     """
     if why_not_by_design(record) or record.study.search.proposer.kind != "grid":
         return None
@@ -70,7 +70,7 @@ def _reached(
 
 
 def _numbers(domain: Domain) -> tuple[int | float, ...]:
-    """The values of a domain, ascending, where all of them are numbers; else none."""
+    """The values of a domain, ascending, if all of them are numbers; else none."""
     values = _values(domain)
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     return tuple(sorted(numbers)) if len(numbers) == len(values) else ()

@@ -1,4 +1,4 @@
-"""The best score to expect of a search with fewer trials, and at most of one with more: what search is worth."""
+"""The expected best score of a search with fewer trials, and an upper bound for one with more."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pandas as pd
 COLUMNS: Final = ("trials", "epochs", "expected_best")
 
 POINTS: Final = 40
-"""Numbers of trials, at most, at which it is computed."""
+"""The maximum number of points at which it is computed."""
 
 
 def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
@@ -22,8 +22,8 @@ def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
 
         E[max of k] = sum_i v_i ((i / N)^k - ((i - 1) / N)^k)
 
-    ``epochs``: what k trials cost, of the ``epochs`` that all N did: k / N of them. It is exact for a search that draws
-    its trials independently; of one that learns from its trials, late ones are better than early ones.
+    ``epochs``: the cost of k trials, k / N of the ``epochs`` of all N. The expectation is exact for a search that draws
+    its trials independently; in one that learns, later trials are better than earlier ones.
     """
     ordered = np.sort(np.asarray(scores, dtype=float))
     number = len(ordered)
@@ -35,13 +35,13 @@ def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
 
 
 LEAST: Final = 4
-"""Trials with a score, at least, from which it is said what more of them would give."""
+"""The minimum number of trials with a score for an estimate of the gain of more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Continued:
-    """What half as many ``trials`` again would give, for as many ``epochs`` as trials took so far: the best score rises
-    by ``most`` at most, in expectation. ``seed_deviation``: how much the seeds of a trial deviate; None of single ones.
+    """The gain of continuing with half as many ``trials`` again, for so many ``epochs``: in expectation the best score
+    rises by at most ``most``. ``seed_deviation``: between the seeds of a trial; None with single seeds.
     """
 
     trials: int
@@ -51,19 +51,19 @@ class Continued:
 
     @property
     def worth_it(self) -> bool:
-        """Whether it is a tenth of a seed's deviation or more, or that is not known."""
+        """Whether the gain is at least a tenth of the seed deviation, or that is unknown."""
         return self.seed_deviation is None or self.most >= self.seed_deviation / 10
 
 
 def continued(scores: Sequence[float], epochs: float, seed_deviation: float | None) -> Continued | None:
-    """What half as many trials again would give at most; None where there are fewer than ``LEAST``.
+    """An upper bound of the gain of half as many trials again; None with fewer than ``LEAST`` trials.
 
     Of trials drawn independently, each adds less to the expected maximum than the one before: the expectation of the
     maximum of k scores is concave in k. So h = N // 2 more trials add at most what the last h of the N added,
 
         E[max of N + h] - E[max of N] <= E[max of N] - E[max of N - h],
 
-    whose unbiased estimate is that of all ways to leave h trials out: with the ascending scores v_1, ..., v_N
+    estimated without bias over all ways to leave out h trials: with the ascending scores v_1, ..., v_N
 
         v_N - sum_i v_i C(i - 1, N - h - 1) / C(N, N - h)
 

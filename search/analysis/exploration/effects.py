@@ -1,22 +1,21 @@
-"""What each value of an axis adds to the final score, all other axes alike: an additive model of all trials.
+"""An additive model of all trials: the effect of each value of an axis on the final score, other axes being equal.
 
-Array legend: N trials, Q directions that the trials tell apart, P columns of the design.
+Array legend: N trials, Q estimable directions, P columns of the design.
 
 The final score y_i of trial i, with part l_ia of each axis a that is active in it:
 
     y_i = mu + sum_a beta_a[l_ia] + epsilon_i,    sum_l beta_a[l] = 0,    epsilon_i ~ N(0, sigma^2)
 
-An effect beta_a[l] is against the mean of the parts of its axis that were tried; an axis that is not active adds
-nothing. A trial that was stopped after epoch e with the score r_i is censored: its final score is not known, but it is
-at least r_i, since a score is the best of all epochs, and about as much above it as trials that went on gained from
-there:
+An effect beta_a[l] is relative to the mean of the tried parts of its axis; an inactive axis adds nothing. A trial that
+was stopped after epoch e with the score r_i is censored: its final score is unknown. It is at least r_i, since a score
+is the best of all epochs, and exceeds it about as much as that of trials that went on:
 
     y_i - r_i ~ N(g_e, s_e^2), above 0
 
-where g_e and s_e are mean and deviation of the gains after epoch e. Who is stopped depends on scores that are
-known, so the likelihood needs no model of the scheduler (Rubin, "Inference and Missing Data", 1976). It is maximised
-over mu and beta, and sigma by the restricted likelihood (Patterson and Thompson, 1971), since a search has few whole
-trials for many values. What it cannot see: values whose trials gain more, or less, after epoch e than others do.
+where g_e and s_e are the mean and standard deviation of the gains after epoch e. Stopping depends on known scores only,
+so the likelihood needs no model of the scheduler (Rubin, "Inference and Missing Data", 1976). It is maximised over mu
+and beta, and over sigma by the restricted likelihood (Patterson and Thompson, 1971), since a search has few whole
+trials for many values. Limit: the model assumes that the gain after epoch e does not depend on the values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,20 +31,20 @@ from skipstack.search.analysis.exploration.levels import INACTIVE
 Array = NDArray[np.floating[Any]]
 
 WHOLE_TRIALS: Final = 3
-"""So many whole trials at least say what trials gain after an epoch."""
+"""The minimum number of whole trials for estimating the gains after an epoch."""
 
 LEAST: Final = 1e-3
-"""Deviations, as shares of that of all scores, are not smaller."""
+"""The lower bound of standard deviations, as a share of that of all scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What the model says. Scores are those that trials are ranked by.
+    """The fitted model. Scores are those that rank the trials.
 
-    ``of``: the effect by axis and number of the part; those that the trials do not tell apart are missing.
-    ``expected``: by trial the final score, its own where it is whole, else the expected one; trials without a score,
-    and those stopped where nothing is known of gains, are missing. ``left``: what the model leaves of it. ``whole`` and
-    ``stopped`` trials were taken in; ``deviation`` is sigma.
+    ``of``: the effect by axis and number of the part; effects that the trials cannot identify are missing.
+    ``expected``: the final score by trial, its own for a whole trial, else the expected one; trials without a score,
+    and those stopped at an epoch without known gains, are missing. ``left``: its residual. ``whole``, ``stopped``: the
+    numbers of trials in the model; ``deviation``: sigma.
     """
 
     of: Mapping[tuple[str, int], float]
@@ -59,10 +58,10 @@ class Effects:
 def effects(
     scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame
 ) -> Effects:
-    """The model of all trials that have a score; all arguments by trial.
+    """Fit the model to all trials with a score; all arguments by trial.
 
-    ``scores``: NaN without one. ``whole``: whether the score is that of a training to its end. ``reached``: the best
-    score up to each epoch, a column an epoch, NaN from a trial's end on. ``parts``: ``levels.levels``.
+    ``scores``: NaN without one. ``whole``: whether the trial was trained to its end. ``reached``: the best score up to
+    each epoch, one column per epoch, NaN after a trial's end. ``parts``: from ``levels.levels``.
     """
     gains = _Gains(scores, whole, reached)
     used = scores.notna() & (whole | gains.mean.notna())
@@ -88,7 +87,9 @@ def effects(
 
 
 class _Gains:
-    """How much trials gained after the epoch at which each stopped trial ended; NaN of whole ones."""
+    """The mean and deviation of other trials' gains after the epoch at which each stopped trial ended; NaN for whole
+    ones.
+    """
 
     def __init__(self, scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame) -> None:
         last = reached.notna().sum(axis=1).reindex(scores.index, fill_value=0)
@@ -104,9 +105,9 @@ class _Gains:
 
 
 class _Design:
-    """Axes in sum coding: of the K parts of an axis that were tried K - 1 columns, the last being minus all others.
+    """The design matrix in sum coding: an axis with K tried parts has K - 1 columns; the last part is minus all others.
 
-    The columns' space is spanned by ``directions_NQ``, orthogonal, so that what trials do not tell apart is left out.
+    ``directions_NQ``: an orthogonal basis of the column space, without directions that the trials cannot identify.
     """
 
     def __init__(self, parts: pd.DataFrame) -> None:
@@ -126,7 +127,7 @@ class _Design:
         self._known_PP: Array = right_QP[kept].T @ right_QP[kept]
 
     def effects(self, place_Q: Array) -> Iterator[tuple[tuple[str, int], float]]:
-        """Each effect that is told apart, by axis and part."""
+        """Each identifiable effect, by axis and part."""
         coefficients_P = self._back_PQ @ place_Q
         for axis, tried in self._tried.items():
             for number, part in enumerate(tried):
@@ -148,8 +149,8 @@ class _Fit:
 
 
 class _Likelihood:
-    """That of the trials. With m_i the model's mean, V_i = sigma^2 + s_i^2 (s_i = 0 where a trial is whole) and d_i =
-    r_i + g_i - m_i, a trial has the log-likelihood -log(V_i) / 2 - d_i^2 / (2 V_i), and if it was stopped
+    """The likelihood of the trials. With m_i the model's mean, V_i = sigma^2 + s_i^2 (s_i = 0 for a whole trial) and
+    d_i = r_i + g_i - m_i, a trial has the log-likelihood -log(V_i) / 2 - d_i^2 / (2 V_i), and if it was stopped
 
         + log Phi(k_i),    k_i = ((m_i - r_i) s_i^2 + g_i sigma^2) / (sigma s_i sqrt(V_i))
     """
@@ -163,8 +164,8 @@ class _Likelihood:
         self._place_Q: Array = np.linalg.lstsq(directions_NQ, score_N + self._gain_N, rcond=None)[0]
 
     def maximum(self) -> _Fit:
-        """The model at its most likely."""
-        if not self._stopped_N.any():  # then these are the least squares
+        """Maximise the likelihood."""
+        if not self._stopped_N.any():  # then the maximum is the least-squares solution
             left_N = self._score_N - self._directions_NQ @ self._place_Q
             free = max(len(left_N) - len(self._place_Q), 1)
             return _Fit(self._place_Q, self._score_N, float(np.sqrt(left_N @ left_N / free)))
@@ -179,7 +180,7 @@ class _Likelihood:
         return _Fit(self._place_Q, expected_N, sigma)
 
     def _cost(self, logarithm: float) -> float:
-        """Minus the restricted log-likelihood at the best place for this sigma, found by Newton's method."""
+        """Minus the restricted log-likelihood for this sigma, maximised over the coefficients by Newton's method."""
         sigma = float(np.exp(logarithm))
         variance_N = sigma**2 + self._deviation_N**2
         slope_N = np.where(self._stopped_N, self._deviation_N / (sigma * np.sqrt(variance_N)), 0.0)
@@ -199,7 +200,7 @@ class _Likelihood:
         return float(np.linalg.slogdet(curvature_QQ)[1] / 2 - likelihood)
 
     def _above(self, mean_N: Array, sigma: float) -> tuple[Array, tuple[Array, Array]]:
-        """k, and mean and deviation of the final scores before the cut at what was reached."""
+        """k, and the mean and deviation of the final scores before truncation at the reached score."""
         variance_N = sigma**2 + self._deviation_N**2
         joint_N = mean_N * self._deviation_N**2 + (self._score_N + self._gain_N) * sigma**2
         middle_N, spread_N = joint_N / variance_N, sigma * self._deviation_N / np.sqrt(variance_N)
@@ -208,7 +209,7 @@ class _Likelihood:
 
 
 def _hazard(above_N: Array) -> Array:
-    """phi(k) / Phi(k), also far below 0."""
+    """phi(k) / Phi(k), stable far below 0."""
     logarithm_N: Array = -(above_N**2) / 2 - np.log(2 * np.pi) / 2 - _log_below(above_N)
     return np.exp(logarithm_N)
 

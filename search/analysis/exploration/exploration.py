@@ -1,4 +1,4 @@
-"""All that describes what a search saw, from the frames of its study."""
+"""The analysis of a search, computed from the frames of its study."""
 
 import json
 from collections import Counter
@@ -18,8 +18,8 @@ from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
 from skipstack.search.analysis.exploration.table import Row, Seen, rows
 from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import Reason
-from skipstack.search.ledger.gain import Gain
 from skipstack.search.objectives.objectives import Objective, further
 from skipstack.search.objectives.pareto import front
 from skipstack.search.record.comparable import resource_of
@@ -29,12 +29,12 @@ from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 
 FEW: Final = 8
-"""Epochs at which trials were stopped that count as rungs where the scheduler has none, at most."""
+"""The maximum number of stopping epochs that count as rungs if the scheduler has none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
-    """A trial that is named by itself. Scores by seed, the larger the better."""
+    """A trial that is listed by itself. Scores by seed, the larger the better."""
 
     number: int
     score: float
@@ -45,25 +45,25 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class Exploration:
-    """The rows in the order they are shown (``table.py``), and what else the search saw, computed when it is asked for.
+    """The rows of the table in order (``table.py``), and further analyses, computed on first access.
 
-    ``importances``, ``pairs``, ``rungs`` and ``budgets`` have the columns of the modules of these names.
+    ``importances``, ``pairs``, ``rungs`` and ``budgets`` have the columns of the modules with these names.
     """
 
     study: str
     measure: Measure
     rows: tuple[Row, ...]
     ends: dict[str, int]
-    """Trials by end reason, those that occur; ``running`` or ``paused`` for trials that have not ended."""
+    """The number of trials by end reason; ``running`` or ``paused`` for trials that have not ended."""
     reused: int
-    """Trials that were taken over and not trained."""
+    """The number of reused trials."""
     epochs: int
     seconds: float
     best: int | None
     """The number of the best trial."""
     best_config: Subject | None
     base: Subject
-    """What the study varies."""
+    """The base config of the study."""
     seen: Seen
     curves: Callable[[], pd.DataFrame]
     """The frame ``curves``, which only pictures and traces need."""
@@ -78,40 +78,40 @@ class Exploration:
     front: tuple[Trial, ...] = ()
     """The trials on the Pareto front of several objectives, the best score first."""
     enough: Gain | None = None
-    """What further trials would have brought, where none was started since that was too little."""
+    """The gain of further trials, if the study started none because it was too small."""
 
     @property
     def effects(self) -> Effects:
-        """What each value adds."""
+        """The effect of each value."""
         return self.seen.effects
 
     @cached_property
     def importances(self) -> pd.DataFrame:
-        """How much each axis matters."""
+        """The importance of each axis."""
         from skipstack.search.analysis.exploration.importance import importances  # which loads optuna
 
         return importances(self.effects.expected, self.seen.trials, self.domains)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """What the effects leave, by pair of values."""
+        """The interactions of pairs of values: residuals of the additive model."""
         return pairs(self.effects, self.seen.parts, self.seen.whole)
 
     @cached_property
     def rungs(self) -> pd.DataFrame:
-        """How alike scores at rungs and final scores rank the trials."""
+        """The rank correlation of scores at rungs with final scores."""
         return rungs(self.seen.trials["score"], self.seen.whole, self.reached, self.compared)
 
     @cached_property
     def budgets(self) -> pd.DataFrame:
-        """The best to expect of fewer trials."""
+        """The expected best score of fewer trials."""
         return expected_best(self.seen.trials["score"].dropna().tolist(), self.epochs)
 
     @cached_property
     def continued(self) -> Continued | None:
-        """What half as many trials again would give, at most."""
+        """An upper bound of the gain of half as many trials again."""
         scores, deviations = self.seen.trials["score"].dropna(), self.seen.seeds.groupby("trial")["dev"].var()
-        usual = deviations.dropna().mean() ** 0.5  # of no trial with several seeds: NaN
+        usual = deviations.dropna().mean() ** 0.5  # NaN without a trial with several seeds
         return continued(scores.tolist(), self.epochs, None if pd.isna(usual) else float(usual))
 
 
@@ -129,12 +129,12 @@ def explore(
     by: Sequence[str] = (),
     enough: Gain | None = None,
 ) -> Exploration:
-    """What the search of a study saw, its table over all axes or over those named ``by``.
+    """Analyse the search of a study, its table over all axes or over those named ``by``.
 
     ``trials``, ``seeds``, ``curves``, ``events``: the frames of the study (``search/analysis/frames/``). ``reached``:
-    ``reached.reached``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
-    test. ``enough``: why no further trial was started, where the study found that itself. Raises UserError where ``by``
-    names something that is no axis of the study.
+    from ``best_so_far``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
+    test. ``enough``: the gain for which the study itself stopped starting trials. Raises UserError for a name in ``by``
+    that is no axis of the study.
     """
     space = Space(study.space)
     for axis in by:
@@ -184,7 +184,7 @@ def explore(
 
 
 def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":
-    """Where seeds race, a trial's score is that of trainings to their end, once its first seeds are."""
+    """Which trials are whole if seeds race: those whose first group of seeds was trained to the end."""
     path = "training.epochs"
     epochs = trials[path] if path in trials.columns else study.space.base.epochs
     return (trials["state"] == "completed") | (
@@ -193,7 +193,7 @@ def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "
 
 
 def _ranked(trials: pd.DataFrame, *, raced: bool) -> list[int]:
-    """The trials that have a score, the best first; where seeds race, those with more seeds first."""
+    """The trials with a score, the best first; if seeds race, those with more seeds first."""
     scored = trials[trials["score"].notna()]
     order = pd.DataFrame({"seeds": -scored["seeds"] if raced else 0, "score": -scored["score"]}, index=scored.index)
     return [int(number) for number in order.sort_values(["seeds", "score"], kind="stable").index]
@@ -216,7 +216,7 @@ def _known(values: Iterable[float]) -> list[float | None]:
 
 
 def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> Sequence[int]:
-    """Epochs after which the scheduler compares trials; where it has no rungs, those after which it stopped any."""
+    """Epochs after which the scheduler compares trials; without rungs, those after which it stopped any."""
     epochs, scheduler = study.space.base.epochs, study.search.scheduler
     if isinstance(scheduler, RungConfig) and scheduler.resource == "epochs":
         return rungs_below(epochs, scheduler.grace, scheduler.reduction)

@@ -1,4 +1,4 @@
-"""A map of the configs that a search tried: two coordinates of each, alike configs close to each other.
+"""A two-dimensional map of the configs that a search tried, with similar configs close to each other.
 
 Array legend: N trials, A axes.
 """
@@ -13,7 +13,7 @@ from skipstack.search.analysis.exploration.levels import Domains
 from skipstack.spaces.domains import Choice, Integer, Log, Real
 
 MOST: Final = 400
-"""Trials that are placed, at most: equally spaced ones by number."""
+"""The maximum number of trials on the map: equally spaced ones by number."""
 
 COLUMNS: Final = ("trial", "x", "y")
 
@@ -21,8 +21,8 @@ COLUMNS: Final = ("trial", "x", "y")
 def footprint(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
     """A row for each trial, by classical scaling (Torgerson, "Multidimensional Scaling", 1952).
 
-    The distance of two configs is Gower's (1971): the mean over all axes of how far apart they are, a number by its
-    share of the axis's range (``Log``: of logarithms), another value 0 or 1, and 1 where only one has the axis. With
+    The distance of two configs is Gower's (1971), the mean over all axes of: for numbers the difference as a share of
+    the axis's range (``Log``: of logarithms), for other values 0 or 1, and 1 if only one config has the axis. With
     squared distances D and J = I - 1/N the coordinates are the two leading eigenvectors of -J D J / 2, each times the
     root of its eigenvalue.
     """
@@ -39,7 +39,7 @@ def footprint(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
 
 
 def _apart(values: "pd.Series[Any]", domain: Any) -> NDArray[np.float64]:
-    """How far apart any two values of an axis are, in [0, 1]."""
+    """The distances of all pairs of values of an axis, in [0, 1]."""
     there = values.notna().to_numpy()
     match domain:
         case Choice():

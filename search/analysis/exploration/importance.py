@@ -1,4 +1,4 @@
-"""How much each axis matters, by the evaluators that Optuna has: PED-ANOVA and fANOVA."""
+"""The importance of each axis, by Optuna's evaluators PED-ANOVA and fANOVA."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -17,36 +17,36 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 COLUMNS: Final = ("axis", "trials", "ped_anova", "fanova")
 
 TOP: Final = 5
-"""Trials, at least, that PED-ANOVA takes for the best ones (Optuna's advice), as far as they are no more than half."""
+"""The minimum number of best trials in PED-ANOVA (Optuna's advice), but at most half of all."""
 
 TENTH: Final = 0.1
-"""The share of the best ones where trials are many."""
+"""The share of best trials if there are many."""
 
 FOREST: Final = {"n_trees": 32, "max_depth": 5, "seed": 0}
-"""Of fANOVA: small, since its time grows with its leaves. Larger ones change shares by about 0.02."""
+"""The forest of fANOVA: small, since the time grows with its leaves. Larger ones change shares by about 0.02."""
 
 MOST: Final = {"ped_anova": 1000, "fanova": 200}
-"""Trials that each looks at, at most, since its time grows with them: equally spaced ones by number."""
+"""The maximum number of trials in each, since the time grows with them: equally spaced ones by number."""
 
 
 def load() -> None:
-    """Import what computes them, scikit-learn above all: a second, while there is something else to wait for."""
-    import optuna.importance  # noqa: F401 (that is all)
+    """Import scikit-learn and the rest, which takes a second, while something else is waited for."""
+    import optuna.importance  # noqa: F401 (imported for its side effect)
 
 
 def importances(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
-    """A row for each axis that had more than one value, the most important first by PED-ANOVA.
+    """A row for each axis with more than one tried value, the most important first by PED-ANOVA.
 
-    ``expected``: the final score by trial (``Effects.expected``). ``trials``: in how many of these the axis is active.
+    ``expected``: the final score by trial (``Effects.expected``). Column ``trials``: how many of these have the axis
+    active.
 
-    ``ped_anova``: how much the values of the best trials differ in distribution from those of all (Watanabe et al.,
-    2023), as a share of the sum over all axes; the best are a tenth, or more where these would be less than ``TOP``. A
-    conditional axis counts by how often it is active in both, and by its values where it is (Optuna's conditional
-    PED-ANOVA).
+    ``ped_anova``: how much the distribution of values among the best trials differs from that among all (Watanabe et
+    al., 2023), as a share of the sum over all axes; the best are a tenth, but at least ``TOP``. A conditional axis
+    counts by how often it is active in both, and by its values there (Optuna's conditional PED-ANOVA).
 
-    ``fanova``: the share of the variance of scores that the axis explains alone (Hutter et al., 2014), by a random
-    forest. Its trees need every axis in every trial: those of an axis that is conditional are grown from the trials
-    in which it is active, from the axes that all these have. So it is a share of the variance among these trials.
+    ``fanova``: the share of the variance of scores that the axis alone explains (Hutter et al., 2014), by a random
+    forest. Its trees need every axis in every trial, so for a conditional axis they are grown from the trials in which
+    it is active, on the axes that all these have; it is then a share of the variance among these trials.
     """
     tried = {axis: domain for axis, domain in domains.items() if trials.loc[expected.index, axis].nunique() > 1}
     if not tried or len(expected) <= 2:
@@ -69,13 +69,13 @@ def importances(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Dom
 
 
 def _ped_anova(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -> Mapping[str, float]:
-    from optuna.importance import PedAnovaImportanceEvaluator  # with scikit-learn, which a short report can do without
+    from optuna.importance import PedAnovaImportanceEvaluator  # imports scikit-learn, which short reports do not need
 
     drawn = _drawn(trials, MOST["ped_anova"])
     quantile = max(TENTH, min(TOP / len(drawn), 0.5))
     study = _study(expected[drawn.index], drawn, axes)
     present = [axis for axis in axes if drawn[axis].notna().any()]
-    with warnings.catch_warnings():  # of a condition that a single trial meets, which Optuna leaves out
+    with warnings.catch_warnings():  # Optuna warns of conditions that only one trial satisfies, and ignores them
         warnings.simplefilter("ignore", UserWarning)
         found = PedAnovaImportanceEvaluator(target_quantile=quantile).evaluate(study, present)
     total = sum(found.values())
@@ -96,7 +96,7 @@ def _drawn(trials: pd.DataFrame, most: int) -> pd.DataFrame:
 
 
 def _study(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -> optuna.Study:
-    """The trials as Optuna has them: a choice by the number of its value, ``Log`` by the logarithm."""
+    """The trials as an Optuna study: a choice by the index of its value, ``Log`` by the logarithm."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0))
     columns, distributions = {}, {}

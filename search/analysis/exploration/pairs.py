@@ -1,4 +1,4 @@
-"""Interactions of two axes: what the additive model leaves of the scores, by pair of values."""
+"""Interactions of two axes: the mean residual of the additive model by pair of values."""
 
 from itertools import combinations
 from typing import Final
@@ -12,12 +12,12 @@ COLUMNS: Final = ("axis_one", "part_one", "axis_two", "part_two", "n", "whole", 
 
 
 def pairs(effects: Effects, parts: pd.DataFrame, whole: "pd.Series[bool]") -> pd.DataFrame:
-    """A row for each pair of parts, of two axes, that trials have; none where the model knows no effect.
+    """A row for each pair of parts of two axes that occurs in trials; none if the model has no effect.
 
-    ``interaction``: the mean over these trials of what the additive model leaves of their final scores
-    (``Effects.left``): by so much the two values together are better than each alone lets expect. In a full grid it is
-    the interaction of the analysis of variance. ``n``: how many trials these are, ``whole``: how many of them have a
-    final score of their own; what is left of others is small for want of knowledge.
+    ``interaction``: the mean residual of the additive model over these trials (``Effects.left``): how much better the
+    two values are together than their effects predict. In a full grid it is the interaction of the analysis of
+    variance. ``n``: the number of these trials; ``whole``: how many of them are whole. The residuals of others are
+    small, since their final scores are predicted.
     """
     of_trials = parts.loc[effects.left.index].assign(left=effects.left, whole=whole[effects.left.index])
     axes = parts.columns if effects.of else ()

@@ -1,8 +1,8 @@
-"""The table of what a search saw: each value of each axis, beside the base, the best and the baseline.
+"""The table of a search: each value of each axis, with the base, the best trial and the baseline.
 
-A value is represented by its selected trial, the best on dev of those that have it: of the more trials it was selected,
-the more flattered it is. So nothing here is tested, and no number has an interval. Only selected trials, and a grid's,
-are measured on test.
+A value is represented by its selected trial, the best on dev of those with the value. Its score is biased upwards, the
+more so the more trials it was selected from. So nothing here is tested, and no number has an interval. Only selected
+trials, and those of a grid, are measured on test.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,23 +13,22 @@ import pandas as pd
 
 from skipstack.search.analysis.exploration.effects import Effects
 from skipstack.search.analysis.exploration.levels import Domains
-from skipstack.search.record.parts import parts as parts_of
+from skipstack.search.record.domain_parts import parts as parts_of
 
 BASELINE, BASE, BEST = "baseline", "base", "best"
-"""The ``axis`` of the rows that belong to none."""
+"""The ``axis`` of the rows that belong to no axis."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
     """One value of one axis. Scores are those of ``data.tasks.measure``, by seed, in the order of ``seeds``.
 
-    ``trials``: how many have the value, ``members``: their numbers, ``scored``: how many of them have a score. The
-    selected one is the best of these; it was ``epoch`` that was best, with these ``seeds``. ``whole``: it was trained
-    to its end; what it would have reached otherwise is not known. ``effect``: what the value adds to the final score
-    (``effects.py``); None where the trials do not tell it. ``epochs`` and ``seconds`` are spent on all ``trials``.
-    ``leads``: no other value of the axis has a better selected trial. ``state``, ``parameters``, ``latency`` and
-    ``on_front``, the Pareto front, are the selected trial's, the latter three where the study asks for them.
-    ``reused``: it was not trained here.
+    ``trials``: the number with the value, ``members``: their numbers, ``scored``: the number with a score.
+    ``selected``: the best of these; ``epoch``: its best epoch, ``seeds``: its seeds, ``whole``: whether it was trained
+    to its end. ``effect``: of the value on the final score (``effects.py``); None if the trials cannot identify it.
+    ``epochs``, ``seconds``: of all ``trials``. ``leads``: no other value of the axis has a better selected trial.
+    ``state``, ``parameters``, ``latency`` and ``on_front`` (the Pareto front): of the selected trial, the latter three
+    if they are objectives. ``reused``: the selected trial was not trained here.
     """
 
     axis: str
@@ -57,11 +56,11 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """What the rows are made from.
+    """The data from which the rows are computed.
 
-    ``trials``, by number, and ``seeds`` are the frames; ``parts``: ``levels.levels``; ``whole``: by trial whether it
-    was trained to its end; ``ranked``: the trials that have a score, the best first; ``base``: the base's trial, if it
-    has one; ``front``: those on the Pareto front. ``sign`` makes a score of a measured value.
+    ``trials`` (by number), ``seeds``: the frames; ``parts``: from ``levels.levels``; ``whole``: whether each trial was
+    trained to its end; ``ranked``: the trials with a score, the best first; ``base``: the base's trial, if any;
+    ``front``: the trials on the Pareto front. ``sign``: the factor from a measured value to a score.
     """
 
     trials: pd.DataFrame
@@ -80,7 +79,7 @@ def rows(
 ) -> tuple[Row, ...]:
     """The rows in the order they are shown: baseline, base, best, then axis by axis.
 
-    ``baseline``: what it is called, and its scores on dev and test.
+    ``baseline``: its name, and its scores on dev and test.
     """
     found: list[Row] = []
     if baseline is not None:
@@ -96,7 +95,7 @@ def rows(
 
 
 def _axis(seen: Seen, axis: str, domains: Domains) -> Iterator[Row]:
-    """The rows of an axis, in the order of its domain; trials on which it is not active have no value there."""
+    """The rows of an axis in the order of its domain; trials in which it is inactive are in none."""
     own = seen.parts[axis].to_numpy()
     found = [
         replace(_row(seen, axis, part.label, own == place), effect=seen.effects.of.get((axis, place)))

@@ -1,8 +1,7 @@
-"""The columns of the frames of a study: names and types that stay.
+"""The columns of a study's frames, with stable names and types.
 
-Measured values are those of the study's measure, in its own unit: accuracy, F1 and LAS in [0, 1], the larger the
-better; a perplexity as it is, the smaller the better. What is not known is NaN or NA. Events are numbered from 0, in
-the order of the ledger.
+Measured values are in the unit of the study's measure: accuracy, F1 and LAS in [0, 1], the larger the better;
+perplexity, the smaller the better. Unknown values are NaN or NA. Events are numbered from 0 in the order of the ledger.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a frame: its name, its pandas type, and what it holds."""
+    """A column of a frame: its name, pandas dtype and description."""
 
     name: str
     dtype: str
@@ -26,19 +25,19 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "trials": (
         Column("trial", "int64", "number of the trial, in the order of proposal; the index"),
         Column("state", "str", "why it ended: completed, stopped, diverged or a fault; else running or paused"),
-        Column("score", "float64", "what it is ranked by, the larger the better; NaN without one"),
+        Column("score", "float64", "the score that ranks it, the larger the better; NaN without one"),
         Column("dev", "float64", "the measure on dev, the mean over its seeds at its best epoch"),
         Column("dev_deviation", "float64", "the standard deviation over the seeds; NaN of a single seed"),
         Column("test", "float64", "the measure on test, of the trials that were selected for it"),
         Column("test_deviation", "float64", "the standard deviation over the seeds"),
         Column("best_epoch", "Int64", "the epoch with the best score"),
-        Column("epochs", "int64", "epochs that this study trained; 0 of a trial that was taken over"),
+        Column("epochs", "int64", "epochs that this study trained; 0 for a reused trial"),
         Column("seconds", "float64", "seconds of training and evaluation, over all its epochs and seeds"),
         Column("seeds", "int64", "how many seeds it has"),
         Column("parameters", "Int64", "parameters of one seed's network, where they are an objective"),
         Column("latency", "float64", "seconds that 1,000 tokens take, where they are an objective"),
-        Column("reused", "bool", "whether it was taken over from another trial and not trained"),
-        Column("message", "str", "what failed, of a trial that a fault ended; empty otherwise"),
+        Column("reused", "bool", "whether another trial's recording was reused instead of training"),
+        Column("message", "str", "what failed, if a fault ended it; empty otherwise"),
         Column("point", "str", "its values on all axes, as JSON"),
         Column("proposed_event", "Int64", "the event by which it was proposed"),
         Column("best_event", "Int64", "the report of its best epoch; where seeds race, that of its first seeds"),
@@ -92,19 +91,19 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("json", "str", "all that the ledger says of it, as JSON"),
     ),
 }
-"""The columns of each frame, in their order.
+"""The columns of each frame, in order.
 
-``trials`` has one more for each axis, by its path: whole numbers as Int64, others as float64, truth as boolean, text,
-names and whatever else as str, its JSON; NaN or NA where the axis is not active. ``curves`` has one more, float64, for
-each other metric that the trials reported, by its name, such as ``train_loss``. ``sentences`` has one more, float64,
-for each count of the measure: ``correct`` of ``tags`` for accuracy; ``gold``, ``predicted``, ``correct`` and
-``segmented`` spans for F1; ``words``, of which so many are ``attached`` and ``labelled``, for LAS; ``nats`` and
-``words`` for perplexity.
+``trials`` has a further column for each axis, named by its path: integers as Int64, other numbers as float64, booleans
+as boolean, text and names as str, other values as their JSON; NaN or NA if the axis is inactive. ``curves`` has a
+further float64 column for each other reported metric, by its name, such as ``train_loss``. ``sentences`` has a further
+float64 column for each count of the measure: ``correct`` and ``tags`` for accuracy; ``gold``, ``predicted``,
+``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled`` for LAS; ``nats`` and ``words`` for
+perplexity.
 """
 
 
-def framed(name: str, values: Mapping[str, Sequence[Any] | NDArray[Any]]) -> pd.DataFrame:
-    """The frame of this name: its columns from ``values``, then whatever other columns there are, as numbers."""
+def typed_frame(name: str, values: Mapping[str, Sequence[Any] | NDArray[Any]]) -> pd.DataFrame:
+    """The frame with this name: its columns from ``values`` with their dtypes, then all further columns as float64."""
     dtypes = {column.name: column.dtype for column in COLUMNS[name]}
     others = {key: "float64" for key in values if key not in dtypes}
     return pd.DataFrame({key: pd.Series(values[key], dtype=dtype) for key, dtype in {**dtypes, **others}.items()})

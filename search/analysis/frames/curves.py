@@ -1,15 +1,16 @@
-"""Learning curves, and what was counted of each sentence, as frames.
+"""Learning curves, best scores so far, and counts by sentence, as frames.
 
 Array legend: N reports, R seeds, M metrics times lanes, S sentences, C counts.
 """
 
+import math
 from collections import defaultdict
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skipstack.search.analysis.frames.columns import framed
+from skipstack.search.analysis.frames.columns import typed_frame
 from skipstack.search.record.reports import NUMBERS, Block, Layout
 from skipstack.search.record.study_record import StudyRecord
 
@@ -22,14 +23,26 @@ def curves(record: StudyRecord) -> pd.DataFrame:
             own = block.seeds or trial.seeds
             alike[block.layout, len(own)].append((trial.number, own, block))
     if not alike:
-        return framed("curves", dict.fromkeys(("trial", "epoch", "seed", "score", "dev", "seconds", "event"), ()))
+        return typed_frame("curves", dict.fromkeys(("trial", "epoch", "seed", "score", "dev", "seconds", "event"), ()))
     parts = [_rows(layout, seeds, blocks) for (layout, seeds), blocks in alike.items()]
     dev = f"dev_{record.measure.name}"
     names = dict.fromkeys(("trial", "epoch", "seed", "score", dev, "seconds", "event"))
     names |= dict.fromkeys(name for part in parts for name in part)
     rows = {name: np.concatenate([part.get(name, _unknown(part)) for part in parts]) for name in names}
     order = np.lexsort((np.concatenate([_places(part) for part in parts]), rows["event"], rows["trial"]))
-    return framed("curves", {"dev" if name == dev else name: values[order] for name, values in rows.items()})
+    return typed_frame("curves", {"dev" if name == dev else name: values[order] for name, values in rows.items()})
+
+
+def best_so_far(curves: pd.DataFrame) -> pd.DataFrame:
+    """The best finite score of each trial up to each epoch, one column per epoch; NaN after the trial's last report.
+
+    ``curves``: the frame of the study (``search/analysis/frames/``).
+    """
+    once = curves.drop_duplicates(["trial", "epoch"])
+    table = once.pivot(index="trial", columns="epoch", values="score")
+    finite = table.where(table.abs() < math.inf)
+    there = table.notna()[table.columns[::-1]].cummax(axis=1)[table.columns]
+    return finite.cummax(axis=1).ffill(axis=1).where(there)
 
 
 def sentences(record: StudyRecord) -> pd.DataFrame:
@@ -48,13 +61,13 @@ def sentences(record: StudyRecord) -> pd.DataFrame:
             parts["event"].append(np.full(seeds * count, trial.happened["tested"]))
             for place, name in enumerate(names):
                 parts[name].append(counts_RSC[..., place].ravel())
-    return framed("sentences", {name: np.concatenate(values) for name, values in parts.items()})
+    return typed_frame("sentences", {name: np.concatenate(values) for name, values in parts.items()})
 
 
 def _rows(
     layout: Layout, seeds: int, blocks: list[tuple[int, tuple[int, ...], Block]]
 ) -> dict[str, NDArray[np.float64]]:
-    """The columns of reports of one layout and so many seeds, by name; a seed after another in each report."""
+    """The columns of reports with the same layout and number of seeds, by name; one row per report and seed."""
     counts = [len(block.events_N) for _, _, block in blocks]
     numbers_N4 = np.concatenate([block.numbers_N4 for _, _, block in blocks])
     metrics_NM = np.concatenate([block.metrics_NM for _, _, block in blocks])
@@ -80,5 +93,5 @@ def _unknown(part: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _places(part: dict[str, NDArray[np.float64]]) -> NDArray[np.intp]:
-    """The places of the rows of a part: seeds stand in their order."""
+    """The indices of the rows of a part, which keep the order of seeds."""
     return np.arange(len(part["trial"]))

@@ -1,4 +1,4 @@
-"""The ledger as a frame: every event, with its number; and what workers took of their machines."""
+"""The ledger as frames: all events with their numbers, and the workers' use of their machines."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pydantic_core
 
-from skipstack.search.analysis.frames.columns import COLUMNS, framed
-from skipstack.search.ledger.ledger import Ledger, Past, events_of
+from skipstack.search.analysis.frames.columns import COLUMNS, typed_frame
+from skipstack.search.ledger.ledger import Ledger, PastEvents, events_of
 from skipstack.search.ledger.lines import Line
 
 
-class Told(NamedTuple):
-    """An event as the ledger has it: its number, its JSON, and the line that it stands in."""
+class NumberedEvent(NamedTuple):
+    """An event: its number, its JSON, and its line in the ledger."""
 
     number: int
     plain: dict[str, Any]
     line: Line
 
 
-def told(past: Past) -> Iterator[Told]:
+def numbered_events(past: PastEvents) -> Iterator[NumberedEvent]:
     """The events of the ``past`` in their order. Raises UserError as ``Ledger.replay`` does."""
     number = 0
     for line in Ledger(past.folder).lines():
@@ -28,41 +28,40 @@ def told(past: Past) -> Iterator[Told]:
         try:
             together = pydantic_core.from_json(line.payload.partition(b" ")[2])
         except ValueError:
-            events_of(line)  # which says what is wrong, and where
+            events_of(line)  # raises an error with file and line
             raise
         for plain in together:
             if number == past.count:
                 return
-            yield Told(number, plain, line)
+            yield NumberedEvent(number, plain, line)
             number += 1
 
 
-def events(past: Past, numbers: Collection[int] | None = None) -> pd.DataFrame:
-    """A row for each event of the ``past``, or for those of these ``numbers``; see ``COLUMNS``.
+def events(past: PastEvents, numbers: Collection[int] | None = None) -> pd.DataFrame:
+    """A row for each event of the ``past``, or for those with these ``numbers``; see ``COLUMNS``.
 
     Raises UserError as ``Ledger.replay`` does.
     """
     rows = [
         (each.number, each.plain["time"], each.plain["kind"], each.plain.get("trial"), _json(each.plain))
-        for each in told(past)
+        for each in numbered_events(past)
         if numbers is None or each.number in numbers
     ]
     names = [column.name for column in COLUMNS["events"]]
-    return framed("events", {name: [row[place] for row in rows] for place, name in enumerate(names)})
+    return typed_frame("events", {name: [row[place] for row in rows] for place, name in enumerate(names)})
 
 
-def usage(past: Past) -> pd.DataFrame:
-    """A row for each epoch of the search of which the ``past`` says what its worker took of its machine; see
-    ``COLUMNS``.
+def usage(past: PastEvents) -> pd.DataFrame:
+    """A row for each epoch of the search for which its worker's use of its machine was measured; see ``COLUMNS``.
 
     Raises UserError as ``Ledger.replay`` does.
     """
     rows = [
         {**each.plain, **each.plain["usage"], "event": each.number}
-        for each in told(past)
+        for each in numbered_events(past)
         if each.plain["kind"] == "used"
     ]
-    return framed("usage", {column.name: [row[column.name] for row in rows] for column in COLUMNS["usage"]})
+    return typed_frame("usage", {column.name: [row[column.name] for row in rows] for column in COLUMNS["usage"]})
 
 
 def _json(plain: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""All of a study as frames, and what is needed to read them: what was varied, what ranks the trials."""
+"""All frames of a study, with its config and measure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,19 +12,18 @@ from skipstack.data.basis.collection import collection_put_off
 from skipstack.data.basis.frozen import identity
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.exploration import Exploration, explore
-from skipstack.search.analysis.exploration.reached import reached
-from skipstack.search.analysis.frames.curves import curves, sentences
+from skipstack.search.analysis.frames.curves import best_so_far, curves, sentences
 from skipstack.search.analysis.frames.events import events, usage
-from skipstack.search.analysis.frames.kept import as_parquet, keep, kept, stamp
+from skipstack.search.analysis.frames.frame_cache import as_parquet, cache_frames, cached_frames, stamp
 from skipstack.search.analysis.frames.trials import seeds, trials
 from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import CorpusPrepared
-from skipstack.search.ledger.gain import Gain
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.ranking import measure_of
 from skipstack.search.record.reading import LONG, read_study
-from skipstack.search.record.selection import SETTLED
+from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
@@ -35,26 +34,25 @@ MADE: Final[Mapping[str, Callable[[StudyRecord], pd.DataFrame]]] = {
     "curves": curves,
     "sentences": sentences,
 }
-"""The frames that are made of a record."""
+"""The frames that are computed from a record."""
 
 IMPORTANCES: Final = "importances"
-"""Kept beside them, since what computes them takes long to load (``search/analysis/exploration/importance.py``)."""
+"""A frame that is cached with them: the libraries that compute it take long to load (``importance.py``)."""
 
 REACHED: Final = "reached"
-"""Kept beside them: all that tables need of the curves, which are by far the largest."""
+"""Another cached frame: tables need it alone of the curves, which are by far the largest frame."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudyFrames:
-    """A study as it stood when it was read. Its frames have the columns of ``COLUMNS``, made when they are asked for.
+    """A study as it was when it was read. Its frames have the columns of ``COLUMNS`` and are computed on first access.
 
-    ``study``: its config, with what it was extended by; ``corpora``: by the identity of their configs; ``base``: the
-    number of the trial that ran the base config itself; ``finished``: whether nothing is left to run; ``ablated``:
-    whether it has an ablation; ``warnings``: what in its corpora spoils comparisons; ``enough``: why it started no
-    further trial, where it found that itself.
+    ``study``: its config, including extensions; ``corpora``: by the identity of their configs; ``base``: the number of
+    the trial of the base config; ``finished``: whether nothing is left to run; ``ablated``: whether it has an ablation;
+    ``warnings``: about its corpora; ``enough``: the gain for which the study itself stopped starting trials.
     """
 
-    past: Past
+    past: PastEvents
     study: StudyConfig
     corpora: Mapping[str, CorpusPrepared]
     base: int | None
@@ -62,16 +60,16 @@ class StudyFrames:
     ablated: bool
     warnings: tuple[str, ...]
     enough: Gain | None
-    kept: Callable[[str], pd.DataFrame | None]
-    """A frame by its name in ``MADE``, ``IMPORTANCES`` or ``REACHED``, where an earlier reading has made it."""
+    cached: Callable[[str], pd.DataFrame | None]
+    """A function from a name in ``MADE``, ``IMPORTANCES`` or ``REACHED`` to the cached frame, None if not cached."""
     read: Callable[[], StudyRecord]
 
     @classmethod
     def of(cls, record: StudyRecord, folder: Path) -> "StudyFrames":
-        """Those of a record, whose ledger lies in the study's ``folder``."""
+        """The frames of a record, whose ledger is in the study's ``folder``."""
         base = record.base
         return cls(
-            past=Past(StudyFolder(folder).ledger, record.events),
+            past=PastEvents(StudyFolder(folder).ledger, record.events),
             study=record.study,
             corpora=record.corpora,
             base=None if base is None else base.number,
@@ -79,13 +77,13 @@ class StudyFrames:
             ablated=bool(record.ablations),
             warnings=record.warnings,
             enough=None if record.enough is None else record.enough.gain,
-            kept=lambda name: None,
+            cached=lambda name: None,
             read=lambda: record,
         )
 
     @cached_property
     def record(self) -> StudyRecord:
-        """The study trial by trial, which takes a while to read where frames were kept."""
+        """The record of the study; slow to read if the frames are cached."""
         return self.read()
 
     @cached_property
@@ -110,17 +108,17 @@ class StudyFrames:
 
     @cached_property
     def importances(self) -> pd.DataFrame:
-        """How much each axis matters."""
-        return self.explored().importances
+        """The importance of each axis."""
+        return self.exploration().importances
 
     @cached_property
     def reached(self) -> pd.DataFrame:
-        """By trial the best score up to each epoch."""
-        frame = self.kept(REACHED)
-        return reached(self.curves) if frame is None else frame.rename(columns=int).rename_axis(columns="epoch")
+        """The best score of each trial up to each epoch."""
+        frame = self.cached(REACHED)
+        return best_so_far(self.curves) if frame is None else frame.rename(columns=int).rename_axis(columns="epoch")
 
-    def explored(self, by: Sequence[str] = ()) -> Exploration:
-        """What the search saw, its table over all axes or over those named ``by``. Raises UserError for no axis."""
+    def exploration(self, by: Sequence[str] = ()) -> Exploration:
+        """The analysis of the search, its table over all axes or those named ``by``. Raises UserError for no axis."""
         found = explore(
             self.trials,
             self.seeds,
@@ -134,9 +132,9 @@ class StudyFrames:
             by=by,
             enough=self.enough,
         )
-        known = self.__dict__.get(IMPORTANCES, self.kept(IMPORTANCES))
+        known = self.__dict__.get(IMPORTANCES, self.cached(IMPORTANCES))
         if known is not None:
-            found.__dict__[IMPORTANCES] = known  # as if it had been asked for
+            found.__dict__[IMPORTANCES] = known  # fills the cached property
         return found
 
     @cached_property
@@ -146,7 +144,7 @@ class StudyFrames:
 
     @cached_property
     def usage(self) -> pd.DataFrame:
-        """A row for each epoch of which it was measured what the worker took of its machine."""
+        """A row for each epoch with the measured CPU, GPU and memory use of its worker."""
         return usage(self.past)
 
     @cached_property
@@ -156,45 +154,45 @@ class StudyFrames:
 
     @property
     def measure(self) -> Measure:
-        """What the trials are ranked by: the same on all corpora of a study."""
+        """The measure that ranks the trials, the same on all corpora of a study."""
         return measure_of(self.study.space.base, self.corpora)
 
     @property
     def confirms(self) -> bool:
-        """Whether anything of the study may be confirmed: by an ablation, or since it settled what it tried."""
+        """Whether the study has confirmed rows: it has an ablation, or all its points were fixed in advance."""
         search = self.study.search
-        return self.ablated or (search.stops_nothing and search.proposer.kind in SETTLED)
+        return self.ablated or (search.stops_nothing and search.proposer.kind in FIXED_DESIGNS)
 
     @property
     def baseline(self) -> tuple[float, float] | None:
-        """What has to be beaten on dev and on test, as scores, on the base's corpus, if there is one."""
+        """The baseline scores on dev and test of the base's corpus, if there is one."""
         base = self.study.space.base
         prepared = self.corpora.get(identity(base.data.corpus)) if isinstance(base, TrialConfig) else None
         return None if prepared is None else (prepared.baseline_dev, prepared.baseline_test)
 
     def to_parquet(self, folder: Path) -> None:
-        """Write every frame to ``folder``, which is made if need be, as a Parquet file of its name."""
+        """Write every frame as a Parquet file to ``folder``, which is created if needed."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in (*MADE, "usage", "events"):
             (folder / f"{name}.parquet").write_bytes(as_parquet(getattr(self, name)))
 
     def _made(self, name: str) -> pd.DataFrame:
-        frame = self.kept(name)
+        frame = self.cached(name)
         return MADE[name](self.record) if frame is None else frame
 
 
 def study_frames(path: Path) -> StudyFrames:
-    """The frames of the study in the folder ``path``: those of a long ledger are kept there (``kept.py``).
+    """The frames of the study in the folder ``path``; those of a long ledger are cached there (``frame_cache.py``).
 
-    Raises UserError where there is none, or it is damaged.
+    Raises UserError if there is none, or it is damaged.
     """
     folder = StudyFolder.existing(path)
     ledger = Ledger(folder.ledger)
     known_by = ledger.whole(lambda: _stamp(ledger))
     if known_by is None:
         return StudyFrames.of(read_study(path), path)
-    if (found := kept(folder.frames, known_by)) is not None:
-        past = Past(folder.ledger, found.about["events"])
+    if (found := cached_frames(folder.frames, known_by)) is not None:
+        past = PastEvents(folder.ledger, found.about["events"])
         corpora = [CorpusPrepared.model_validate(each) for each in found.about["corpora"]]
         gain = found.about.get("enough")  # which earlier versions did not keep
         return StudyFrames(
@@ -206,7 +204,7 @@ def study_frames(path: Path) -> StudyFrames:
             ablated=found.about["ablated"],
             warnings=tuple(found.about.get("warnings", ())),  # which versions before 0.2.0 did not keep
             enough=None if gain is None else Gain.model_validate(gain),
-            kept=found.frame,
+            cached=found.frame,
             read=lambda: StudyRecord.of(past),
         )
     with collection_put_off():
@@ -215,12 +213,12 @@ def study_frames(path: Path) -> StudyFrames:
             **{name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)},
             REACHED: lambda: frames.reached.rename(columns=str),  # as Parquet names columns
         }
-        keep(folder.frames, known_by, made, _about(frames))
+        cache_frames(folder.frames, known_by, made, _about(frames))
     return frames
 
 
 def _stamp(ledger: Ledger) -> str | None:
-    """What frames of a long ledger are known by; None of a short one, which is read as soon as they would be."""
+    """The stamp of a long ledger's frames; None for a short ledger, which is read as fast as cached frames."""
     files = ledger.files()
     return stamp(files) if sum(file.stat().st_size for file in files) >= LONG else None
 

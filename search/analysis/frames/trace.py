@@ -1,6 +1,6 @@
-"""From a number of a report back to the ledger: the events that the rows are from which it was made of.
+"""Traces each number of a report back to the events of the ledger from which it was computed.
 
-A number is made of rows of frames, and a row names its events in the columns that end in ``event``.
+A number is computed from rows of frames, and a row has the numbers of its events in the columns that end in ``event``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,22 +13,22 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.data.basis.printable import visible
-from skipstack.search.analysis.frames.events import Told, told
-from skipstack.search.ledger.ledger import Past
+from skipstack.search.analysis.frames.events import NumberedEvent, numbered_events
+from skipstack.search.ledger.ledger import PastEvents
 
 FEW: Final = 4
-"""Events, at most, that are told one by one."""
+"""The maximum number of events that are printed one by one."""
 
 MOST_LINES: Final = 5
-"""Lines about what an event says."""
+"""The maximum number of lines for the content of an event."""
 
 WIDTH: Final = 80
-"""Signs of a line."""
+"""Characters per line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A number as a report shows it, by its name, and the numbers of the events that it was made of."""
+    """A number in a report: its name, its printed value, and the numbers of the events it was computed from."""
 
     name: str
     shown: str
@@ -36,7 +36,7 @@ class Traced:
 
 
 def made_of(*rows: "pd.DataFrame | pd.Series[Any]") -> tuple[int, ...]:
-    """The numbers of all events that rows of frames are from, or that columns of events have, ascending, each once."""
+    """The distinct event numbers in rows of frames, or in columns of event numbers, ascending."""
     columns = [column for each in rows for column in (_events(each) if isinstance(each, pd.DataFrame) else (each,))]
     return tuple(sorted({int(number) for column in columns for number in column.dropna().tolist()}))
 
@@ -51,21 +51,21 @@ def _events(frame: pd.DataFrame) -> "list[pd.Series[Any]]":
 
 
 def of_numbers(about: str, values: Mapping[str, Any], events: Callable[[str], tuple[int, ...]]) -> Iterator[Traced]:
-    """Each of the values ``about`` something that is a number; ``events``: from its name to what it was made of."""
+    """Yield each numeric value with the prefix ``about``; ``events``: from a value's name to its events."""
     for name, value in values.items():
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield Traced(f"{about}: {name}", _text(value), events(name))
 
 
-def lines(past: Past, traced: Sequence[Traced]) -> Iterator[str]:
-    """What a reader is told of each number: its name, and below it the events that it was made of.
+def lines(past: PastEvents, traced: Sequence[Traced]) -> Iterator[str]:
+    """The printed lines for each number: its name, and below it the events from which it was computed.
 
-    A few are told one by one: number, time, kind and where it stands, the file of the ledger and its line; below that
-    what it says, as far as it fits. Of more there are their numbers, or the name of the first number that was made of
-    the same ones; ``Study.events()`` has them. Raises UserError as ``Ledger.replay`` does.
+    Up to ``FEW`` events are printed one by one: number, time, kind, file and line in the ledger, and below that the
+    content, as far as it fits. Of more events only the numbers are printed, or the name of the first number with the
+    same events; ``Study.events()`` has them. Raises UserError as ``Ledger.replay`` does.
     """
     wanted = {number for each in traced for number in each.events if len(each.events) <= FEW}
-    found: dict[int, Told] = {each.number: each for each in told(past) if each.number in wanted}
+    found: dict[int, NumberedEvent] = {each.number: each for each in numbered_events(past) if each.number in wanted}
     first: dict[tuple[int, ...], str] = {}
     for each in traced:
         yield visible(f"{each.name}: {each.shown}")
@@ -77,7 +77,7 @@ def lines(past: Past, traced: Sequence[Traced]) -> Iterator[str]:
 
 
 def _ranges(events: Sequence[int]) -> str:
-    """Numbers of events, those that follow one another as a range."""
+    """Event numbers as text, consecutive ones as a range."""
     starts = [place for place, number in enumerate(events) if not place or number != events[place - 1] + 1]
     ends = [*starts[1:], len(events)]
     runs = [(events[start], events[end - 1]) for start, end in zip(starts, ends, strict=True)]
@@ -89,7 +89,7 @@ def _wrapped(events: Sequence[int], which: str) -> Iterator[str]:
     yield from wrap(which, WIDTH, initial_indent=head, subsequent_indent="    ", break_on_hyphens=False)
 
 
-def _lines(event: Told) -> Iterator[str]:
+def _lines(event: NumberedEvent) -> Iterator[str]:
     time = datetime.fromtimestamp(event.plain["time"], UTC).strftime("%Y-%m-%d %H:%M:%S")
     place = f"{Path(event.line.segment).name}:{event.line.number}"
     plain = event.plain
@@ -101,7 +101,7 @@ def _lines(event: Told) -> Iterator[str]:
 
 
 def _said(plain: Mapping[str, Any]) -> str:
-    """What an event says, but for what stands in the line above."""
+    """The content of an event, without the fields in the line above."""
     left_out = ("time", "kind", "sentences")
     return ", ".join(
         f"{key} {_text(value)}" for key, value in plain.items() if key not in left_out and value not in (None, [], "")

@@ -1,4 +1,4 @@
-"""Trials and their seeds as frames: what each reached."""
+"""Trials and their seeds as frames, with their scores."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.analysis.frames.columns import COLUMNS, framed
+from skipstack.search.analysis.frames.columns import COLUMNS, typed_frame
 from skipstack.search.ledger.events import SCORELESS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
@@ -19,7 +19,7 @@ def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.D
     """A row for each trial, or for each of ``of``, in this order; see ``COLUMNS``."""
     chosen = list(record.trials.values()) if of is None else of
     rows = [_row(record, trial) for trial in chosen]
-    frame = framed("trials", {column.name: [row[column.name] for row in rows] for column in COLUMNS["trials"]})
+    frame = typed_frame("trials", {column.name: [row[column.name] for row in rows] for column in COLUMNS["trials"]})
     for path, domain in record.space.domains.items():
         values = [_value(domain, trial.point[path]) if path in trial.point else None for trial in chosen]
         frame[path] = pd.Series(values, dtype=_dtype(domain), index=frame.index)
@@ -47,7 +47,7 @@ def seeds(record: StudyRecord) -> pd.DataFrame:
             }
             for seed in trial.seeds
         ]
-    return framed("seeds", {column.name: [row[column.name] for row in rows] for column in COLUMNS["seeds"]})
+    return typed_frame("seeds", {column.name: [row[column.name] for row in rows] for column in COLUMNS["seeds"]})
 
 
 def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:

@@ -14,8 +14,8 @@ with uncollected():  # half of a worker's start
 
     from skipstack.data.basis.errors import UserError
     from skipstack.search.driver.faults import fault_of
+    from skipstack.search.driver.measuring_on_test import Measurement, measured
     from skipstack.search.driver.task import Worker
-    from skipstack.search.driver.testing import Measurement, measured
     from skipstack.search.engines.ray.preflight import Preflight
 
 

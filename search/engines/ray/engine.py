@@ -20,8 +20,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.faults import DIED, Fault
+from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import Measured, TrialTask, Workers
-from skipstack.search.driver.testing import Measurement, measured
 from skipstack.search.engines.ray.actor import TrialActor
 from skipstack.search.engines.ray.machines import (
     Question,
@@ -106,7 +106,7 @@ class RayEngine(Engine):
         preflight = Preflight.of(driver.folder, driver.record) if self._joined else None
         gauges = self._leaving.enter_context(watched(driver))
         capacity = Capacity(resources, gauges.taken)
-        plugins = Plugins(driver, self.worker, self.allotment, capacity, preflight=preflight, idle=self.idle)
+        plugins = Plugins(driver, self.worker, self.allotment, capacity, preflight=preflight, on_idle=self.on_idle)
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
             tuner = tune.Tuner(
                 tune.with_resources(TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),

@@ -14,8 +14,8 @@ from ray.tune.search import Searcher
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.faults import DIED, Fault, kernel_kills, says_out_of_memory
+from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Workers
-from skipstack.search.driver.testing import Measurement
 from skipstack.search.engines.ray.machines import check_this_machine
 from skipstack.search.engines.ray.preflight import Preflight
 from skipstack.search.engines.room import Allotment, Capacity, Given
@@ -29,7 +29,7 @@ Value = TypeVar("Value")
 class Plugins:
     """What the two plug-ins share: the driver, what a trial gets of the cluster, and which Tune trial is which of ours.
 
-    ``idle`` is called while a processor has nothing to do. Tune wraps what a plug-in raises into its own error;
+    ``on_idle`` is called while a processor has nothing to do. Tune wraps what a plug-in raises into its own error;
     ``fault`` keeps what it was.
     """
 
@@ -41,14 +41,14 @@ class Plugins:
         capacity: Capacity,
         *,
         preflight: Preflight | None,
-        idle: Callable[[], None],
+        on_idle: Callable[[], None],
     ) -> None:
         self.driver = driver
         self.worker = worker
         self.allotment = allotment
         self.capacity = capacity
         self.preflight = preflight
-        self.idle = idle
+        self.on_idle = on_idle
         self.answered = False
         """Whether a worker has reported anything."""
         self.kernel_kills = kernel_kills()
@@ -105,7 +105,7 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
         task, self._held = self._held or plugins.keep(plugins.driver.next), None
         if task is None:
             if plugins.keep(plugins.capacity.has_idle_cpu):
-                plugins.idle()
+                plugins.on_idle()
             return plugins.keep(lambda: self._measurement(trial_id)) if plugins.driver.over else None
         if not plugins.keep(partial(plugins.allotment.is_known, task)):
             self._held = task

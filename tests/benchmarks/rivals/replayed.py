@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 
 from skipstack.search.driver.task import EpochResult
 from skipstack.search.ledger.events import Proposed
-from skipstack.search.simulation.course import Course, Moment
 from skipstack.search.simulation.recordings import RecordedSpace, Recordings
+from skipstack.search.simulation.trajectory import Moment, Trajectory
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.space import Point
 
@@ -35,7 +35,7 @@ class Rival(ABC):
         """The trial is over, having reported ``scores``."""
 
 
-def replay(config: SpaceConfig, recorded: Recordings, rival: Rival, *, workers: int = 1) -> tuple[Course, int]:
+def replay(config: SpaceConfig, recorded: Recordings, rival: Rival, *, workers: int = 1) -> tuple[Trajectory, int]:
     """What the rival would have returned, the best trial that it has seen, at each moment; and its epochs in all.
 
     All recorded trials are had, one after another as workers become free. An epoch takes the seconds that it took.
@@ -61,7 +61,7 @@ def replay(config: SpaceConfig, recorded: Recordings, rival: Rival, *, workers: 
             curves[number], scores[number] = recorded.curves[identity], []
             train(number)
         if not running:
-            return Course(tuple(moments)), epochs
+            return Trajectory(tuple(moments)), epochs
         now, _, number = heapq.heappop(running)
         score = curves[number][len(scores[number])].score
         assert math.isfinite(score), "recordings of searches that are compared have no trial that diverged"

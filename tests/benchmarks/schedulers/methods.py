@@ -18,10 +18,10 @@ from skipstack.search.schedulers.config import (
     NeverStopConfig,
     SchedulerConfig,
 )
-from skipstack.search.simulation.course import Course
 from skipstack.search.simulation.recordings import Recordings, recordings
 from skipstack.search.simulation.repeats import Goal, goal_of
 from skipstack.search.simulation.simulation import simulate
+from skipstack.search.simulation.trajectory import Trajectory
 from tests.benchmarks.rivals.replayed import Rival, replay
 from tests.benchmarks.rivals.replayed_optuna import OptunaSearch
 from tests.benchmarks.rivals.replayed_ray import RayAsha
@@ -51,7 +51,7 @@ class Recorded:
         return cls(record, curves, goal_of(record, curves, WITHIN / abs(record.measure.factor)))
 
 
-Method = Callable[[Recorded, int, int], Course]
+Method = Callable[[Recorded, int, int], Trajectory]
 """A search over a recorded study with a seed and so many workers: its course."""
 
 
@@ -62,14 +62,14 @@ def ours(
     seed: int,
     workers: int,
     suggested: Suggested | None = None,
-) -> Course:
+) -> Trajectory:
     """Our own driver, proposer and scheduler; ``suggested``: what is tried first."""
     own = study.record.study.search
     search = SearchConfig.model_validate({**dict(own), "proposer": proposer, "scheduler": scheduler, "seed": seed})
     return simulate(study.record, study.curves, search, workers=workers, suggested=suggested).course
 
 
-def rivals(make: Callable[[Recorded, int], Rival], study: Recorded, seed: int, workers: int) -> Course:
+def rivals(make: Callable[[Recorded, int], Rival], study: Recorded, seed: int, workers: int) -> Trajectory:
     """Another library's search."""
     return replay(study.record.study.space, study.curves, make(study, seed), workers=workers)[0]
 

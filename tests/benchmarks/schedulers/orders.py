@@ -18,7 +18,7 @@ from skipstack.search.schedulers.config import (
     NeverStopConfig,
     SchedulerConfig,
 )
-from skipstack.search.simulation.course import ROUNDING
+from skipstack.search.simulation.trajectory import ROUNDING
 from tests.benchmarks.schedulers.measured import Found
 from tests.benchmarks.schedulers.methods import KEPT, KEPT_ONE, RECORDINGS, STUDIES, Recorded
 

@@ -12,7 +12,7 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.earlier_studies.suggestions import MOST
 from skipstack.search.ledger.events import Suggested, Suggestion
 from skipstack.search.schedulers.config import AshaConfig
-from skipstack.search.simulation.course import Course
+from skipstack.search.simulation.trajectory import Trajectory
 from skipstack.spaces.space import Point
 from tests.benchmarks.schedulers.measured import Found
 from tests.benchmarks.schedulers.methods import RECORDINGS, Recorded, ours
@@ -46,7 +46,7 @@ BEGINNINGS: Final = {
 }
 
 
-def default(recorded: Recorded, seed: int, first: Sequence[Point]) -> Course:
+def default(recorded: Recorded, seed: int, first: Sequence[Point]) -> Trajectory:
     """The default search, with these points tried first."""
     suggested = Suggested(
         time=0.0,

@@ -10,8 +10,8 @@ import pytest
 
 from skipstack.dashboards.web.app import PAGES
 from skipstack.search.analysis.frames.study_frames import StudyFrames, study_frames
+from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Ended, Reported, Used
-from skipstack.search.ledger.usage import Usage
 from tests.dashboards.web.shown import Opened, write
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
 from tests.search.made_up import DEPTH, RATE, history, opening, study

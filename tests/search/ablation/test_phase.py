@@ -73,7 +73,7 @@ def test_every_row_is_trained_to_its_end_and_tested_once_and_the_search_is_as_it
     assert [trial.curve for trial in record.trials.values()] == [trial.curve for trial in search.trials.values()]
     assert {trial.number for trial in ablation.trials.values() if trial.tested} == set(selected(ablation))
     tested = [event.trial for event in own(events) if event.kind == "tested"]
-    assert tested == list(ablation.trials) == list(range(len(planned.settled.rows)))
+    assert tested == list(ablation.trials) == list(range(len(planned.plan.rows)))
     for trial in ablation.trials.values():
         numbers = [*trial.happened.values(), *trial.reports.events]
         happened = [event.event for event in (events[number] for number in numbers) if isinstance(event, Ablated)]
@@ -82,7 +82,7 @@ def test_every_row_is_trained_to_its_end_and_tested_once_and_the_search_is_as_it
     assert {trial.reason for trial in ablation.trials.values()} == {"completed"}
     assert {len(trial.reports) for trial in ablation.trials.values()} == {2}
     rows = trained_rows(ablation)
-    assert [row.trial and row.trial.point for row in rows] == [row.point for row in planned.settled.rows]
+    assert [row.trial and row.trial.point for row in rows] == [row.point for row in planned.plan.rows]
     assert rows[0].trial is ablation.base
     best = search.ranked()[0]
     assert rows[1].trial is not None
@@ -101,7 +101,7 @@ def test_a_replay_of_an_ablation_is_what_was_lived(study: Path, tmp_path: Path) 
     assert [(trial.point, trial.seeds, trial.curve, trial.tested) for trial in read.trials.values()] == [
         (trial.point, trial.seeds, trial.curve, trial.tested) for trial in lived.trials.values()
     ]
-    assert read.settled == lived.settled == planned.settled
+    assert read.plan == lived.plan == planned.plan
 
 
 def test_killed_after_any_append_it_goes_on_to_the_same_end(study: Path, tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_the_path_takes_the_best_change_at_each_step_by_what_was_seen(study: Pat
         assert {step.axis: step.score, **step.instead} == there
         here[step.axis] = left.pop(step.axis)
     assert left == {}
-    assert here == planned.settled.rows[1].point
+    assert here == planned.plan.rows[1].point
 
 
 @pytest.mark.cluster
@@ -237,7 +237,7 @@ def test_rows_stand_on_each_corpus_and_the_path_is_led_by_the_mean_over_them(stu
     assert list(corpora) == ["own", "atis"]
     config = planned.study.search.proposer
     assert isinstance(config, PathConfig)
-    rows = len(planned.settled.rows)
+    rows = len(planned.plan.rows)
     assert [point["data.corpus"] for point in config.points] == [corpora["own"]] * rows + [corpora["atis"]] * rows
     assert config.starts == (config.points[0], config.points[rows])
     assert [{**point, "data.corpus": corpora["own"]} for point in config.points[rows:]] == list(config.points[:rows])
@@ -250,7 +250,7 @@ def test_a_row_that_is_two_rows_answers_both_questions_and_rows_of_one_kind_stan
     folder = open_toy(tmp_path / "study", StudyConfig.model_validate(tree))
     run_toy(folder)
     planned = ablate(folder.path)
-    assert [[role.kind for role in row.roles] for row in planned.settled.rows] == [
+    assert [[role.kind for role in row.roles] for row in planned.plan.rows] == [
         ["base"],
         ["winner"],
         ["without", "alone"],

@@ -47,5 +47,5 @@ def test_where_nothing_was_changed_is_refused_with_the_changes(tmp_path: Path, p
 
 def test_a_change_that_is_taken_back_alone_anyway_is_one_row(tmp_path: Path) -> None:
     planned = made(grid_search(tmp_path / "study", AXES), without=(DEPTH,))
-    roles = [[role.kind for role in row.roles] for row in planned.settled.rows]
+    roles = [[role.kind for role in row.roles] for row in planned.plan.rows]
     assert roles.count(["without", "without_several"]) == 1

@@ -36,7 +36,7 @@ def beginning(path: Path, planned: Experiment) -> list[Event]:
     own = next(iter(known.values()))
     wanted = [identity(needed.corpus) for needed in needs(planned.study.space)]
     further = [own.model_copy(update={"corpus": name, "fingerprint": name}) for name in wanted if name not in known]
-    return [opened, *known.values(), *further, planned.settled]
+    return [opened, *known.values(), *further, planned.plan]
 
 
 class PlantedWorker(ToyWorker):

@@ -32,7 +32,7 @@ class Closed(SerialEngine):
 def run(path: Path, worker: type[ToyWorker]) -> tuple[Run, Closed, Event]:
     loaded, engine = Event(), Closed(worker)
     execution = Execution(engine="serial", meanwhile=loaded.set)
-    return Run(open_toy(path, toy_study(trials=2)), execution, engine, again=False), engine, loaded
+    return Run(open_toy(path, toy_study(trials=2)), execution, engine, resuming=False), engine, loaded
 
 
 def test_a_study_is_reported_before_its_engine_closes_with_what_a_report_needs_loaded(tmp_path: Path) -> None:

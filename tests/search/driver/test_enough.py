@@ -19,8 +19,8 @@ from skipstack.search.ablation.experiment import experiment
 from skipstack.search.analysis.frames.study_frames import study_frames
 from skipstack.search.api.start import check_study, run_study
 from skipstack.search.config import StudyConfig
-from skipstack.search.driver.decider import Decider
 from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.study_state import StudyState
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Extended, Reported, Shortened
 from skipstack.search.ledger.ledger import Ledger
@@ -109,7 +109,7 @@ def test_every_prefix_of_its_ledger_says_the_same_and_none_before_says_enough(en
     """A driver that reads the past decides as the one that wrote it did: where it asked, and nowhere else."""
     events = Ledger(ended.ledger).read()
     place, event = the_end(ended)
-    whole = Decider(ended, events[0], written=ended.ledger)
+    whole = StudyState(ended, events[0], written=ended.ledger)
     for number, each in enumerate(events[1:place], 1):
         if each.kind == "proposed":
             assert whole.enough() is None, number
@@ -154,7 +154,7 @@ def test_a_study_that_is_extended_before_still_asks(tmp_path: Path) -> None:
 def test_the_report_mlflow_and_the_trace_say_it(ended: StudyFolder) -> None:
     frames = study_frames(ended.path)
     _, event = the_end(ended)
-    seen = frames.explored()
+    seen = frames.exploration()
     report = exploration_report(seen)
     text = " ".join(render(report, "text", width=500).split())
     assert event.gain is not None
@@ -209,7 +209,7 @@ def test_seconds_of_an_epoch_say_nothing_the_times_of_events_do(ended: StudyFold
     """The pace is that of the whole study, whose workers are as many as they are."""
     events = Ledger(ended.ledger).read()
     place, event = the_end(ended)
-    state = Decider(ended, events[0], written=ended.ledger)
+    state = StudyState(ended, events[0], written=ended.ledger)
     for each in events[1:place]:
         state.apply(each.model_copy(update={"seconds": 7.0}) if isinstance(each, Reported) else each)
     assert state.enough() == event.gain
@@ -231,7 +231,7 @@ def test_what_it_cannot_be_asked_of_is_told_in_one_line(fields: dict[str, Any], 
 
 
 def test_a_grid_is_settled_beforehand() -> None:
-    with pytest.raises(UserError, match=r"search.enough: got proposer grid, whose points are settled beforehand"):
+    with pytest.raises(UserError, match=r"search.enough: got proposer grid, whose points are fixed in advance"):
         check_study(enough("grid"))
 
 

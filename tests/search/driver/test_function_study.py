@@ -285,7 +285,11 @@ def telling(**what: Any) -> Function:
         (telling(dev_score=1), "failed", "ReportError: report(dev_score=...): the study keeps its own under this"),
         (telling(epoch=0), "failed", "ReportError: report(epoch=...): got 0 (allowed: an epoch counted from 1)"),
         (telling(epoch=1), "failed", "ReportError: report(epoch=...): got 1 after 1 (allowed: 2)"),
-        (telling(epoch=5), "failed", "ReportError: report(epoch=...): got 5 where 1 is due (allowed: to keep what"),
+        (
+            telling(epoch=5),
+            "failed",
+            "ReportError: report(epoch=...): got 5 where 1 is due (allowed: to save the state",
+        ),
     ],
 )
 def test_what_goes_wrong_in_a_function_ends_its_trial_and_is_told_in_one_line(

@@ -29,7 +29,7 @@ from skipstack.models.parts.heads.base import Gold
 from skipstack.models.training.evaluate import evaluate
 from skipstack.models.training.loading import on_device
 from skipstack.models.training.loop import Training
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.record.reading import read_study
 from tests.search.finished import exported, resealed
@@ -185,7 +185,7 @@ def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(finished: Path) 
     assert fmean(best.best.metrics["dev_perplexity"]) == pytest.approx(-best.score)
     table = next(
         block
-        for group in exploration_report(explored(record)).page.groups
+        for group in exploration_report(exploration_of(record)).page.groups
         for block in group[:1]
         if isinstance(block, Table)
     )

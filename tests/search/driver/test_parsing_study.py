@@ -14,7 +14,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.synthetic import grammar
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.tasks.las import AttachmentCounts, attachment_counts
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.record.folder import StudyFolder
@@ -154,7 +154,7 @@ def test_predicting_prints_word_head_and_relation(bundle: Path, tmp_path: Path) 
 
 
 def test_the_table_and_the_baseline_are_in_las(record: StudyRecord) -> None:
-    found = explored(record)
+    found = exploration_of(record)
     baseline, *rows = found.rows
     assert found.measure.name == "las"
     assert baseline.value == "most frequent arc of each word"

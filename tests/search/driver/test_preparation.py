@@ -17,7 +17,7 @@ from skipstack.data.corpora.config import GrammarCorpus, NamedCorpus
 from skipstack.data.store.stored import open_store
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.api.options import Execution
-from skipstack.search.api.run import Run, reach
+from skipstack.search.api.run import Run, vectors_coverage
 from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.driver.preparation import needs
@@ -57,14 +57,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_vectors_of_a_study_are_stored_beside_its_corpus_and_their_reach_is_told(folder: Path) -> None:
+def test_the_vectors_of_a_study_are_stored_beside_its_corpus_and_their_coverage_is_told(folder: Path) -> None:
     record = read_study(opened(folder / "study.yaml").path)
     (corpus,) = record.corpora.values()
     vectors = corpus.vectors["glove.txt"]
     told = (vectors.size, vectors.covered_words, vectors.words, vectors.covered_tokens, vectors.tokens)
     assert told == (3, 3, 5, 6, 8)
     assert vectors.cut_line == 5
-    assert reach("glove.txt", vectors) == (
+    assert vectors_coverage("glove.txt", vectors) == (
         "data.vectors glove.txt: 60.0% of 5 words and 75.0% of 8 train tokens have a vector; "
         "line 5, its last, is cut off and left out"
     )
@@ -118,7 +118,7 @@ def test_a_corpus_in_two_folders_is_verified_by_the_command_that_its_study_print
     bundle = export_bundle(record, study, record.ranked()[0], Path(f"{study.path}-best"), "cpu")
     with pytest.raises(UserError, match=r"dev: got .*outside of .*--data-dir, which may be given more than once"):
         verify_bundle(bundle, data_dir=folder, device="cpu")
-    finished = Run(study, Execution(engine="serial"), None, again=False, corpus_folder=folder)
+    finished = Run(study, Execution(engine="serial"), None, resuming=False, corpus_folder=folder)
     lines = next_steps(study.path, record, private_runs=True, data=finished.folders(record))
     (command,) = (line for line in lines if "skipstack verify" in line)
     done = CliRunner().invoke(app, shlex.split(command)[1:])

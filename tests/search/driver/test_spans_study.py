@@ -18,7 +18,7 @@ from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.f1 import SpanCounts, span_counts
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.record.folder import StudyFolder
@@ -146,7 +146,7 @@ def test_verifying_tells_the_spans_and_refuses_another_count(
 
 
 def test_the_table_and_the_baseline_are_in_f1(study: StudyFolder, record: StudyRecord) -> None:
-    found = explored(record)
+    found = exploration_of(record)
     baseline, *rows = found.rows
     assert found.measure.name == "f1"
     (prepared,) = record.corpora.values()

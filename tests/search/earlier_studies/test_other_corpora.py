@@ -8,7 +8,7 @@ import pytest
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.health.similarity import similarity
-from skipstack.search.earlier_studies.told import tried_first
+from skipstack.search.earlier_studies.summaries import tried_first
 from skipstack.search.ledger.events import Suggested, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.proposers.tpe import Tpe

@@ -12,10 +12,10 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.config import StudyConfig
 from skipstack.search.driver.task import EpochResult
-from skipstack.search.earlier_studies.told import summary
+from skipstack.search.earlier_studies.summaries import summary
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Proposed, Reported, Reused, Started, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
@@ -71,7 +71,7 @@ def test_a_study_that_was_run_before_trains_nothing_and_ends_in_the_same_table(e
         )
         weights = StudyFolder(tmp_path / "again").trial(number) / BEST
         assert weights.read_text() == f"{trial.config.identity} 4"
-    table, old = explored(record), explored(before)
+    table, old = exploration_of(record), exploration_of(before)
     assert (table.reused, table.epochs, table.seconds) == (9, 0, 0.0)
     spent = {"epochs": 0, "seconds": 0.0}
     assert [replace(row, reused=False) for row in table.rows] == [replace(row, **spent) for row in old.rows]
@@ -282,4 +282,4 @@ def test_two_points_that_give_the_same_config_are_trained_once(tmp_path: Path) -
     assert [(e.trial, e.study, e.source) for e in events if isinstance(e, Reused)] == [(1, "", 0), (2, "", 0)]
     record = read_study(folder.path)
     assert len({trial.score for trial in record.trials.values()}) == 1
-    assert explored(record).epochs == 4
+    assert exploration_of(record).epochs == 4

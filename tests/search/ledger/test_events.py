@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from skipstack.search.ledger import events as happened
+from skipstack.search.ledger.event_values import Gain, LeftOut, ListedRow, Role, Usage
 from skipstack.search.ledger.events import (
     CorpusPrepared,
     Decided,
@@ -31,10 +32,7 @@ from skipstack.search.ledger.events import (
     from_json,
     to_json,
 )
-from skipstack.search.ledger.gain import Gain
-from skipstack.search.ledger.roles import LeftOut, ListedRow, Role
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.ledger.usage import Usage
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)  # no -0.0
 NUMBERS = st.floats().map(lambda number: number + 0.0)
@@ -176,8 +174,8 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         gain=st.none() | st.builds(Gain, trials=EPOCHS, hours=FINITE, most=FINITE, seed_deviation=FINITE),
     ),
     Finished: st.builds(Finished, time=FINITE),
-    happened.Settled: st.builds(
-        happened.Settled,
+    happened.AblationPlanned: st.builds(
+        happened.AblationPlanned,
         time=FINITE,
         rows=st.lists(
             st.builds(ListedRow, roles=st.lists(ROLES, max_size=2).map(tuple), point=OBJECTS), max_size=2

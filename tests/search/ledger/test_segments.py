@@ -309,6 +309,6 @@ def test_the_name_of_a_new_segment_reaches_the_disk_before_anything_is_appended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settled: list[tuple[Path, list[str]]] = []
-    monkeypatch.setattr(segments, "settle", lambda path: settled.append((path, files(tmp_path, "jsonl"))))
+    monkeypatch.setattr(segments, "fsync_path", lambda path: settled.append((path, files(tmp_path, "jsonl"))))
     write(tmp_path, started(0))
     assert settled[0] == (tmp_path, ["000001.jsonl"])

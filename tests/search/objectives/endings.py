@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import Ended, Proposed, Reason
-from skipstack.search.ledger.gain import Gain
 from skipstack.search.objectives.enough import Enough, EnoughConfig
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]

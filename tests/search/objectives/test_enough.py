@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import Placed, Reported, Resumed, Started
-from skipstack.search.ledger.gain import Gain
 from skipstack.search.objectives.enough import Enough, EnoughConfig
 from tests.search.objectives.endings import HEAVY, WORLDS, asked, endings, trial
 

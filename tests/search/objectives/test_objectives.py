@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.data.basis.errors import UserError
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.bundles.export import chosen_trials
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.driver.task import EpochResult
@@ -88,19 +88,19 @@ def test_the_front_is_what_no_trial_dominates_and_it_is_tested_and_told(proposer
         chosen_trials(record, best=2, trial=None, pareto=True)
     assert expected <= set(selected(record))
     assert all(record.trials[number].tested for number in expected)
-    told = json.loads(render(exploration_report(explored(record)), "json"))
+    told = json.loads(render(exploration_report(exploration_of(record)), "json"))
     assert told["objectives"] == list(THREE)
     assert {each["trial"]: each["parameters"] for each in told["front"]} == {
         number: record.trials[number].parameters for number in expected
     }
     assert [each["score"] for each in told["front"]] == sorted((each["score"] for each in told["front"]), reverse=True)
-    text = render(exploration_report(explored(record)), "text")
+    text = render(exploration_report(exploration_of(record)), "text")
     assert f"Pareto front of score, parameters, latency: {len(expected)} of 14 trials" in text
     best = record.ranked()[0]
     assert f"{best.number}◆" in text
     assert f"{best.parameters:,} parameters" in text
     for form in ("markdown", "csv"):
-        assert render(exploration_report(explored(record)), form)  # type: ignore[arg-type]
+        assert render(exploration_report(exploration_of(record)), form)  # type: ignore[arg-type]
 
 
 def test_a_study_of_the_score_alone_has_no_front(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_study_of_the_score_alone_has_no_front(tmp_path: Path) -> None:
     assert record.front() == []
     with pytest.raises(UserError, match="one objective, which has no front"):
         chosen_trials(record, best=None, trial=None, pareto=True)
-    assert "Pareto" not in render(exploration_report(explored(record)), "text")
+    assert "Pareto" not in render(exploration_report(exploration_of(record)), "text")
 
 
 @pytest.mark.parametrize("proposer", ["tpe", "evolution"])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipstack.search.statistics.chance import Part, chance, half_width
-from skipstack.search.statistics.families import LEVEL
+from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.pseudo_values import pseudo_values
 
 Values = NDArray[np.float64]

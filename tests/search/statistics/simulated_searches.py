@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipstack.search.statistics.chance import chance, error, half_width, p_value
-from skipstack.search.statistics.families import LEVEL
+from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.pseudo_values import pseudo_values
 from tests.search.statistics.simulated import MEASURES, SENTENCES_MOST, Network, Values, World, chunks, counts
 

@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 from scipy.stats import t, ttest_1samp
 
-from skipstack.search.statistics.corpora import ONE_CORPUS, mean_over_corpora
-from skipstack.search.statistics.effects import effect_size
-from skipstack.search.statistics.estimates import NO_CHANCE, ONE_SEED, Estimate, over_seeds, over_sentences_too
-from skipstack.search.statistics.families import holm
+from skipstack.search.statistics.descriptive import effect_size
+from skipstack.search.statistics.estimates import (
+    NO_CHANCE,
+    ONE_CORPUS,
+    ONE_SEED,
+    Estimate,
+    mean_over_corpora,
+    over_seeds,
+    over_sentences_too,
+)
+from skipstack.search.statistics.multiple_testing import holm
 
 
 def test_without_sentences_it_is_students() -> None:

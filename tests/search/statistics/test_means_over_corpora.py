@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from skipstack.search.statistics.chance import Part, half_width
-from skipstack.search.statistics.corpora import NO_CHANCE, mean_over_corpora
-from skipstack.search.statistics.estimates import Estimate
+from skipstack.search.statistics.estimates import SAME_ON_ALL_CORPORA, Estimate, mean_over_corpora
 
 
 def estimate(value: float, seeds: int = 5) -> Estimate:
@@ -26,7 +25,7 @@ def test_it_is_students_interval_over_the_corpora() -> None:
 
 def test_corpora_that_agree_to_the_last_digit_show_no_chance() -> None:
     made = mean_over_corpora([estimate(0.01), estimate(0.01)])
-    assert (made.value, made.half, made.why) == (0.01, None, NO_CHANCE)
+    assert (made.value, made.half, made.why) == (0.01, None, SAME_ON_ALL_CORPORA)
 
 
 @pytest.mark.parametrize("corpora", [2, 3, 5])

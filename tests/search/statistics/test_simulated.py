@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from skipstack.search.statistics.families import LEVEL, holm
+from skipstack.search.statistics.multiple_testing import LEVEL, holm
 from tests.search.statistics.measured import PAGE, REPEATS, TABLES, rows_of
 from tests.search.statistics.simulated import FAILING, SENTENCES_MOST, WORLDS, World, experiment
 from tests.search.statistics.simulated_searches import NOTHING, searches

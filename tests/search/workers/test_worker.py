@@ -20,8 +20,8 @@ from skipstack.models.networks.model import Tokens
 from skipstack.models.training import captured
 from skipstack.models.training.checkpoint import read_tensors, write_tensors
 from skipstack.search.driver.faults import Fault, OutOfSpaceError, TimeOverError, WeightsLostError
+from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import EpochResult, TrialTask
-from skipstack.search.driver.testing import Measurement, measured
 from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.workers import worker as training_worker
 from skipstack.search.workers.metered import MeteredWorkers

@@ -13,7 +13,7 @@ from skipstack.search.analysis.confirmation.ablated import ablated, questions
 from skipstack.search.analysis.confirmation.figures import confirmed_figures
 from skipstack.search.analysis.confirmation.forecast import most
 from skipstack.search.config import StudyConfig
-from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
+from skipstack.search.ledger.event_values import ListedRow, Role, RoleKind
 from skipstack.search.proposers.config import PathConfig
 from skipstack.search.record.reading import read_study
 from skipstack.search.record.study_record import StudyRecord
@@ -143,8 +143,8 @@ def test_the_mean_over_corpora_is_that_of_the_differences_on_each(two: StudyReco
 
 
 def test_each_of_several_winners_is_taken_apart_from_itself(two: StudyRecord) -> None:
-    assert two.settled is not None
-    first, second = (role.winner for row in two.settled.rows for role in row.roles if role.kind == "winner")
+    assert two.plan is not None
+    first, second = (role.winner for row in two.plan.rows for role in row.roles if role.kind == "winner")
     rows = [row for row in ablated(two).rows if row.corpus == "own"]
     points = {row.trial: two.trials[row.trial].point for row in rows if row.trial is not None}
     base, winner, number_two = rows[:3]

@@ -174,7 +174,7 @@ def test_what_is_not_there_says_why() -> None:
     begun = rows_of(by_design(record_of(CONFIG, *trials()[:4])))
     assert begun["5"].why == "not trained"
     unfounded = [event for event in trials() if getattr(event, "trial", None) != 0]
-    assert rows_of(by_design(record_of(CONFIG, *unfounded)))["1"].why == "what it is measured from was not trained"
+    assert rows_of(by_design(record_of(CONFIG, *unfounded)))["1"].why == "its reference was not trained"
 
 
 def _is_test(event: Event, number: int) -> bool:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from skipstack.search.analysis.exploration.agreement import agreement
 from skipstack.search.analysis.exploration.footprint import footprint
+from skipstack.search.analysis.exploration.rungs import agreement
 from skipstack.spaces.domains import Choice, Integer, Log, Real
 
 

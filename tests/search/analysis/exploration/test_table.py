@@ -8,7 +8,7 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.exploration.table import Row
-from skipstack.search.api.study import explored
+from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event, Reason
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
@@ -50,7 +50,7 @@ def _depths() -> StudyRecord:
 
 
 def _rows(record: StudyRecord) -> dict[tuple[str, str], Row]:
-    return {(row.axis, row.value): row for row in explored(record).rows}
+    return {(row.axis, row.value): row for row in exploration_of(record).rows}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_trials_are_compared_where_the_scheduler_does(scheduler: dict[str, Any],
         events += [proposed(config, number, {DEPTH: depth})]
         events += [reported(number, epoch, 0.1 * epoch, 0.1 * epoch) for epoch in range(1, epochs + 1)]
         events += [ended(number, "completed" if epochs == 6 else "stopped")]
-    assert tuple(explored(record_of(config, *events)).compared) == compared
+    assert tuple(exploration_of(record_of(config, *events)).compared) == compared
 
 
 def test_rows_come_in_the_order_of_the_table() -> None:
@@ -109,12 +109,12 @@ def test_the_best_value_of_an_axis_leads_and_so_does_its_equal() -> None:
     accuracies = {3: 0.9, 1: 0.8, 5: 0.9, 7: 0.7}
     trials = [proposed(DEPTHS, number, {DEPTH: depth}) for number, depth in enumerate(accuracies)]
     reports = [reported(number, 1, value, value) for number, value in enumerate(accuracies.values())]
-    assert [row.value for row in explored(record_of(DEPTHS, *trials, *reports)).rows if row.leads] == ["3", "5"]
+    assert [row.value for row in exploration_of(record_of(DEPTHS, *trials, *reports)).rows if row.leads] == ["3", "5"]
 
 
 def test_one_value_alone_leads_nothing() -> None:
     record = record_of(DEPTHS, proposed(DEPTHS, 0, {DEPTH: 3}), reported(0, 1, 0.8, 0.8))
-    assert not any(row.leads for row in explored(record).rows)
+    assert not any(row.leads for row in exploration_of(record).rows)
 
 
 def test_of_equal_trials_the_first_is_selected() -> None:
@@ -125,7 +125,7 @@ def test_of_equal_trials_the_first_is_selected() -> None:
 
 
 def test_the_whole_is_counted_whatever_became_of_it() -> None:
-    whole = explored(_depths())
+    whole = exploration_of(_depths())
     assert whole.ends == {"completed": 1, "stopped": 1, "failed": 1}
     assert (whole.epochs, whole.seconds) == (5, 8.5)
     assert whole.best == 1
@@ -135,7 +135,7 @@ def test_the_whole_is_counted_whatever_became_of_it() -> None:
 
 def test_trials_that_run_are_counted_as_running() -> None:
     record = record_of(DEPTHS, proposed(DEPTHS, 0, {DEPTH: 3}))
-    whole = explored(record)
+    whole = exploration_of(record)
     assert whole.ends == {"running": 1}
     assert whole.best is None
     assert [row.axis for row in whole.rows] == ["baseline", *[DEPTH] * 4]
@@ -144,7 +144,7 @@ def test_trials_that_run_are_counted_as_running() -> None:
 def test_without_a_trial_of_the_base_or_a_score_of_it_there_is_no_row_of_it() -> None:
     config = study({DEPTH: {"choice": [1, 5]}})  # the base has depth 3
     record = record_of(config, proposed(config, 0, {DEPTH: 5}), reported(0, 1, 0.9, 0.8))
-    assert "base" not in [row.axis for row in explored(record).rows]
+    assert "base" not in [row.axis for row in exploration_of(record).rows]
     failed = record_of(
         DEPTHS,
         proposed(DEPTHS, 0, {DEPTH: 3}),
@@ -153,7 +153,7 @@ def test_without_a_trial_of_the_base_or_a_score_of_it_there_is_no_row_of_it() ->
         reported(1, 1, 0.9, 0.8),
         ended(0, "failed", "RuntimeError: no luck"),
     )
-    assert not any(row.is_base or row.axis == "base" for row in explored(failed).rows)
+    assert not any(row.is_base or row.axis == "base" for row in exploration_of(failed).rows)
 
 
 def test_a_choice_of_lists_and_numbers_is_told_value_by_value() -> None:
@@ -164,7 +164,7 @@ def test_a_choice_of_lists_and_numbers_is_told_value_by_value() -> None:
         proposed(config, 1, {COMPOSITION: [0, 0, 1]}),
         reported(1, 1, 0.9, 0.8),
     )
-    of_axis = [row for row in explored(record).rows if row.axis == COMPOSITION]
+    of_axis = [row for row in exploration_of(record).rows if row.axis == COMPOSITION]
     assert [(row.value, row.trials, row.scored) for row in of_axis] == [
         ("2", 1, 0),
         ("[0,0,1]", 1, 1),
@@ -174,15 +174,15 @@ def test_a_choice_of_lists_and_numbers_is_told_value_by_value() -> None:
 
 def test_the_table_can_be_asked_for_one_axis() -> None:
     record = StudyRecord.of(history(study()))
-    axes = {row.axis for row in explored(record, [GATE]).rows}
+    axes = {row.axis for row in exploration_of(record, [GATE]).rows}
     assert axes == {"baseline", "base", "best", GATE}
     with pytest.raises(UserError, match=r"unknown axis 'model.stack.dept' \(nearest: 'model.stack.depth'; allowed: "):
-        explored(record, ["model.stack.dept"])
+        exploration_of(record, ["model.stack.dept"])
 
 
 def test_selected_trials_are_those_of_the_rows() -> None:
     record = StudyRecord.of(history(study()))
-    assert selected(record) == sorted({row.selected for row in explored(record).rows if row.selected is not None})
+    assert selected(record) == sorted({row.selected for row in exploration_of(record).rows if row.selected is not None})
 
 
 def test_of_a_grid_that_is_trained_to_its_end_every_trial_with_a_score_is_selected() -> None:

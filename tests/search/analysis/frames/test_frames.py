@@ -14,7 +14,7 @@ import pytest
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.frames import study_frames as reading
 from skipstack.search.analysis.frames.columns import COLUMNS
-from skipstack.search.analysis.frames.kept import ABOUT, as_parquet, from_parquet
+from skipstack.search.analysis.frames.frame_cache import ABOUT, as_parquet, from_parquet
 from skipstack.search.analysis.frames.study_frames import MADE, StudyFrames, study_frames
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import Decided, Ended, Event, Extended, Proposed, Reported
@@ -247,7 +247,7 @@ def test_what_is_damaged_or_cannot_be_kept_costs_time_and_nothing_else(
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("skipstack.search.analysis.frames.kept.os.replace", full)
+        monkeypatch.setattr("os.replace", full)
     else:
         study_frames(path)
     file = kept / "curves.parquet"

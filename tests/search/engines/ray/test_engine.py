@@ -295,7 +295,7 @@ def test_a_processor_that_has_nothing_left_to_do_is_told_of(
     engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[bool] = []
-    monkeypatch.setattr(engine, "idle", lambda: told.append(True))
+    monkeypatch.setattr(engine, "on_idle", lambda: told.append(True))
     run(engine, ToyWorker, tmp_path, trials=1)
     assert told
 

@@ -1,0 +1,82 @@
+"""The analysis of a search as frames, in the measure's own unit, with the names of values."""
+
+from math import nan
+from statistics import fmean, stdev
+from typing import Any, Final
+
+import pandas as pd
+
+from skipstack.search.analysis.exploration.exploration import Exploration
+from skipstack.search.record.domain_parts import parts
+
+COLUMNS: Final = {
+    "axis": ("str", "the axis; baseline, base and best are rows of their own"),
+    "value": ("str", "the value, or the range of values, of the axis"),
+    "trials": ("int64", "how many trials have the value"),
+    "scored": ("int64", "how many of them have a score"),
+    "selected": ("Int64", "the trial that stands for the value: the best of them on dev"),
+    "state": ("str", "of the selected trial; empty without one"),
+    "whole": ("bool", "whether the selected trial was trained to its end"),
+    "best_epoch": ("Int64", "of the selected trial"),
+    "seeds": ("int64", "of the selected trial"),
+    "dev": ("float64", "the measure on dev, of the selected trial"),
+    "deviation": ("float64", "the standard deviation of dev over its seeds; NaN of a single one"),
+    "effect": ("float64", "the value's effect on the final score, other axes being equal; NaN if not identifiable"),
+    "test": ("float64", "the measure on test, of the selected trial"),
+    "leads": ("bool", "whether no other value of the axis has a better selected trial"),
+    "is_base": ("bool", "whether the selected trial is the base itself"),
+    "on_front": ("bool", "whether it lies on the Pareto front of several objectives"),
+    "epochs": ("int64", "epochs of all trials that have the value"),
+    "seconds": ("float64", "seconds of all trials that have the value"),
+    "parameters": ("Int64", "of the selected trial, where they are an objective"),
+    "latency": ("float64", "of the selected trial, where it is an objective"),
+    "reused": ("bool", "whether the selected trial was reused and not trained"),
+}
+"""The type and the description of each column, in order."""
+
+
+def exploration_frame(exploration: Exploration) -> pd.DataFrame:
+    """A row for each row of the table; see ``COLUMNS``."""
+    sign = exploration.measure.score(1.0)
+    rows: list[dict[str, Any]] = [
+        {
+            "axis": row.axis,
+            "value": row.value,
+            "trials": row.trials,
+            "scored": row.scored,
+            "selected": row.selected,
+            "state": row.state or "",
+            "whole": row.whole,
+            "best_epoch": row.epoch,
+            "seeds": len(row.seeds),
+            "dev": sign * fmean(row.dev) if row.dev else nan,
+            "deviation": stdev(row.dev) if len(row.dev) > 1 else nan,
+            "effect": nan if row.effect is None else sign * row.effect,
+            "test": sign * fmean(row.test) if row.test else nan,
+            "leads": row.leads,
+            "is_base": row.is_base,
+            "on_front": row.on_front,
+            "epochs": row.epochs,
+            "seconds": row.seconds,
+            "parameters": row.parameters,
+            "latency": row.latency,
+            "reused": row.reused,
+        }
+        for row in exploration.rows
+    ]
+    columns = {name: pd.Series([row[name] for row in rows], dtype=dtype) for name, (dtype, _) in COLUMNS.items()}
+    return pd.DataFrame(columns)
+
+
+def pairs(exploration: Exploration) -> pd.DataFrame:
+    """``Exploration.pairs``, with the values of the axes in the columns ``value_one`` and ``value_two``."""
+    labels = {axis: [part.label for part in parts(domain)] for axis, domain in exploration.domains.items()}
+    frame, sign = exploration.pairs, exploration.measure.score(1.0)
+    named = {
+        f"value_{which}": [
+            labels[axis][part] for axis, part in zip(frame[f"axis_{which}"], frame[f"part_{which}"], strict=True)
+        ]
+        for which in ("one", "two")
+    }
+    columns = ["axis_one", "value_one", "axis_two", "value_two", "n", "whole", "interaction"]
+    return frame.assign(**named, interaction=sign * frame["interaction"])[columns]

@@ -1,0 +1,52 @@
+"""The test phase: measures a selected trial on the test split, in any process, and classifies failures."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.driver.faults import Fault, fault_of
+from skipstack.search.driver.task import Measured, TrialTask, Workers, task_of
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.seed_races import groups
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A trial to measure. ``training``: the tasks to train before, in order, if its weights are lost."""
+
+    task: TrialTask
+    training: tuple[TrialTask, ...] = ()
+
+
+def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
+    """The measurement of a trial of a study."""
+    trial, task = record.trials[number], task_of(record, folder, number, device=device)
+    lost = bool(trial.untested) and trial.untested[-1].then == "train"
+    return Measurement(task, tuple(_training(task, trial)) if lost else ())
+
+
+def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
+    """Measure the trial's best weights on the test split; a failure is returned as a fault.
+
+    Raises UserError for a failure that would affect every trial.
+    """
+    try:
+        for task in measurement.training:
+            worker(task).run_epoch()
+        return worker.test(measurement.task)
+    except UserError:
+        raise
+    except Exception as error:  # noqa: BLE001 (any other error concerns this trial, not the study)
+        return fault_of(error)
+
+
+def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
+    """The last epoch of each group of seeds; a worker trains all epochs before it again, too."""
+    earlier: tuple[int, ...] = ()
+    for group in groups(trial.reports):  # more than one where seeds race
+        seeds = group[0].seeds or trial.seeds
+        if set(seeds) <= set(trial.seeds):
+            yield replace(task, seeds=seeds, earlier=earlier, reported=len(group) - 1, time_left=None)
+        earlier += seeds

@@ -1,0 +1,104 @@
+"""Divides a domain into the parts that tables show: single values, or ranges if there are too many values."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import assert_never
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+
+RANGES = 3
+"""Into how many ranges a continuous or long axis is divided."""
+
+LISTED = 8
+"""Maximum number of integers that are shown one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some values of a domain, with their label in tables. Each value belongs to exactly one part."""
+
+    label: str
+    holds: Callable[[Json], bool]
+
+
+def parts(domain: Domain) -> tuple[Part, ...]:
+    """The parts of a domain in its order.
+
+    Ranges are equally wide (``Log``: in the logarithm) up to rounding. Inner bounds are rounded before values are
+    compared with them, so a label states its range exactly. Each range includes its lower bound and excludes its upper
+    one, except the last, which includes both.
+    """
+    match domain:
+        case Choice():
+            return tuple(_single(value, domain.name(value)) for value in domain.values)
+        case Integer() if len(domain.values) <= LISTED:
+            return tuple(_single(value) for value in domain.values)
+        case Integer():
+            starts = [domain.low + len(domain.values) * k // RANGES for k in range(RANGES)]
+            ends = [*(start - 1 for start in starts[1:]), domain.high]
+            return tuple(
+                Part(f"{start} – {end}", partial(_between, start, end + 1))
+                for start, end in zip(starts, ends, strict=True)
+            )
+        case Real():
+            step = (domain.high - domain.low) / RANGES
+            return tuple(_ranges(domain.low, [domain.low + step * k for k in range(1, RANGES)], domain.high))
+        case Log():
+            ratio = math.log(domain.high / domain.low) / RANGES
+            cuts = [domain.low * math.exp(ratio * k) for k in range(1, RANGES)]
+            return tuple(_ranges(domain.low, cuts, domain.high))
+        case _:
+            assert_never(domain)
+
+
+def value_text(value: Json) -> str:
+    """A value as a table writes it: text as it is where it fits a line, everything else as JSON, in full."""
+    return value if isinstance(value, str) and value.isprintable() else canonical_json(value)
+
+
+def short_text(value: Json) -> str:
+    """A short ``value_text``: floats with four digits."""
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
+
+
+def short_name(domain: Domain, value: Json) -> str:
+    """A short label for a value of an axis: its name, or else ``short_text``."""
+    named = domain.name(value) if isinstance(domain, Choice) else None
+    return named or short_text(value)
+
+
+def _single(value: Json, name: str | None = None) -> Part:
+    text = canonical_json(value)  # with ==, the values 1, 1.0 and true would be one
+    return Part(name or value_text(value), lambda other: canonical_json(other) == text)
+
+
+def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[Part]:
+    bounds = [low, *_rounded(low, cuts, high), high]
+    for start, end in pairwise(bounds):
+        # The last range includes its upper bound, so it ends at the next larger float.
+        beyond = math.nextafter(high, math.inf) if end == high else end
+        yield Part(f"{_short(start)} – {_short(end)}", partial(_between, start, beyond))
+
+
+def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:
+    """The cuts, rounded to the fewest digits (at least two) that keep them distinct; none if no rounding does."""
+    for digits in range(2, 18):
+        rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
+        bounds = [low, *rounded, high]
+        if all(one < other for one, other in pairwise(bounds)):
+            return rounded
+    return []
+
+
+def _short(bound: float) -> str:
+    """The shortest text of a number: ``5`` for 5.0."""
+    return str(int(bound)) if float(bound).is_integer() and abs(bound) < 1e6 else repr(bound)
+
+
+def _between(start: float, end: float, value: Json) -> bool:
+    assert isinstance(value, int | float)
+    return start <= value < end

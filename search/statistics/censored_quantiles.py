@@ -1,0 +1,25 @@
+"""Quantiles of waiting times that may be infinite, since the event may never happen."""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+QUARTILES: Final = (0.25, 0.5, 0.75)
+
+
+def quantile(waits: Sequence[float], share: float) -> float:
+    """A quantile of waiting times, some of which may be infinite.
+
+    Interpolated linearly between the sorted waits at index (n - 1) * ``share``; infinite if one of the two neighbours
+    is, since then it is only known to be longer than the other. Raises ValueError without any wait.
+    """
+    if not waits:
+        raise ValueError("got no waits (allowed: one or more)")
+    ordered = sorted(waits)
+    place = (len(ordered) - 1) * share
+    below = math.floor(place)
+    rest = place - below
+    if rest == 0:
+        return ordered[below]
+    low, high = ordered[below : below + 2]
+    return high if low == high or math.isinf(high) else low + (high - low) * rest

@@ -1,0 +1,69 @@
+"""The global random generators of a process (Python, numpy, torch), with a separate state for each seed."""
+
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+
+NUMPY_SEEDS: Final = 1 << 32
+"""How many seeds numpy's global generator has."""
+
+
+class GlobalRandomState:
+    """The state of the global generators of one seed: initialised from ``seed``, and saved while other seeds run.
+
+    torch's generators are included once something has imported torch; it is not imported here.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._states: dict[str, Any] = {}
+
+    @contextmanager
+    def own(self) -> Iterator[None]:
+        """Within, the generators have this seed's state; afterwards their previous one."""
+        before = _states()
+        self._begin()
+        _restore(self._states)
+        try:
+            yield
+        finally:
+            self._states = _states()
+            _restore(before)
+
+    def _begin(self) -> None:
+        """Seed the generators that have no state yet."""
+        if not self._states:
+            random.seed(self._seed)
+            np.random.seed(self._seed % NUMPY_SEEDS)  # noqa: NPY002 (functions of others use it)
+        if (torch := sys.modules.get("torch")) is not None and "torch" not in self._states:
+            torch.manual_seed(self._seed)
+
+
+def _states() -> dict[str, Any]:
+    states = {"random": random.getstate(), "numpy": np.random.get_state()}  # noqa: NPY002
+    if (torch := sys.modules.get("torch")) is not None:
+        states["torch"] = torch.get_rng_state()
+        if torch.cuda.is_initialized():
+            states["cuda"] = torch.cuda.get_rng_state_all()
+    return states
+
+
+def _restore(states: dict[str, Any]) -> None:
+    """Set these generators; others do not change."""
+    torch = sys.modules.get("torch")
+    for name, state in states.items():
+        match name:
+            case "random":
+                random.setstate(state)
+            case "numpy":
+                np.random.set_state(state)  # noqa: NPY002
+            case "torch" if torch is not None:
+                torch.set_rng_state(state)
+            case "cuda" if torch is not None:
+                torch.cuda.set_rng_state_all(state)
+            case _:
+                pass
