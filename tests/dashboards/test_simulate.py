@@ -76,7 +76,7 @@ def test_what_is_left_out_or_assumed_is_said(stopped: Path) -> None:
     left = told["left_out"]
     assert set(left) == {"stopped", "failed"}
     ends = ", ".join(f"{number} {reason}" for reason, number in left.items())
-    assert f"left out, for their curves are not whole: {ends} (--extrapolate" in plain
+    assert f"left out, since their curves are incomplete: {ends} (--extrapolate" in plain
     assert "--extrapolate takes" in plain
     assert f"{told['replayed_trials']} whole curves are replayed" in plain
     assert sum(left.values()) + told["replayed_trials"] == told["recorded_trials"] == 40

@@ -141,7 +141,7 @@ def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_
     assert "Nothing is confirmed" in explored.text
     assert "our differences are only described" in explored.text or "was not tried" in explored.text
     assert "±: half" not in explored.text
-    rungs = explored.charts["How alike trials rank after so many epochs and after so many others"]
+    rungs = explored.charts["Rank correlation of scores after different numbers of epochs"]
     assert all(row["correlation"] == pytest.approx(1) for row in rungs.rows[0] if row["one"] == row["other"])
 
 
