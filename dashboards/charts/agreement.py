@@ -31,6 +31,6 @@ def agreement(frame: pd.DataFrame) -> Any:
             known.mark_text(dy=-5).encode(text=alt.Text("correlation:Q", format="+.2f"), color=words),
             known.mark_text(dy=8, fontSize=10).encode(text=alt.Text("n:Q", format=","), color=words),
         ).properties(width=alt.Step(44), height=alt.Step(34)),
-        "How alike trials rank after so many epochs and after so many others",
-        "1: alike; 0: a short training says nothing of a long one. Below it: the trials that were trained as long.",
+        "Rank correlation of scores after different numbers of epochs",
+        "1: the same ranks; 0: short trainings do not predict long ones. Below it: trials trained this long.",
     )

@@ -16,15 +16,15 @@ Content = Mapping[str, Any]
 Quartiles = Mapping[str, float | None]
 
 NOTE = (
-    "Medians over the seeds. Found: what would be returned, by what is known at that moment, lacks no more than "
-    "{within} to the best recorded score, {best}, and so it stays. Until found: epochs of all trials until then, with "
-    "quartiles; found in: how many seeds. Missing: to the best score, after {budget:.0%} of the epochs that there are "
-    "if no trial is stopped, and at the end. Shares are of those epochs, too. –: not before the end."
+    "Medians over the seeds. Found: from this moment to the end, the trial that the search would return is within "
+    "{within} of the best recorded score, {best}. Until found: epochs of all trials until then, with quartiles; found "
+    "in: how many seeds. Missing: the gap to the best score, after {budget:.0%} of the epochs that all trials take "
+    "without stopping, and at the end. Shares are of those epochs, too. –: not found before the end."
 )
 
 ALL = (
     "Epochs until the best is found, as a share of those of all trials without stopping: the median over the seeds. –: "
-    "not before the end."
+    "not found before the end."
 )
 
 

@@ -55,13 +55,13 @@ def recorded_lines(content: Content) -> Iterator[str]:
     yield f"{whole:,} whole curves are replayed"
     if content["extended_trials"]:
         yield (
-            f"{content['extended_trials']:,} that are not whole are replayed, too, as if each kept its last score at "
-            "its mean seconds an epoch"
+            f"{content['extended_trials']:,} incomplete ones are replayed, too, as if each kept its last score and its "
+            "mean seconds per epoch"
         )
     if content["left_out"]:
         ends = ", ".join(f"{number:,} {reason}" for reason, number in content["left_out"].items())
-        hint = "" if set(content["left_out"]) <= {"failed"} else " (--extrapolate takes in those that were stopped)"
-        yield f"left out, for their curves are not whole: {ends}{hint}"
+        hint = "" if set(content["left_out"]) <= {"failed"} else " (--extrapolate replays stopped trials, too)"
+        yield f"left out, since their curves are incomplete: {ends}{hint}"
 
 
 def _content(

@@ -12,6 +12,7 @@ from skipstack.dashboards.web.inspecting import inspecting
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.record.domain_parts import value_text
+from skipstack.spaces.trial import CODE
 
 if TYPE_CHECKING:
     from skipstack.spaces.subject import Scalar, Subject
@@ -58,8 +59,10 @@ def config_of(of: Snapshot, number: int) -> "Subject":
 
 
 def differing(first: "Subject", second: "Subject") -> "tuple[list[Row], list[Row]]":
-    """The leaves in which two configs differ, and those that are equal: path and both values."""
+    """The leaves in which two configs differ, and those that are equal: path and both values; no files of own code."""
     one, other = first.flatten(), second.flatten()
+    if first.code or second.code:
+        one, other = ({path: value for path, value in each.items() if path != CODE} for each in (one, other))
     rows = [(path, _text(one, path), _text(other, path)) for path in dict.fromkeys((*one, *other))]
     return [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
 

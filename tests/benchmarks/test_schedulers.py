@@ -22,8 +22,8 @@ from tests.benchmarks.schedulers.orders import SCHEDULERS, heard
 from tests.benchmarks.schedulers.page import PAGE, PICTURE, by_method, share_rows, tables
 from tests.benchmarks.schedulers.recording import record
 from tests.search.changed import changed, scheduler_of, searched
-from tests.search.simulation.test_trajectory import in_order, scores
 from tests.search.simulation.test_simulation import EPOCHS, random_record, run, simulated
+from tests.search.simulation.test_trajectory import in_order, scores
 from tests.search.statistics.measured import rows_of
 from tests.search.toy import toy_study
 

@@ -12,7 +12,7 @@ from tests.search.made_up import DEPTH, GATE, RATE, ended, proposed, record_of, 
 
 BASE: dict[str, Any] = {DEPTH: 3, GATE: "sigmoid_below", RATE: 0.01}
 OTHER: dict[str, Any] = {DEPTH: 5, GATE: "none", RATE: 0.0123456}
-THEN = "That is what the search saw: whether it holds, `skipstack ablate` finds out on fresh seeds."
+THEN = "This is described and not tested: `skipstack ablate` tests it with fresh seeds."
 
 
 def sentence(*trials: tuple[dict[str, Any], float | None, Reason]) -> str:
@@ -52,8 +52,12 @@ def test_a_training_that_was_cut_short_is_not_called_whole() -> None:
     [
         ([], "no other trial has a score"),
         ([(OTHER, None, "failed")], "no other trial has a score"),
-        ([(OTHER, 0.94, "stopped")], "none of 1 other reaches more"),
-        ([(OTHER, 0.94, "stopped"), (BASE | {DEPTH: 5}, 0.9512, "completed")], "none of 2 others reaches more"),
+        ([(OTHER, 0.94, "stopped")], "none of 1 other reached more, as far as they were trained"),
+        ([(OTHER, 0.94, "completed")], "none of 1 other reached more"),
+        (
+            [(OTHER, 0.94, "stopped"), (BASE | {DEPTH: 5}, 0.9512, "completed")],
+            "none of 2 others reached more, as far as they were trained",
+        ),
     ],
 )
 def test_the_base_may_be_the_best(others: list[Any], why: str) -> None:
@@ -68,7 +72,7 @@ def test_without_a_score_of_the_base_nothing_is_compared() -> None:
 
 
 def test_without_any_score_nothing_is_said_of_the_axes() -> None:
-    said = "No trial has a score, so nothing can be said of what was varied."
+    said = "No trial has a score, so the axes cannot be compared."
     assert sentence() == sentence((BASE, None, "failed"), (OTHER, 0.9, "diverged")) == said
 
 

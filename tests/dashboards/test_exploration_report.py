@@ -164,10 +164,10 @@ def test_the_text_is_what_a_reader_expects() -> None:
         render(table, "text", width=80)
         == f"""made-up
 
-Exploration: what the search saw, described and not tested. Which trials there
-are and how long they trained was chosen on the way, so no number here has an
-interval. `skipstack ablate DIR` confirms: it trains the best config and each of
-its changes anew.
+Exploration: what the search saw, described and not tested. The search chose on
+the way which trials to run and how long to train them, so no number here has an
+interval. To confirm, `skipstack ablate DIR` trains the best config and each of
+its changes again.
 
                  n   dev %  deviation  effect  test %  trial  epochs  seconds
   baseline           71.25          –           70.41      –
@@ -189,8 +189,8 @@ adds to the final score, in points, all other axes alike, against the mean of
 its axis: an additive model of 2 whole trials. ›: best of its axis. Baseline:
 most frequent tag of each word.
 
-Rungs, and how alike trials rank there and at their ends; of stopped ones no end
-is known:
+Rungs, and their rank correlation with final scores, among trials that were not
+stopped:
   epoch 1: 2 trials, 0 stopped; best at place 1
 
 Best dev accuracy to expect of 1, 2 such trials, which take 1, 2 epochs: 95.84,

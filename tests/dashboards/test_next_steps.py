@@ -67,7 +67,7 @@ def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothin
     run = Run(folder, Execution(), SerialEngine(BrokenWorker), resuming=False)
     assert finish(run) == 3
     printed, told = capsys.readouterr()
-    assert printed.endswith("\n\nNo trial has a score, so nothing can be said of what was varied.\n")
+    assert printed.endswith("\n\nNo trial has a score, so the axes cannot be compared.\n")
     assert "skipstack export" not in told
     assert "no trial has a score: there is nothing to export\n  diverged, 3 of 6 trials: use smaller" in told
     assert "\n  failed, 3 of 6 trials: fix what its message names\nnext:\n  skipstack report" in told

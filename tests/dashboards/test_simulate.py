@@ -76,12 +76,12 @@ def test_what_is_left_out_or_assumed_is_said(stopped: Path) -> None:
     left = told["left_out"]
     assert set(left) == {"stopped", "failed"}
     ends = ", ".join(f"{number} {reason}" for reason, number in left.items())
-    assert f"left out, for their curves are not whole: {ends} (--extrapolate" in plain
-    assert "--extrapolate takes" in plain
+    assert f"left out, since their curves are incomplete: {ends} (--extrapolate" in plain
+    assert "--extrapolate replays" in plain
     assert f"{told['replayed_trials']} whole curves are replayed" in plain
     assert sum(left.values()) + told["replayed_trials"] == told["recorded_trials"] == 40
-    assert f"{left['stopped']} that are not whole are replayed, too, as if each kept its last score" in extended
-    assert "--extrapolate takes" not in extended
+    assert f"{left['stopped']} incomplete ones are replayed, too, as if each kept its last score" in extended
+    assert "--extrapolate replays" not in extended
 
 
 def test_a_study_without_a_whole_curve_is_refused(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_repeats_stand_in_one_table_and_say_what_the_json_says(whole: Path) -> N
     assert shown.exit_code == 0, shown.output
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert "9 trials by tpe or random, seeds 2 to 6, 1 side by side" in shown.stdout
-    assert "lacks no more than 1.00 to the best recorded score" in " ".join(shown.stdout.split())
+    assert "is within 1.00 of the best recorded score" in " ".join(shown.stdout.split())
     assert (told["seeds"], told["grid_epochs"], told["within"]) == ([2, 3, 4, 5, 6], 36, 0.01)
     rows = [line for line in shown.stdout.splitlines() if re.search(r"\(\d+%\)", line)]
     assert [(each["proposer"], each["scheduler"].split()[0]) for each in told["settings"]] == [

@@ -55,19 +55,19 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
     yield f"it trains {each}, {counted(expected.trials, 'trial')}{path}; nothing is stopped{_time(expected)}"
     found = expected.resolution
     if found is None:
-        yield f"which differences it can tell from chance is not known: {expected.why}"
+        yield f"the differences that it can detect are not known: {expected.why}"
         return
     unit = "points" if measure.in_points else f"of {measure.label}"
     asked = f"{counted(found.questions, 'question')} at once, {counted(found.sentences, 'test sentence')}"
     if found.smallest is None:
-        yield "one seed tells no difference from chance: it does not show how far seeds lie apart"
+        yield "one seed can detect no difference, since it does not show how much seeds vary"
     else:
         yield (
-            f"the smallest difference that {counted(expected.seeds, 'seed')} tell from chance in {POWER:.0%} of cases: "
+            f"the smallest difference that {counted(expected.seeds, 'seed')} detect in {POWER:.0%} of cases: "
             f"{size_of(found.smallest, measure)} {unit} ({asked})"
         )
     if found.needed is None:
-        yield f"a difference of {POINTS} {unit} no number of seeds tells: the test set is too small"
+        yield f"no number of seeds detects a difference of {POINTS} {unit}: the test set is too small"
     else:
         yield f"a difference of {POINTS} {unit} would take {counted(found.needed, 'seed')}"
 

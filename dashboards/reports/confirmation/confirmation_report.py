@@ -119,11 +119,11 @@ def _reach(reach: Reach, measure: Measure) -> str:
     """The smallest difference that the experiment can detect."""
     smallest, sought = (f"{measure.factor * each:.2g}" for each in (reach.smallest, reach.sought))
     more = (
-        f"{sought} points would take more sentences, not only seeds."
+        f"{sought} points would take more sentences, not only more seeds."
         if reach.seeds is None
         else f"{sought} points would take {reach.seeds} seeds."
     )
-    return f"A true difference of {smallest} points becomes significant in 80 of 100 such experiments; {more}"
+    return f"In 80 of 100 such experiments, a true difference of {smallest} points is found significant; {more}"
 
 
 def _effect(numbers: Numbers, _: Measure) -> str:

@@ -18,11 +18,12 @@ def search_in_a_sentence(found: Exploration) -> str:
     rows = {row.axis: row for row in found.rows if row.axis in (BASE, BEST)}
     base, best = rows.get(BASE), rows.get(BEST)
     if best is None or found.best_config is None:
-        return "No trial has a score, so nothing can be said of what was varied."
+        return "No trial has a score, so the axes cannot be compared."
     reached = _score(best, found.measure)
     if best.is_base:
         others = best.scored - 1
-        why = f"none of {counted(others, 'other')} reaches more" if others else "no other trial has a score"
+        cut = ", as far as they were trained" if found.ends.get("stopped") else ""
+        why = f"none of {counted(others, 'other')} reached more{cut}" if others else "no other trial has a score"
         return f"The base itself is the best on dev, with {reached}: {why}."
     named = f"Trial {best.selected}{f', the best of {best.scored} on dev,' if best.scored > 1 else ''}"
     if base is None:
@@ -33,7 +34,7 @@ def search_in_a_sentence(found: Exploration) -> str:
     differs = listed(settings(chosen(changes(found.best_config, found.base), found.best_config)))
     return (
         f"{named} reaches {against}{cut}; it differs by {differs}. "
-        "That is what the search saw: whether it holds, `skipstack ablate` finds out on fresh seeds."
+        "This is described and not tested: `skipstack ablate` tests it with fresh seeds."
     )
 
 

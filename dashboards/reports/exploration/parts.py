@@ -91,7 +91,7 @@ def _pair(pair: Numbers, measure: Measure) -> str:
 
 
 def _rungs(found: Sequence[Numbers]) -> tuple[Block, ...]:
-    heading = "Rungs, and how alike trials rank there and at their ends; of stopped ones no end is known:"
+    heading = "Rungs, and their rank correlation with final scores, among trials that were not stopped:"
     return Sentence(heading), Listing(tuple(map(_rung, found)))
 
 

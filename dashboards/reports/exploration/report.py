@@ -20,9 +20,9 @@ from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.changes import changes, chosen
 
 ABOUT = (
-    "Exploration: what the search saw, described and not tested. Which trials there are and how long they trained was "
-    "chosen on the way, so no number here has an interval. `skipstack ablate DIR` confirms: it trains the best config "
-    "and each of its changes anew."
+    "Exploration: what the search saw, described and not tested. The search chose on the way which trials to run and "
+    "how long to train them, so no number here has an interval. To confirm, `skipstack ablate DIR` trains the best "
+    "config and each of its changes again."
 )
 
 

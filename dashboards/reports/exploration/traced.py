@@ -38,6 +38,7 @@ class _Search:
         self._events = TrialEvents.of_search(seen)
         self._of = self._events.of
         self._all = self._trials.index
+        self._trained = set(self._all[~self._trials["reused"]])
         self._modelled = seen.effects.expected.index
         self._model = model_events(seen)
 
@@ -73,7 +74,7 @@ class _Search:
 
     def _spent(self, trials: Any) -> tuple[int, ...]:
         """All reports of trials that were trained here, not reused."""
-        return self._of([number for number in trials if not self._trials.at[number, "reused"]], "reported")
+        return self._of([number for number in trials if number in self._trained], "reported")
 
     def _row(self, row: Row) -> Sources:
         if row.axis == BASELINE:

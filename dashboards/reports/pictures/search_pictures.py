@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from skipstack.search.analysis.exploration.exploration import Exploration
 
-UNTOLD = "the trials do not tell it"
+UNTOLD = "the trials do not determine it"
 
 
 def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:

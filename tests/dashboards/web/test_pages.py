@@ -9,10 +9,15 @@ import pandas as pd
 import pytest
 
 from skipstack.dashboards.web.app import PAGES
+from skipstack.dashboards.web.export_page import differing
+from skipstack.data.basis.code_files import read_code
+from skipstack.data.basis.own_code import known
 from skipstack.search.analysis.frames.study_frames import StudyFrames, study_frames
 from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Ended, Reported, Used
+from skipstack.spaces.trial import TrialConfig
 from tests.dashboards.web.shown import Opened, write
+from tests.own_code.pieces_of import RIGHT
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
 from tests.search.made_up import DEPTH, RATE, history, opening, study
 
@@ -141,7 +146,7 @@ def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_
     assert "Nothing is confirmed" in explored.text
     assert "our differences are only described" in explored.text or "was not tried" in explored.text
     assert "±: half" not in explored.text
-    rungs = explored.charts["How alike trials rank after so many epochs and after so many others"]
+    rungs = explored.charts["Rank correlation of scores after different numbers of epochs"]
     assert all(row["correlation"] == pytest.approx(1) for row in rungs.rows[0] if row["one"] == row["other"])
 
 
@@ -157,3 +162,11 @@ def test_two_trials_are_compared_path_by_path_and_drawn(runs: Path, frames: Stud
     assert len(page.app.get("image")) == 2
     assert "The weights of the trials are not here." in page.text
     assert len(page.app.get("download_button")) == 5
+
+
+def test_files_of_own_code_are_no_difference_beside_the_pieces_that_they_define() -> None:
+    with known([read_code(RIGHT, "right.py")]):
+        own = TrialConfig.model_validate({"model": {"stack": {"shortcut": {"gate": "soft_step"}}}})
+    apart, _ = differing(own, TrialConfig())
+    gate = "model.stack.shortcut.gate"
+    assert {path for path, *_ in apart} == {gate, f"{gate}.kind", f"{gate}.slope"}

@@ -13,7 +13,6 @@ from skipstack.dashboards.commands.options import studied
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.exploration.report import exploration_report
-from skipstack.dashboards.reports.exploration.traced import traced
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.experiment import experiment
 from skipstack.search.analysis.frames.study_frames import study_frames
@@ -161,7 +160,7 @@ def test_the_report_mlflow_and_the_trace_say_it(ended: StudyFolder) -> None:
     assert f"No further trial was started: {event.gain.trials} more trial" in text
     assert "in about 60 min" in text
     assert report.content["enough"] == event.gain.model_dump()
-    lines = [each for each in traced(frames, seen) if each.name.startswith("enough: ")]
+    lines = [each for each in report.traced() if each.name.startswith("enough: ")]
     place, _ = the_end(ended)
     assert [each.name.removeprefix("enough: ") for each in lines] == list(event.gain.model_dump())
     assert {each.events for each in lines} == {(place,)}

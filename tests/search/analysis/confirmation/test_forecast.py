@@ -92,6 +92,6 @@ def test_the_sentence_says_the_span_and_what_it_assumes(expected: Callable[..., 
         return " ".join(render(Report(page=page, content={}), "text").split())
 
     pace = "of training, one trial after another, at the pace of the search"
-    assert f"about 60 s {pace} which" in told(2)
+    assert f"about 60 s {pace} the" in told(2)
     assert f"about 60 s to 2.5 min {pace}: 5 seeds take at least as long as its 2, at most 2.5 times as long" in told(5)
     assert f"about 30 s to 60 s {pace}: 1 seed takes at most as long as its 2, at least 50% of it" in told(1)
