@@ -109,7 +109,7 @@ def test_settled_points_and_corpora_of_which_nothing_was_counted_are_refused_in_
     earlier = grid(tmp_path / "earlier")
     with pytest.raises(UserError, match=r"got another corpus, and proposer grid, .* \(allowed: a study on the same"):
         open_toy(tmp_path / "grid", warm(toy_study(proposer="grid"), earlier), health=OURS)
-    with pytest.raises(UserError, match=r"trial 0: got corpus near \(allowed: f+, by the fingerprint .* since 0\.2\.0"):
+    with pytest.raises(UserError, match=r"trial 0: got corpus near \(allowed: f+, by .* version 0\.2\.0 or later"):
         open_toy(tmp_path / "old", warm(toy_study(), earlier))
 
 
