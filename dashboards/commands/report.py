@@ -62,7 +62,7 @@ def report(
 
         table = (against, find_table(against))  # a typo is refused before the study is read
     from skipstack.dashboards.reports.study_report import study_report
-    from skipstack.search.analysis.frames.study_frames import study_frames
+    from skipstack.search.analysis.study_frames import study_frames
 
     frames = study_frames(located([study], tracking_uri)[0])
     found = study_report(frames, table, by or (), confirmed=confirmed, randomise=randomise)

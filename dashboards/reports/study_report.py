@@ -10,7 +10,7 @@ from skipstack.data.basis.errors import UserError
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.confirmation.papers import PaperTable
-    from skipstack.search.analysis.frames.study_frames import StudyFrames
+    from skipstack.search.analysis.study_frames import StudyFrames
 
     NamedTable = tuple[str, PaperTable]
 

@@ -170,7 +170,7 @@ class Followed:
             self._close(number, "interrupted")
 
     def _now(self) -> Standing:
-        from skipstack.search.analysis.frames.study_frames import StudyFrames
+        from skipstack.search.analysis.study_frames import StudyFrames
 
         counts, record = self._counts, self._counts.record
         frames = StudyFrames.of(record, self._path)

@@ -16,7 +16,7 @@ from skipstack.search.record.reading import LONG
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
-    from skipstack.search.analysis.frames.study_frames import StudyFrames
+    from skipstack.search.analysis.study_frames import StudyFrames
     from skipstack.search.record.study_record import StudyRecord
 
 MOST: Final = 64
@@ -68,7 +68,7 @@ def version_of(path: Path) -> Version:
 
 @st.cache_resource(max_entries=MOST, show_spinner="Reading the ledger")
 def _read(path: str, version: Version) -> Snapshot:
-    from skipstack.search.analysis.frames.study_frames import study_frames
+    from skipstack.search.analysis.study_frames import study_frames
 
     return Snapshot(Path(path), study_frames(Path(path)))
 

@@ -22,7 +22,7 @@ class Study:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        from skipstack.search.analysis.frames.study_frames import study_frames
+        from skipstack.search.analysis.study_frames import study_frames
 
         self.folder = Path(folder)
         self.frames = study_frames(self.folder)
@@ -141,6 +141,6 @@ class Study:
 
 def exploration_of(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
     """The analysis of a study's search. Raises UserError for a name in ``by`` that is no axis."""
-    from skipstack.search.analysis.frames.study_frames import StudyFrames
+    from skipstack.search.analysis.study_frames import StudyFrames
 
     return StudyFrames.of(record, Path()).exploration(by)  # nobody asks for its events

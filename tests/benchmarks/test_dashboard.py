@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from skipstack.search.analysis.frames.study_frames import study_frames
+from skipstack.search.analysis.study_frames import study_frames
 from tests.dashboards.web.test_browser import CHROMIUM, browser, command
 from tests.search.large import large_study, write_large
 

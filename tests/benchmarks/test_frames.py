@@ -24,7 +24,7 @@ REPORT = "from skipstack.dashboards.cli import app; app()"
 FRAMES = """
 import sys
 from pathlib import Path
-from skipstack.search.analysis.frames.study_frames import study_frames
+from skipstack.search.analysis.study_frames import study_frames
 frames = study_frames(Path(sys.argv[2]))
 frames.trials, frames.seeds, frames.curves
 """

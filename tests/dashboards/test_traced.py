@@ -16,7 +16,7 @@ from scipy.stats import spearmanr
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.dashboards.reports.exploration.traced import model_events
 from skipstack.search.analysis.exploration.table import BASELINE
-from skipstack.search.analysis.frames.study_frames import StudyFrames, study_frames
+from skipstack.search.analysis.study_frames import StudyFrames, study_frames
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger

@@ -11,7 +11,7 @@ from pynvml import NVMLError_NotSupported
 
 from skipstack.models.ground.device import gpu_usage
 from skipstack.search.analysis.frames.columns import COLUMNS
-from skipstack.search.analysis.frames.study_frames import study_frames
+from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.driver.task import EpochResult, Workers
 from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Event, Used

@@ -12,7 +12,7 @@ from skipstack.dashboards.web.app import PAGES
 from skipstack.dashboards.web.export_page import differing
 from skipstack.data.basis.code_files import read_code
 from skipstack.data.basis.own_code import known
-from skipstack.search.analysis.frames.study_frames import StudyFrames, study_frames
+from skipstack.search.analysis.study_frames import StudyFrames, study_frames
 from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Ended, Reported, Used
 from skipstack.spaces.trial import TrialConfig

@@ -15,7 +15,7 @@ from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.experiment import experiment
-from skipstack.search.analysis.frames.study_frames import study_frames
+from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.api.start import check_study, run_study
 from skipstack.search.config import StudyConfig
 from skipstack.search.driver.driver import Driver

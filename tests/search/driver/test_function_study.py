@@ -14,7 +14,7 @@ import torch
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.studies import compare_studies
-from skipstack.search.analysis.frames.study_frames import StudyFrames
+from skipstack.search.analysis.study_frames import StudyFrames
 from skipstack.search.driver.functions import check_function_given, recorded_function, source_of, version_with
 from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger, events_of

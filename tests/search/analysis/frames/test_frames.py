@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.analysis.frames import study_frames as reading
+from skipstack.search.analysis import study_frames as reading
 from skipstack.search.analysis.frames.columns import COLUMNS
 from skipstack.search.analysis.frames.frame_cache import ABOUT, as_parquet, from_parquet
-from skipstack.search.analysis.frames.study_frames import MADE, StudyFrames, study_frames
+from skipstack.search.analysis.study_frames import MADE, StudyFrames, study_frames
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import Decided, Ended, Event, Extended, Proposed, Reported
 from skipstack.search.ledger.ledger import Ledger

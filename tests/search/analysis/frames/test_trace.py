@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skipstack.search.analysis.frames.study_frames import study_frames
 from skipstack.search.analysis.frames.trace import Traced, lines, made_of
+from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.ledger.ledger import Ledger
 from tests.formats.before_files import BEFORE, STUDIES
 
