@@ -55,6 +55,7 @@ def test_a_plan_tells_space_networks_and_hours_and_leaves_nothing(here: Path) ->
         "7 trials by tpe, seeds 2, epochs 4",
         "stopping: asha (grace 2, reduction 2), rungs at epoch 2",
         "none stopped",
+        "Kernels: ",
     ):
         assert text in shown.stdout, text
     assert re.search(r"largest +[\d,]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+", shown.stdout)

@@ -174,18 +174,18 @@ RUN = "search study.yaml --trials 2 --epochs 1 --seeds 1 --engine serial --out s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "setting", ["NUMBA_ENABLE_AVX=0", "NUMBA_CPU_NAME=generic", "NUMBA_DISABLE_JIT=1", "SKIPSTACK_KERNELS=reference"]
-)
+@pytest.mark.parametrize("setting", ["NUMBA_ENABLE_AVX=0", "NUMBA_DISABLE_JIT=1"])
 def test_a_study_runs_whatever_numba_is_told_to_leave(setting: str, tmp_path: Path) -> None:
     name, _, value = setting.partition("=")
     (tmp_path / "study.yaml").write_text(STUDY)
     done = subprocess.run(
-        [sys.executable, "-m", "skipstack.dashboards.cli", *RUN.split()],
+        [sys.executable, "-c", "from skipstack.dashboards.cli import main; main()", *RUN.split()],
         cwd=tmp_path,
-        env={**os.environ, name: value},
+        env={**os.environ, VARIABLE: "", name: value},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "best" in done.stdout
+    assert len(list((tmp_path / "study/trials").rglob("best.*"))) == 2
