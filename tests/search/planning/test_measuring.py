@@ -11,6 +11,7 @@ import torch
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.store.batches import Batch
+from skipstack.models.kernels.choice import in_a_line
 from skipstack.models.training.evaluate import evaluated
 from skipstack.models.training.loop import Training
 from skipstack.search.api.start import open_study
@@ -167,8 +168,9 @@ def test_what_stands_amid_each_run_is_chosen() -> None:
 
 def test_a_machine_without_a_gpu_has_room_for_a_trial_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
-    assert room("cpu", 0.5) == Room(slots=3, device="cpu", gpus_per_trial=0.5)
-    assert room("cpu", "auto") == Room(slots=3, device="cpu", gpus_per_trial=0.0)
+    kernels = in_a_line(torch.device("cpu"))
+    assert room("cpu", 0.5) == Room(slots=3, device="cpu", gpus_per_trial=0.5, kernels=kernels)
+    assert room("cpu", "auto") == Room(slots=3, device="cpu", gpus_per_trial=0.0, kernels=kernels)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,8 @@ def test_room_is_counted_gpu_by_gpu_and_without_a_share_trials_compute_on_a_cpu(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     device = "cuda" if counted else "cpu"
-    assert room("auto", share) == Room(slots=slots, device=device, gpus_per_trial=counted)
+    kernels = in_a_line(torch.device(device))
+    assert room("auto", share) == Room(slots=slots, device=device, gpus_per_trial=counted, kernels=kernels)
     with pytest.raises(UserError, match="--gpus-per-trial 5: got 4 GPUs here"):
         room("auto", 5.0)
     with pytest.raises(UserError, match="--gpus-per-trial 0: got 4 GPUs here"):

@@ -7,6 +7,7 @@ with them the table of ``docs/benchmarks.md``, to be looked at in the diff:
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 
+from skipstack.models.kernels.choice import VARIABLE
 from tests.models.conformance.accelerator import presets
 
 FIGURES = Path(__file__).with_name("figures.json")
@@ -36,7 +38,9 @@ Figures = dict[str, dict[str, dict[str, int]]]
 
 def child(what: str) -> Any:
     """What ``tests.models.conformance.accelerator.presets`` prints."""
-    done = subprocess.run([sys.executable, "-m", presets.__name__, what], capture_output=True, text=True, check=False)
+    there = {**os.environ, VARIABLE: ""}  # what is fused runs on the GPU, whatever the tests are run with
+    command = [sys.executable, "-m", presets.__name__, what]
+    done = subprocess.run(command, env=there, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
