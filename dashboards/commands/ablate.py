@@ -2,21 +2,16 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from skipstack.dashboards.commands.options import (
-    Address,
     Code,
     DataDir,
-    Device,
-    EngineName,
-    SharePerTrial,
     StudyPath,
-    SystemMetrics,
-    TrackingUri,
     whole,
+    with_run_options,
 )
 from skipstack.dashboards.reports.printing import print_page, say_page
 from skipstack.search.record.folder import StudyFolder
@@ -28,6 +23,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("ablate")(ablate)
 
 
+@with_run_options
 def ablate(
     study: StudyPath,
     seeds: Annotated[
@@ -80,13 +76,8 @@ def ablate(
         ),
     ] = False,
     data_dir: DataDir = None,
-    tracking_uri: TrackingUri = None,
-    address: Address = None,
-    gpus_per_trial: SharePerTrial = None,
-    device: Device = None,
-    engine: EngineName = None,
-    system_metrics: SystemMetrics = None,
     code: Code = None,
+    **run: Any,
 ) -> int:
     """Test which changes of the best config earn their place.
 
@@ -131,14 +122,5 @@ def ablate(
         print_page(page)
         return 0
     say_page(page)
-    where = execution(
-        study,
-        code=code,
-        engine=engine,
-        address=address,
-        gpus_per_trial=gpus_per_trial,
-        device=device,
-        tracking_uri=tracking_uri,
-        system_metrics=system_metrics,
-    )
+    where = execution(study, code=code, **run)
     return finish(ablated(study, where, made.number, first))

@@ -3,22 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from skipstack.dashboards.commands.options import (
-    Address,
     Code,
     ComputeDevice,
     DataDir,
-    Device,
-    EngineName,
-    SharePerTrial,
     StudyPath,
-    SystemMetrics,
-    TrackingUri,
     whole,
+    with_run_options,
 )
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
@@ -38,6 +33,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("rerun")(rerun)
 
 
+@with_run_options
 def extend(
     study: StudyPath,
     trials: Annotated[int, typer.Option(help="How many trials to add.", parser=whole, metavar="N")] = 0,
@@ -52,13 +48,8 @@ def extend(
         ),
     ] = None,
     data_dir: DataDir = None,
-    tracking_uri: TrackingUri = None,
-    address: Address = None,
-    gpus_per_trial: SharePerTrial = None,
-    device: Device = None,
-    engine: EngineName = None,
-    system_metrics: SystemMetrics = None,
     code: Code = None,
+    **run: Any,
 ) -> int:
     """Add trials, seeds or values of axes to a study.
 
@@ -73,16 +64,7 @@ def extend(
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.api.run import extend as extended
 
-    where = execution(
-        study,
-        code=code,
-        engine=engine,
-        address=address,
-        gpus_per_trial=gpus_per_trial,
-        device=device,
-        tracking_uri=tracking_uri,
-        system_metrics=system_metrics,
-    )
+    where = execution(study, code=code, **run)
     more = extended(
         study,
         where,

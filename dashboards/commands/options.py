@@ -1,9 +1,10 @@
 """The arguments and options that several commands share."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 import typer
 
@@ -139,6 +140,28 @@ Code = Annotated[
     ),
 ]
 ComputeDevice = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
+
+
+RUN: Final[Mapping[str, Any]] = {
+    "tracking_uri": TrackingUri,
+    "address": Address,
+    "gpus_per_trial": SharePerTrial,
+    "device": Device,
+    "engine": EngineName,
+    "system_metrics": SystemMetrics,
+}
+"""The options of a run, which every command that runs a study has (``search/api/run_options.py``)."""
+
+Command = TypeVar("Command", bound=Callable[..., int])
+
+
+def with_run_options(command: Command) -> Command:
+    """Give a command the options of a run, after its own; its last parameter, ``**run``, takes them."""
+    own = signature(command)
+    *named, _ = own.parameters.values()
+    options = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in RUN.items()]
+    command.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+    return command
 
 
 def studied(

@@ -1,17 +1,14 @@
 """``skipstack search`` and ``skipstack resume``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from skipstack.dashboards.commands.options import (
-    Address,
     Code,
     Corpus,
     DataDir,
-    Device,
-    EngineName,
     Enough,
     Epochs,
     Lanes,
@@ -20,13 +17,11 @@ from skipstack.dashboards.commands.options import (
     Seed,
     Seeds,
     Settings,
-    SharePerTrial,
     Study,
-    SystemMetrics,
-    TrackingUri,
     Trials,
     WarmStart,
     studied,
+    with_run_options,
 )
 from skipstack.data.basis.loading import uncollected
 from skipstack.search.record.folder import free_name
@@ -38,6 +33,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("resume")(resume)
 
 
+@with_run_options
 def search(
     study: Study,
     corpus: Corpus = None,
@@ -53,12 +49,7 @@ def search(
     lanes: Lanes = None,
     seed: Seed = None,
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
-    tracking_uri: TrackingUri = None,
-    address: Address = None,
-    gpus_per_trial: SharePerTrial = None,
-    device: Device = None,
-    engine: EngineName = None,
-    system_metrics: SystemMetrics = None,
+    **run: Any,
 ) -> int:
     """Train the trials of a study and report what they reach.
 
@@ -82,30 +73,19 @@ def search(
         from skipstack.dashboards.commands.running import execution, finish
         from skipstack.search.api.run import begin
 
-    where = execution(
-        engine=engine,
-        address=address,
-        gpus_per_trial=gpus_per_trial,
-        device=device,
-        tracking_uri=tracking_uri,
-        system_metrics=system_metrics,
-    )
+    where = execution(**run)
     path = free_name(Path("runs"), config.name) if out is None else out
     return finish(begin(config, path, where, data_dir=data_dir, corpus_folder=corpus_folder))
 
 
+@with_run_options
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of the study.")],
-    tracking_uri: TrackingUri = None,
-    address: Address = None,
-    gpus_per_trial: SharePerTrial = None,
-    device: Device = None,
-    engine: EngineName = None,
-    system_metrics: SystemMetrics = None,
     code: Code = None,
     enough: Annotated[
         bool, typer.Option("--enough", help="Start no further trial; finish those that have been started.")
     ] = False,
+    **run: Any,
 ) -> int:
     """Continue an interrupted study.
 
@@ -118,14 +98,5 @@ def resume(
         from skipstack.dashboards.commands.running import execution, finish
         from skipstack.search.api.run import resume as resumed
 
-    where = execution(
-        folder,
-        code=code,
-        engine=engine,
-        address=address,
-        gpus_per_trial=gpus_per_trial,
-        device=device,
-        tracking_uri=tracking_uri,
-        system_metrics=system_metrics,
-    )
+    where = execution(folder, code=code, **run)
     return finish(resumed(folder, where, enough=enough))
