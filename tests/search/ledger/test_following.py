@@ -79,7 +79,7 @@ def test_a_reading_that_fails_goes_on_where_it_was(tmp_path: Path, monkeypatch: 
         if calls % 2:
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("skipstack.search.ledger.following.settle", fail)
+    monkeypatch.setattr("skipstack.search.ledger.following.fsync_path", fail)
     with pytest.raises(OSError, match="Input/output"):
         found += following.events()
     found += islice(following.events(), 5)
