@@ -5,8 +5,11 @@ from typing import Final, Protocol
 
 from skipstack.data.basis.errors import one_line
 
-POLL: Final = 1.0
-"""Seconds between two calls of the work; doubled with each failure in a row, ``DOUBLINGS`` times at most."""
+POLL: Final = 0.25
+"""Seconds between two calls of the work."""
+
+PAUSE: Final = 1.0
+"""Seconds until a call that failed is made again: doubled with each failure in a row, ``DOUBLINGS`` times at most."""
 
 DOUBLINGS: Final = 6
 
@@ -62,5 +65,5 @@ class RetryLoop:
                 if closing and failures >= ATTEMPTS:
                     return trouble
                 self._listener.failed(trouble)
-            pause = POLL * 2 ** min(failures, DOUBLINGS)
+            pause = PAUSE * 2 ** min(failures, DOUBLINGS) if failures else POLL
             closing = self._listener.waits(min(pause, LAST_PAUSE) if closing else pause)

@@ -255,6 +255,7 @@ def test_a_sync_that_is_killed_leaves_what_the_next_one_completes(
     uri: str, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(retry_loop, "POLL", 0.002)
+    monkeypatch.setattr(retry_loop, "PAUSE", 0.002)
     other = f"sqlite:///{tmp_path / 'mlflow.db'}"
     shutil.copyfile(uri.removeprefix("sqlite:///"), tmp_path / "mlflow.db")  # making one takes seconds
     from mlflow import MlflowClient
@@ -282,6 +283,7 @@ def test_a_sync_that_is_killed_leaves_what_the_next_one_completes(
 
 def test_what_is_refused_again_and_again_is_given_up(uri: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry_loop, "POLL", 0.002)
+    monkeypatch.setattr(retry_loop, "PAUSE", 0.002)
     monkeypatch.setattr(retry_loop, "LAST_PAUSE", 0.002)
     asked: list[str] = []
 

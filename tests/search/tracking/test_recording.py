@@ -49,6 +49,7 @@ def events() -> list[Event]:
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry_loop, "POLL", 0.002)
+    monkeypatch.setattr(retry_loop, "PAUSE", 0.002)
 
 
 def identity_of(events: Sequence[Event]) -> str:
@@ -460,7 +461,7 @@ from skipstack.search.tracking import retry_loop
 from skipstack.search.config import StudyConfig
 from tests.search.tracking.here import Recording
 from tests.search.tracking.studies import history, opened
-retry_loop.POLL = 0.002
+retry_loop.POLL = retry_loop.PAUSE = 0.002
 tracker = Recording(sys.argv[1], opened(time=float(sys.argv[2])), private=True)
 for event in history()[2:]:
     time.sleep(0.05)

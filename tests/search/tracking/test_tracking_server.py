@@ -21,6 +21,7 @@ pytestmark = [
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
     monkeypatch.setattr(retry_loop, "POLL", 0.05)
+    monkeypatch.setattr(retry_loop, "PAUSE", 0.05)
     return history()
 
 
