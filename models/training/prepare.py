@@ -28,6 +28,8 @@ def prepare() -> None:
         weights = Weights(*(torch.zeros(1, 1, *shape) for shape in ((1, gates), (gates,), (1, gates))))
         found.append(layer(x_GTBI, weights)[0])
     embedder, head = _inputs(), SoftmaxHead(lanes=1, features=1, tags=1)
+    for parameter in (*embedder.parameters(), *head.parameters()):
+        parameter.detach().zero_()  # whatever stood in memory could be NaN
     known = LexiconTensors(one[0], one[0], one, one, one)
     found.append(embedder(torch.zeros(1, 2, 1, dtype=torch.int64), known))
     found.append(head.losses(x_GTBI, Gold(torch.zeros_like(one).unsqueeze(0)), one))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -180,4 +181,4 @@ def test_the_commands_of_the_job_and_of_the_text_have_only_options_that_exist() 
     by_name = {"search": search, "resume": resume}
     for name, rest in commands:
         for option in (part for part in shlex.split(rest) if part.startswith("--")):
-            assert option.removeprefix("--").replace("-", "_") in by_name[name].__annotations__, (name, option)
+            assert option.removeprefix("--").replace("-", "_") in signature(by_name[name]).parameters, (name, option)

@@ -36,6 +36,13 @@ def test_a_row_of_minus_infinity_is_never_the_largest_and_learns_nothing() -> No
     assert gradient_of(table_VF).tolist() == [[2.0], [0.0]]
 
 
+def test_sums_of_a_diverged_network_are_nan_and_end_in_no_error() -> None:
+    table_VF = torch.tensor([[torch.nan], [1.0]], requires_grad=True)
+    best = largest_sum(table_VF, torch.tensor([[[0, 0]], [[0, 1]]]))
+    best.sum().backward()
+    assert best.isnan().all()
+
+
 def gradient_of(tensor: Tensor) -> Tensor:
     assert tensor.grad is not None
     return tensor.grad
