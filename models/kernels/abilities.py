@@ -26,14 +26,6 @@ def no_compiler() -> str | None:
 
 
 @cache
-def no_products() -> str | None:
-    """Of what is compiled and has products of matrices."""
-    from skipstack.models.kernels.gemm.registers import REGISTERS
-
-    return "this CPU has no AVX2 and FMA, or numba is told to leave them" if REGISTERS is None else None
-
-
-@cache
 def no_bfloat16() -> str | None:
     """Of such products in bfloat16."""
     from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16
@@ -54,12 +46,11 @@ def no_triton() -> str | None:
 
 
 def compiler() -> str:
-    """What compiles here, and for which registers, in a few words; only where it does."""
-    found = f"numba {version('numba')}"
-    if no_products() is not None:
-        return found
+    """What compiles here, and what multiplies in compiled code, in a few words; only where it does."""
     from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16, REGISTERS
 
-    assert REGISTERS is not None, "there are products"
+    found = f"numba {version('numba')}"
+    if REGISTERS is None:
+        return f"products by BLAS, {found}"
     registers = "AVX2 and FMA" if REGISTERS.size == 32 else "AVX-512"
     return f"{registers}{' with bfloat16' if HAS_BFLOAT16 else ''}, {found}"

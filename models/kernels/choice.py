@@ -40,7 +40,7 @@ class Operation:
 
     ``in_bfloat16``: what becomes of the compiled version's matrix products where products are rounded to bfloat16: they
     are of rounded factors, on CPUs that have such products; they stay ``exact``; or the ``reference`` runs. None: it
-    multiplies no matrices, and is compiled on every CPU. ``hides``: the compiled version never has the pre-activations
+    multiplies no matrices. ``hides``: the compiled version never has the pre-activations
     that whoever looks into a layer asks for. ``of_many_rows``: it is compiled where rows are not few.
     """
 
@@ -91,9 +91,8 @@ def choose(operation: str, like: Tensor | None = None, rows: int | None = None) 
     3. numba, or Triton, is not there or told not to work;
     4. of what is compiled, the numbers are neither float32 nor float64;
     5. ... there are few rows, for an operation that is compiled ``of_many_rows``;
-    6. ... it multiplies matrices, and numba may not use registers of this CPU that our products are made for;
-    7. ... products are rounded to bfloat16, and it has none such, here or at all (few rows are not rounded);
-    8. ... somebody looks into layers (``watched``), and it hides what is looked for.
+    6. ... products are rounded to bfloat16, and it has none such, here or at all (few rows are not rounded);
+    7. ... somebody looks into layers (``watched``), and it hides what is looked for.
 
     Raises UserError where the environment asks for what is not there, or cannot run where the numbers are.
     """
@@ -151,8 +150,6 @@ def _nothing_compiled(operation: Operation, dtype: torch.dtype | None, few: bool
 
 
 def _not_so_compiled(operation: Operation, *, rounded: bool, looked_into: bool) -> str | None:
-    if operation.in_bfloat16 is not None and (why := abilities.no_products()) is not None:
-        return why
     if rounded and operation.in_bfloat16 == "reference":
         return "its compiled version has no products in bfloat16"
     if rounded and operation.in_bfloat16 == "rounded" and (why := abilities.no_bfloat16()) is not None:
@@ -169,7 +166,7 @@ def override() -> Kernels | None:
     asked = named()
     why = None
     if asked == "compiled":
-        why = abilities.no_compiler() or abilities.no_products()
+        why = abilities.no_compiler()
     elif asked == "fused":
         why = abilities.no_triton()
     if why is not None:

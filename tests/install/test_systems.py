@@ -1,6 +1,6 @@
 """Systems and processors that these tests do not run on, as far as they can be played here.
 
-A Mac has no calls that only Linux has, and a processor for which nothing that multiplies is compiled: ARM, without AVX.
+A Mac has no calls that only Linux has, and a processor without AVX, such as ARM, on which BLAS multiplies.
 """
 
 import os
@@ -43,11 +43,11 @@ from importlib import import_module
 from pkgutil import walk_packages
 from runpy import run_module
 import skipstack.models.kernels.compiled
-from skipstack.models.kernels.abilities import no_products
+from skipstack.models.kernels.gemm.registers import REGISTERS
 
 for module in walk_packages(skipstack.models.kernels.compiled.__path__, "skipstack.models.kernels.compiled."):
     import_module(module.name)
-assert no_products() is not None
+assert REGISTERS is None
 run_module("skipstack.models.training.prepare", run_name="__main__")
 """
 

@@ -32,6 +32,6 @@ def features() -> frozenset[str]:
 
 
 REGISTERS: Final = registers_of(features())
-"""None: nothing that multiplies is compiled."""
+"""None: BLAS multiplies (``blas.py``)."""
 HAS_BFLOAT16: Final = {"avx512f", "avx512bf16"} <= features()
 """Whether this CPU multiplies pairs of bfloat16 and sums them up in float32."""

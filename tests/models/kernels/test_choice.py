@@ -22,6 +22,7 @@ from skipstack.models.kernels.choice import (
     watched,
     what_runs,
 )
+from skipstack.models.kernels.gemm import registers
 from tests.models.kernels.chosen import chosen, without
 from tests.pages import ROOT
 
@@ -48,11 +49,13 @@ def test_on_a_cpu_all_that_is_compiled_runs_and_on_a_gpu_all_that_is_fused(monke
     assert there["moves"].why == "there is no fused version"
 
 
-def test_what_multiplies_no_matrices_is_compiled_on_every_cpu_that_numba_knows() -> None:
-    with without("products"):
-        assert compiled() == {*OPERATIONS} - {"skip"} - MULTIPLY
-        assert in_a_line(CPU).startswith("compiled on this CPU (numba ")
-        assert all(name in in_a_line(CPU) for name in MULTIPLY)
+def test_everything_but_dynamic_skips_is_compiled_on_every_cpu_that_numba_knows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registers, "REGISTERS", None)
+    with chosen(None):
+        assert compiled() == {*OPERATIONS} - {"skip"}
+        assert in_a_line(CPU).startswith("compiled on this CPU (products by BLAS, numba ")
     with without("compiler"):
         assert compiled() == set()
         assert in_a_line(CPU) == "torch's operations (no compiler)"
@@ -126,7 +129,6 @@ def test_the_environment_asks_for_one_of_them() -> None:
     [
         ("refrence", None, "unknown kernels 'refrence' (nearest: 'reference'; allowed: reference, compiled, fused)"),
         ("compiled", "compiler", "got compiled, which cannot run here: no compiler (allowed: reference, fused)"),
-        ("compiled", "products", "got compiled, which cannot run here: no products (allowed: reference, fused)"),
         ("fused", "triton", "got fused, which cannot run here: no triton (allowed: reference, compiled)"),
     ],
 )

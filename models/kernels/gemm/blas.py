@@ -1,0 +1,93 @@
+"""Matrix products by the BLAS that scipy brings: on ARM, and on CPUs without AVX2.
+
+A product is out_MN = x_MK weight_KN. There is one panel, the matrix itself: P = 1, W = N. BLAS counts by columns, in
+which rows of ours are columns of the transposed matrix: it multiplies out^T = weight^T x^T.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import binding
+from numba import types
+from numba.extending import get_cython_function_address, overload
+
+from skipstack.models.kernels.compiling import inlined
+
+NAMES: Final = {types.float32: "sgemm", types.float64: "dgemm"}
+"""Of BLAS's product, by the type of the numbers."""
+_PREFIX: Final = "skipstack_blas_"
+_PLAIN, _TRANSPOSED = ord("N"), ord("T")
+
+
+def _named() -> None:
+    """Compiled code calls them by name from now on: an address is another one in the next process."""
+    for name in NAMES.values():
+        binding.add_symbol(f"{_PREFIX}{name}", get_cython_function_address("scipy.linalg.cython_blas", name))
+
+
+_named()
+
+
+@inlined
+def panels_for(depth: int, columns: int, like: Any) -> Any:
+    """Room for the panel, of the type of ``like``: panels_PKW."""
+    return np.empty((1, depth, columns), like.dtype)
+
+
+@inlined
+def pack(weight_KN: Any) -> Any:
+    """The panel of a matrix."""
+    depth, columns = weight_KN.shape
+    panels_1KN = panels_for(depth, columns, weight_KN)
+    for k in range(depth):
+        for j in range(columns):
+            panels_1KN[0, k, j] = weight_KN[k, j]
+    return panels_1KN
+
+
+@inlined
+def pack_transposed(weight_NK: Any) -> Any:
+    """The panel of a matrix that is given transposed."""
+    columns, depth = weight_NK.shape
+    panels_1KN = panels_for(depth, columns, weight_NK)
+    for j in range(columns):
+        for k in range(depth):
+            panels_1KN[0, k, j] = weight_NK[j, k]
+    return panels_1KN
+
+
+def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
+    """out_MN = x_MK weight_KN; ``x_turned``: x is given as x_KM; ``added``: to what is there already.
+
+    Rows of x and of out stand one after another; panels may be a view of those of a deeper matrix.
+    """
+    raise NotImplementedError("it is compiled only")
+
+
+@overload(multiply)  # type: ignore[untyped-decorator]
+def _multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> Any:
+    product = types.ExternalFunction(f"{_PREFIX}{NAMES[x.dtype]}", types.void(*[types.intp] * 13))
+
+    def call(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
+        (rows, columns), depth = out_MN.shape, panels_PKW.shape[1]
+        if rows == 0 or columns == 0:
+            return
+        if depth == 0:
+            if not added:
+                out_MN[:] = 0
+            return
+        flags = np.array([_PLAIN, _TRANSPOSED if x_turned else _PLAIN], np.uint8)
+        sizes = np.empty(6, np.int32)
+        sizes[0], sizes[1], sizes[2] = columns, rows, depth
+        sizes[3] = max(panels_PKW.strides[1] // panels_PKW.itemsize, columns)
+        sizes[4] = max(x.strides[0] // x.itemsize, rows if x_turned else depth)
+        sizes[5] = max(out_MN.strides[0] // out_MN.itemsize, columns)
+        scales = np.empty(2, x.dtype)
+        scales[0], scales[1] = 1, 1 if added else 0
+        flag, size, scale = flags.ctypes.data, sizes.ctypes.data, scales.ctypes.data
+        product(
+            *(flag, flag + 1, size, size + 4, size + 8, scale, panels_PKW.ctypes.data, size + 12),
+            *(x.ctypes.data, size + 16, scale + scales.itemsize, out_MN.ctypes.data, size + 20),
+        )
+
+    return call
