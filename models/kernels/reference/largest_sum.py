@@ -36,9 +36,9 @@ class _LargestSum(torch.autograd.Function):
         """The gradient of the table."""
         rows_CNW, sum_CNF, largest_NF = ctx.saved_tensors
         sums, maxima, numbers = sum_CNF.shape
-        countdown_C11 = torch.arange(sums, 0, -1, dtype=torch.int32, device=sum_CNF.device).view(-1, 1, 1)
-        place_NF = sums - ((sum_CNF == largest_NF) * countdown_C11).amax(dim=0)  # an argmax, which torch has slower
-        place_NF.clamp_(max=sums - 1)  # of sums that are NaN none is the largest; their gradient goes to the last
+        countdown_C11 = torch.arange(sums - 1, -1, -1, dtype=torch.int32, device=sum_CNF.device).view(-1, 1, 1)
+        # An argmax, which torch has slower; where sums are NaN, and none is the largest, it is the last.
+        place_NF = sums - 1 - ((sum_CNF == largest_NF) * countdown_C11).amax(dim=0)
         at_N1, at_F1 = (torch.arange(size, device=place_NF.device).unsqueeze(1) for size in (maxima, numbers))
         chosen_PW = rows_CNW.flatten(0, 1).index_select(0, (place_NF * maxima + at_N1).flatten())
         cell_NFW = chosen_PW.view(maxima, numbers, -1) * numbers + at_F1
