@@ -9,7 +9,10 @@ from zipfile import ZipFile
 
 import pytest
 
+# The commands and study files bind the real table of corpora before a test puts another in its place.
+import skipstack.dashboards.commands.corpora
 import skipstack.data.corpora.named
+import skipstack.search.study_files.settings
 from skipstack.data.corpora import origins
 from skipstack.data.corpora.cards import Card, FileCard, FilesCard
 from skipstack.data.corpora.config import NamedCorpus
