@@ -39,21 +39,14 @@ def pack(weight_KN: Any) -> Any:
     """The panel of a matrix."""
     depth, columns = weight_KN.shape
     panels_1KN = panels_for(depth, columns, weight_KN)
-    for k in range(depth):
-        for j in range(columns):
-            panels_1KN[0, k, j] = weight_KN[k, j]
+    panels_1KN[0] = weight_KN
     return panels_1KN
 
 
 @inlined
 def pack_transposed(weight_NK: Any) -> Any:
     """The panel of a matrix that is given transposed."""
-    columns, depth = weight_NK.shape
-    panels_1KN = panels_for(depth, columns, weight_NK)
-    for j in range(columns):
-        for k in range(depth):
-            panels_1KN[0, k, j] = weight_NK[j, k]
-    return panels_1KN
+    return pack(weight_NK.T)
 
 
 def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
