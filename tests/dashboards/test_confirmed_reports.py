@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from skipstack.dashboards.reports.confirmation.confirmation_report import confir
 from skipstack.dashboards.reports.confirmation.studies_report import NOTHING, studies_report
 from skipstack.search.analysis.confirmation.designs import by_design
 from skipstack.search.analysis.confirmation.studies import compare_studies
+from skipstack.search.config import StudyConfig
+from tests.oracles.latex import printed
 from tests.search.analysis.confirmation.test_confirmation import AXES, CONFIG, SEEDS, trials
 from tests.search.made_up import record_of, study
 
@@ -92,6 +96,51 @@ def test_randomisation_has_its_column_where_it_was_asked_for() -> None:
     text = render(confirmed(randomise=True), "text")
     assert "p sent." in text
     assert "of these trained networks only" in " ".join(text.split())
+
+
+ABOUT = "How deep & how gated?"
+
+
+def asked_of_files() -> Report:
+    """The same rows, of a study of own files that has a question."""
+    corpus = {"kind": "columns", "train": "atis/train.tsv", "dev": "atis/dev.tsv", "test": "atis/test.tsv"}
+    whole = CONFIG.model_dump(mode="json") | {"about": ABOUT}
+    whole["space"]["base"]["data"]["corpus"] = corpus
+    config = StudyConfig.model_validate(whole)
+    made = by_design(record_of(config, *trials(config)))
+    assert made is not None
+    return confirmation_report(made)
+
+
+def bold_in_latex(report: Report) -> list[str]:
+    return re.findall(r"\\textbf\{([^}]*)\}", render(report, "latex"))
+
+
+def test_bold_is_the_best_score_in_latex_and_html_and_the_caption_says_so() -> None:
+    assert bold_in_latex(confirmed()) == [r"70.56 $\pm$ 4.72"]
+    assert re.findall(r'<td class="[^"]*bold[^"]*">([^<]*)<', render(confirmed(), "html")) == ["70.56 ± 4.72"]
+    assert 'class="bold"' not in render(confirmed(), "html"), "no row is bold"
+    for form in ("latex", "html"):
+        assert "Bold: the best score" in render(confirmed(), form)
+    assert "Bold" not in render(confirmed(), "text") + render(confirmed(), "markdown"), "which have none in a file"
+
+
+def test_each_corpus_has_a_best_score_of_its_own() -> None:
+    made = by_design(record_of(CONFIG, *trials()))
+    assert made is not None
+    corpora = [replace(row, corpus=corpus) for corpus in ("one", "other") for row in made.rows]
+    assert bold_in_latex(confirmation_report(replace(made, rows=tuple(corpora)))) == [r"70.56 $\pm$ 4.72"] * 2
+
+
+def test_a_caption_says_what_the_study_asks_and_names_files_as_their_reader_does() -> None:
+    (caption,) = printed(render(asked_of_files(), "latex")).captions
+    assert caption == f"made-up on atis/train.tsv: confirmed on test. {ABOUT} Bold: the best score."
+    html = render(asked_of_files(), "html")
+    named, told = re.search("<caption>(.*?)</caption>", html), re.search('</div>\n<p class="dim">(.*?)</p>', html)
+    assert named
+    assert told
+    assert unescape(f"{named[1]}. {told[1]}") == caption
+    assert r"\label{tab:made-up-on-atis-train-tsv-confirmed-on-test}" in render(asked_of_files(), "latex")
 
 
 def test_studies_without_anything_confirmed_in_both_say_what_it_takes() -> None:

@@ -47,7 +47,7 @@ def with_confirmed(explored: Report, reports: Sequence[Report]) -> Report:
     """The confirmed tables, then what the search saw. CSV has only the latter."""
     if not reports:
         return explored
-    groups = (*_groups(reports), (Heading("what the search saw"),), *explored.page.groups)
+    groups = (*_groups(reports), (Heading(f"{explored.content['study']}: what the search saw"),), *explored.page.groups)
     all_reports = [*reports, explored]
     return replace(
         explored,

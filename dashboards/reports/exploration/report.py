@@ -12,12 +12,16 @@ from skipstack.dashboards.reports.exploration.parts import blocks, contents
 from skipstack.dashboards.reports.exploration.table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
 from skipstack.dashboards.reports.exploration.traced import traced
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
-from skipstack.dashboards.reports.wording import NONE, enough_in_words, reason_in_words, scored
+from skipstack.dashboards.reports.wording import NONE, enough_in_words, reason_in_words, scored, sentence
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
+from skipstack.search.config import StudyConfig
+from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.changes import changes, chosen
+from skipstack.spaces.paths import overlap
+from skipstack.spaces.trial import TrialConfig
 
 ABOUT = (
     "Exploration: what the search saw, described and not tested. The search chose on the way which trials to run and "
@@ -32,7 +36,7 @@ def exploration_report(exploration: Exploration) -> Report:
     more = contents(exploration)
     groups: tuple[tuple[Block, ...], ...] = (
         (Sentence(ABOUT),),
-        (table(records, exploration.measure),),
+        (table(records, exploration.measure, caption=" ".join(_caption(exploration.config))),),
         tuple(_whole(exploration)),
         (Sentence(" ".join(_footnote(exploration, records)), style="dim"),),
         *blocks(more, exploration.measure),
@@ -68,6 +72,17 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
             "config": config.model_dump(mode="json"),
         },
     }
+
+
+def _caption(study: StudyConfig) -> Iterator[str]:
+    """What was trained, unless an axis varies it, and what the study asks."""
+    base = study.space.base
+    if not isinstance(base, TrialConfig):
+        yield f"Function: {base.title}."
+    elif not any(overlap(axis, CORPUS) for axis in study.space.axes):
+        yield f"Corpus: {base.title}."
+    if study.about:
+        yield sentence(study.about)
 
 
 def _whole(exploration: Exploration) -> Iterator[Block]:

@@ -21,7 +21,7 @@ TENTH_OF_A_POINT = 0.001
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirmation:
     """The confirmed rows of a study, the base first. ``corpus``: the name or format of its corpus, the names of
-    several, or the function; ``split``: on which they are compared.
+    several, or the function; ``about``: what the study asks; ``split``: on which they are compared.
     """
 
     study: str
@@ -30,6 +30,7 @@ class Confirmation:
     rows: tuple[ConfirmedRow, ...]
     reach: Reach | None
     split: Split = "test"
+    about: str = ""
 
 
 def why_not_by_design(record: StudyRecord) -> str:
@@ -60,6 +61,7 @@ def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation |
         rows=confirm(rows, split=split, randomise=randomise),
         reach=reach(rows, TENTH_OF_A_POINT) if record.measure.in_points else None,
         split=split,
+        about=record.study.about,
     )
 
 

@@ -64,6 +64,8 @@ class Exploration:
     best_config: Subject | None
     base: Subject
     """The base config of the study."""
+    config: StudyConfig
+    """What was asked for."""
     seen: Seen
     curves: Callable[[], pd.DataFrame]
     """The frame ``curves``, which only pictures and traces need."""
@@ -171,6 +173,7 @@ def explore(
         best=best,
         best_config=None if best is None else space.config(json.loads(str(trials.loc[best, "point"]))),
         base=study.space.base,
+        config=study,
         seen=seen,
         curves=curves,
         events=events,
