@@ -14,13 +14,16 @@ from rich.cells import cell_len
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
+from skipstack.dashboards.reports.confirmation.reports import confirmed_reports, confirmed_tables, in_order
 from skipstack.dashboards.reports.confirmation.studies_report import NOTHING, studies_report
 from skipstack.search.analysis.confirmation.designs import by_design
 from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import Event
+from skipstack.search.record.study_record import StudyRecord
 from tests.oracles.latex import printed
-from tests.search.analysis.confirmation.test_confirmation import AXES, CONFIG, SEEDS, trials
-from tests.search.made_up import record_of, study
+from tests.search.analysis.confirmation.test_confirmation import AXES, CONFIG, COUNTS, POINTS, SEEDS, on_test, trials
+from tests.search.made_up import ended, proposed, record_of, reported, study
 
 
 def confirmed(*, randomise: bool = False) -> Report:
@@ -141,6 +144,35 @@ def test_a_caption_says_what_the_study_asks_and_names_files_as_their_reader_does
     assert told
     assert unescape(f"{named[1]}. {told[1]}") == caption
     assert r"\label{tab:made-up-on-atis-train-tsv-confirmed-on-test}" in render(asked_of_files(), "latex")
+
+
+def of_one_seed() -> StudyRecord:
+    """A grid of two trials, each with one seed, and all of its epochs."""
+    config = study(AXES, proposer="grid", scheduler="none", seeds=1)
+    events: list[Event] = []
+    for number, point in enumerate(POINTS[:2]):
+        one = on_test(number, COUNTS[number][:1])
+        events += [proposed(config, number, point), reported(number, 1, 0.7), ended(number), one]
+    return record_of(config, *events)
+
+
+def test_one_seed_confirms_nothing_and_its_table_says_so() -> None:
+    (report,) = confirmed_reports(of_one_seed())
+    title = "made-up on grammar: measured on test with one seed, not confirmed"
+    for form in ("text", "html", "latex", "markdown"):
+        assert title in render(report, form, width=120)
+        assert "confirmed on" not in render(report, form, width=120)
+
+
+def test_what_is_confirmed_stands_before_what_is_not() -> None:
+    record, several = of_one_seed(), record_of(CONFIG, *trials())
+    alone, confirmed_one = next(confirmed_tables(record)), next(confirmed_tables(several))
+    assert [table.confirmed for _, table in in_order([alone, confirmed_one])] == [True, False]
+
+
+def test_studies_of_one_seed_have_nothing_confirmed_in_common() -> None:
+    found = compare_studies({"a": of_one_seed(), "b": of_one_seed()})
+    assert found.rows == ()
 
 
 def test_studies_without_anything_confirmed_in_both_say_what_it_takes() -> None:

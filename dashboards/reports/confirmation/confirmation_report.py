@@ -32,7 +32,8 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
     missing: list[Block] = [Sentence("without a difference:"), Listing(without)] if without else []
     split = confirmation.split
-    title = f"{confirmation.study} on {confirmation.corpus}: confirmed on {split}"
+    how = f"confirmed on {split}" if confirmation.confirmed else f"measured on {split} with one seed, not confirmed"
+    title = f"{confirmation.study} on {confirmation.corpus}: {how}"
     return Report(
         page=Page(
             title,
