@@ -8,6 +8,7 @@ from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, List
 from skipstack.dashboards.reports.space_report import axes_content, axis_lines, space_content, space_lines
 from skipstack.dashboards.reports.wording import duration, number
 from skipstack.search.planning.plan import Forecast, Network, Plan
+from skipstack.search.planning.small_space import SmallSpace, small_space
 from skipstack.search.schedulers.build import described
 from skipstack.spaces.space import Space
 
@@ -24,7 +25,7 @@ Content = Mapping[str, Any]
 
 def _content(plan: Plan) -> Content:
     """All numbers of a plan by full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
-    study, search = plan.study, plan.study.search
+    study, search, small = plan.study, plan.study.search, small_space(plan.study)
     return {
         "study": study.name,
         "about": study.about,
@@ -39,6 +40,7 @@ def _content(plan: Plan) -> Content:
             "scheduler": described(search.scheduler),
             "rungs": list(plan.rungs),
             "resource": plan.resource,
+            "small_space": None if small is None else asdict(small),
         },
         "machine": asdict(plan.room),
         "networks": [_network(network) for network in plan.networks],
@@ -99,6 +101,8 @@ def _study(search: Content) -> Iterator[str]:
         f"{f' (all that this space has to try; {asked:,} were asked for)' if search['trials'] < asked else ''}"
     )
     yield f"stopping: {search['scheduler']}{_rungs(search['resource'], search['rungs'])}"
+    if search["small_space"] is not None:
+        yield str(SmallSpace(**search["small_space"]))
 
 
 def _rungs(resource: str, rungs: Sequence[int]) -> str:

@@ -18,6 +18,7 @@ from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.driver.preparation import CORPUS
+from skipstack.search.planning.small_space import small_space
 from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.spaces.changes import changes, chosen
@@ -110,6 +111,8 @@ def _whole(exploration: Exploration) -> Iterator[Block]:
         f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
         f"{exploration.epochs:,} epochs, {exploration.seconds:,.1f} seconds of training and evaluation"
     )
+    if "stopped" in exploration.ends and (small := small_space(exploration.config)) is not None:
+        yield Sentence(str(small))
     if exploration.enough is not None:
         yield Sentence(enough_in_words(exploration.enough, exploration.measure))
     if exploration.best_config is None:
