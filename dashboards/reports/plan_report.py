@@ -5,7 +5,13 @@ from dataclasses import asdict
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.space_report import axes_content, axis_lines, space_content, space_lines
+from skipstack.dashboards.reports.space_report import (
+    axes_content,
+    axis_lines,
+    one_network_lines,
+    space_content,
+    space_lines,
+)
 from skipstack.dashboards.reports.wording import duration, number
 from skipstack.search.planning.plan import Forecast, Network, Plan
 from skipstack.search.planning.small_space import SmallSpace, small_space
@@ -31,6 +37,7 @@ def _content(plan: Plan) -> Content:
         "about": study.about,
         "space": space_content(study, plan.space),
         "axes": axes_content(study, Space(study.space), plan.space),
+        "one_network": list(one_network_lines(Space(study.space), plan.one_network)),
         "search": {
             "proposer": search.proposer.kind,
             "trials": plan.trials,
@@ -61,6 +68,7 @@ def plan_report(plan: Plan) -> Report:
     groups = (
         (Heading("space"), Listing(tuple(space_lines(content["space"])))),
         (Heading("axes"), Listing(tuple(axis_lines(content["axes"])))),
+        *_changing_nothing(content["one_network"]),
         (Heading("study"), Listing(tuple(_study(content["search"])))),
         *networks,
         (Heading("forecast, for all trials together"), _forecasts(content)),
@@ -68,6 +76,10 @@ def plan_report(plan: Plan) -> Report:
     )
     title = ": ".join(filter(None, (content["study"], content["about"])))
     return Report(page=Page(title, groups), content=content)
+
+
+def _changing_nothing(lines: Sequence[str]) -> list[tuple[Block, ...]]:
+    return [(Heading("values that change nothing"), Listing(tuple(lines)))] if lines else []
 
 
 def _network(network: Network) -> Content:

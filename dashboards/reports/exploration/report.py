@@ -111,6 +111,11 @@ def _whole(exploration: Exploration) -> Iterator[Block]:
         f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
         f"{exploration.epochs:,} epochs, {exploration.seconds:,.1f} seconds of training and evaluation"
     )
+    if exploration.twice:
+        same = "; ".join(listed(list(map(str, numbers))) for numbers in exploration.twice)
+        yield Sentence(
+            f"trained more than once under several names, since they differ in fields without use: trials {same}"
+        )
     if "stopped" in exploration.ends and (small := small_space(exploration.config)) is not None:
         yield Sentence(str(small))
     if exploration.enough is not None:
