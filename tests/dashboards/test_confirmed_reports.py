@@ -128,6 +128,13 @@ def test_bold_is_the_best_score_in_latex_and_html_and_the_caption_says_so() -> N
     assert "Bold" not in render(confirmed(), "text") + render(confirmed(), "markdown"), "which have none in a file"
 
 
+def test_a_paper_that_takes_the_table_alone_takes_the_meaning_of_its_marks_too() -> None:
+    written = render(confirmed(), "latex")
+    table = written[written.index(r"\begin{table}") : written.index(r"\end{table}")]
+    assert "half the 95" in table
+    assert "significant at 5" in table
+
+
 def test_each_corpus_has_a_best_score_of_its_own() -> None:
     made = by_design(record_of(CONFIG, *trials()))
     assert made is not None

@@ -28,7 +28,7 @@ Writer = Callable[[Numbers, Measure], str]
 def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
     """The report of a confirmation, with the sentences ``more`` below."""
     records = [confirmed_numbers(row) for row in confirmation.rows]
-    told = [Sentence(each) for each in _sentences(confirmation)]
+    told = [Sentence(each, style="dim") for each in _sentences(confirmation)]
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
     missing: list[Block] = [Sentence("without a difference:"), Listing(without)] if without else []
     split = confirmation.split
