@@ -22,8 +22,8 @@ def search_in_a_sentence(found: Exploration) -> str:
     reached = _score(best, found.measure)
     if best.is_base:
         return f"The base itself is the best on dev, with {reached}: {_others(found, best)}."
-    _, cut = _whole_and_cut(found)
-    stopped = f" {len(cut)} of them stopped early," if cut and best.scored > 1 else ""
+    _, short = _whole_and_cut(found)
+    stopped = f" {len(short)} of them stopped early," if short and best.scored > 1 else ""
     named = f"Trial {best.selected}{f', the best of {best.scored} on dev,{stopped}' if best.scored > 1 else ''}"
     if base is None:
         return f"{named} reaches {reached}; the base has no score that it could be compared with."
