@@ -20,6 +20,7 @@ from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.origins import origins
 from skipstack.search.study_files.study_file import load_study, scales, schema
 from skipstack.spaces.counting import count
+from skipstack.spaces.one_network import one_networks
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import as_network
 
@@ -69,6 +70,7 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
         counted=count(Space(study.space), generator(study.search.seed, "plan", "count")),
         origins=origins(name, scale),
         epoch=_epoch(study, data_dir, corpus_folder),
+        one_network=one_networks(Space(study.space), generator(study.search.seed, "plan", "one network")),
         scales=scales(name),
         papers=tuple(table for table, each in tables().items() if each.preset == name),
     )

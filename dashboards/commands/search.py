@@ -23,6 +23,7 @@ from skipstack.dashboards.commands.options import (
     studied,
     with_run_options,
 )
+from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.loading import uncollected
 from skipstack.search.record.folder import free_name
 
@@ -72,10 +73,14 @@ def search(
     with uncollected():  # takes seconds, so only after the study was checked
         from skipstack.dashboards.commands.running import execution, finish
         from skipstack.search.api.run import begin
+        from skipstack.search.planning.small_space import small_space
 
     where = execution(**run)
     path = free_name(Path("runs"), config.name) if out is None else out
-    return finish(begin(config, path, where, data_dir=data_dir, corpus_folder=corpus_folder))
+    begun = begin(config, path, where, data_dir=data_dir, corpus_folder=corpus_folder)
+    if (small := small_space(config)) is not None:
+        say(str(small))
+    return finish(begun)
 
 
 @with_run_options

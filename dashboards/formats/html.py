@@ -85,6 +85,7 @@ def _block(block: Block, caption: str) -> Iterator[str]:
             yield from _sections(block)
             yield "</table>"
             yield "</div>"
+            yield from ([f'<p class="dim">{escape(block.caption)}</p>'] if block.caption else [])
         case _:
             assert_never(block)
 

@@ -87,7 +87,9 @@ def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) 
     for number, rows in enumerate(parts, start=1):
         yield r"\begin{table}[!htbp]"
         yield r"\centering\small"
-        yield rf"\caption{{{latex_text(caption)}{f' ({number} of {len(parts)})' if len(parts) > 1 else ''}}}"
+        part = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
+        more = f". {table.caption}" if table.caption else ""
+        yield rf"\caption{{{latex_text(f'{caption}{part}{more}')}}}"
         yield rf"\label{{tab:{_label(caption, labels)}}}"
         yield rf"{SHRUNK}\begin{{tabular}}{{@{{}}l@{{ }}l{columns}@{{}}}}"
         yield r"\toprule"
@@ -155,8 +157,10 @@ def _rows(rows: Sequence[Row], columns: int) -> Iterator[str]:
 
 def _cells(row: Row) -> Iterator[str]:
     yield f"{{{latex_text(row.mark.text)}}}"
-    for text in (_broken(row.label, code=row.code), *map(_cell, row.cells)):
-        yield rf"\textbf{{{text}}}" if "bold" in row.style and text else text
+    written = [(row.style, _broken(row.label, code=row.code))]
+    written += [(cell.style or row.style, _cell(cell)) for cell in row.cells]
+    for style, text in written:
+        yield rf"\textbf{{{text}}}" if "bold" in style and text else text
 
 
 def _cell(cell: Cell) -> str:

@@ -62,7 +62,8 @@ class Table:
 
     ``names``: the headings of the leading columns in Markdown; ``heading``: that of the label column in text.
     ``optional``: the names of the columns that a narrow page drops, the first one first; ``tight``: before a column is
-    dropped, gaps are narrowed and labels wrap into a second line.
+    dropped, gaps are narrowed and labels wrap into a second line. ``caption``: sentences that its caption adds to the
+    heading of its part of the page, and the meaning of bold cells; formats without captions leave it out.
     """
 
     names: tuple[str, ...]
@@ -71,10 +72,11 @@ class Table:
     heading: str = ""
     optional: tuple[str, ...] = ()
     tight: bool = False
+    caption: str = ""
 
 
 def captioned(table: Table, part: str) -> str:
-    """The caption of a table in this part of a page."""
+    """The name of a table in this part of a page, with which its caption begins."""
     return ": ".join(filter(None, (part, table.heading))) or "table"
 
 

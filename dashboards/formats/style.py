@@ -20,7 +20,7 @@ thead { border-top: 2px solid; border-bottom: 1px solid; } tbody:last-child { bo
 .section th { padding-top: 0.6rem; color: var(--cyan); }
 tbody tr:not(.section):hover { background: var(--band); }
 .mark { display: inline-block; width: 1.2rem; }
-.bold > * { font-weight: bold; } .dim, .dim > * { color: var(--pale); }
+.bold > *, td.bold { font-weight: bold; } .dim, .dim > * { color: var(--pale); }
 .green { color: var(--green); } .red { color: var(--red); } .cyan { color: var(--cyan); }
 """
 """The CSS of tables and of the words of Rich styles."""

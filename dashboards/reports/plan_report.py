@@ -5,9 +5,16 @@ from dataclasses import asdict
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.space_report import axes_content, axis_lines, space_content, space_lines
+from skipstack.dashboards.reports.space_report import (
+    axes_content,
+    axis_lines,
+    one_network_lines,
+    space_content,
+    space_lines,
+)
 from skipstack.dashboards.reports.wording import duration, number
 from skipstack.search.planning.plan import Forecast, Network, Plan
+from skipstack.search.planning.small_space import SmallSpace, small_space
 from skipstack.search.schedulers.build import described
 from skipstack.spaces.space import Space
 
@@ -24,12 +31,13 @@ Content = Mapping[str, Any]
 
 def _content(plan: Plan) -> Content:
     """All numbers of a plan by full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
-    study, search = plan.study, plan.study.search
+    study, search, small = plan.study, plan.study.search, small_space(plan.study)
     return {
         "study": study.name,
         "about": study.about,
         "space": space_content(study, plan.space),
         "axes": axes_content(study, Space(study.space), plan.space),
+        "one_network": list(one_network_lines(Space(study.space), plan.one_network)),
         "search": {
             "proposer": search.proposer.kind,
             "trials": plan.trials,
@@ -39,6 +47,7 @@ def _content(plan: Plan) -> Content:
             "scheduler": described(search.scheduler),
             "rungs": list(plan.rungs),
             "resource": plan.resource,
+            "small_space": None if small is None else asdict(small),
         },
         "machine": asdict(plan.room),
         "networks": [_network(network) for network in plan.networks],
@@ -59,6 +68,7 @@ def plan_report(plan: Plan) -> Report:
     groups = (
         (Heading("space"), Listing(tuple(space_lines(content["space"])))),
         (Heading("axes"), Listing(tuple(axis_lines(content["axes"])))),
+        *_changing_nothing(content["one_network"]),
         (Heading("study"), Listing(tuple(_study(content["search"])))),
         *networks,
         (Heading("forecast, for all trials together"), _forecasts(content)),
@@ -66,6 +76,10 @@ def plan_report(plan: Plan) -> Report:
     )
     title = ": ".join(filter(None, (content["study"], content["about"])))
     return Report(page=Page(title, groups), content=content)
+
+
+def _changing_nothing(lines: Sequence[str]) -> list[tuple[Block, ...]]:
+    return [(Heading("values that change nothing"), Listing(tuple(lines)))] if lines else []
 
 
 def _network(network: Network) -> Content:
@@ -99,6 +113,8 @@ def _study(search: Content) -> Iterator[str]:
         f"{f' (all that this space has to try; {asked:,} were asked for)' if search['trials'] < asked else ''}"
     )
     yield f"stopping: {search['scheduler']}{_rungs(search['resource'], search['rungs'])}"
+    if search["small_space"] is not None:
+        yield str(SmallSpace(**search["small_space"]))
 
 
 def _rungs(resource: str, rungs: Sequence[int]) -> str:

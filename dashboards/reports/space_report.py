@@ -7,16 +7,18 @@ from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Numbers, Page, Report, Row, Table
 from skipstack.dashboards.reports.meanings import meaning
+from skipstack.dashboards.reports.wording import listed
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.search.config import StudyConfig
 from skipstack.search.planning.epochs import EpochSize
-from skipstack.search.record.domain_parts import value_text
+from skipstack.search.record.domain_parts import short_name, value_text
 from skipstack.search.study_files.origins import DEFAULT
 from skipstack.spaces.activity import condition
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.counting import SpaceCount
 from skipstack.spaces.domains import Choice, Domain
+from skipstack.spaces.one_network import Condition, OneNetwork
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import as_network
@@ -27,6 +29,11 @@ LONGEST_COUNT = 24
 VARIES = "~"
 """Marks a setting that an axis varies."""
 
+ONCE = (
+    "a trial whose network another trial has trained to its end is not trained again, but reused; a condition of the "
+    "axis (`when`) leaves it out"
+)
+
 Content = Mapping[str, Any]
 
 
@@ -35,14 +42,15 @@ class DescribedStudy:
     """A study and the facts that need no training.
 
     ``origins``: by dotted path, where the value of a field comes from; other fields have their defaults. ``epoch``: its
-    size, or one line that says why it is not known. ``scales`` and ``papers``: the names of its sizes, and of the
-    papers' tables that it can be compared with.
+    size, or one line that says why it is not known. ``one_network``: values of axes that change nothing. ``scales`` and
+    ``papers``: the names of its sizes, and of the papers' tables that it can be compared with.
     """
 
     study: StudyConfig
     counted: SpaceCount
     origins: Mapping[str, str]
     epoch: EpochSize | str
+    one_network: Sequence[OneNetwork] = ()
     scales: tuple[str, ...] = ()
     papers: tuple[str, ...] = ()
 
@@ -54,6 +62,7 @@ def space_report(described: DescribedStudy) -> Report:
     lists = {
         "space": [*space_lines(content["space"]), *_walked(content)],
         "axes": list(axis_lines(content["axes"])),
+        "values that change nothing": content["one_network"],
         "constraints": [f"{name}: {reason}" for name, reason in content["space"]["constraints"].items()],
         "epochs": list(_epoch_lines(content["epoch"])),
         "options": list(_options(content)),
@@ -133,6 +142,28 @@ def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
         yield "none: the space is the base alone"
 
 
+def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str]:
+    """For each axis the values that give one network, and where."""
+    for each in found:
+        named = listed([short_name(space.domains[each.axis], value) for value in each.values])
+        where = "; or ".join(_where(space, condition) for condition in each.where)
+        place = f" where {where}" if where else "" if each.always else " in some configurations"
+        if each.whole:
+            yield f"{each.axis} changes nothing{place}: {named} are one network there"
+        else:
+            yield f"{each.axis}: {named} are one network{place}"
+    if found:
+        yield ONCE
+
+
+def _where(space: Space, condition: Condition) -> str:
+    """``depth is 1 or 2 and composition is 0``, with whole paths."""
+    return " and ".join(
+        f"{path} is {' or '.join(short_name(space.domains[path], value) for value in allowed)}"
+        for path, allowed in condition
+    )
+
+
 def values(domain: Domain) -> str:
     """The values of an axis, by name if they have names."""
     return ", ".join(domain.names) if isinstance(domain, Choice) and domain.names else str(domain)
@@ -147,6 +178,7 @@ def _content(described: DescribedStudy) -> Content:
         "about": study.about,
         "space": space_content(study, described.counted),
         "axes": axes_content(study, space, described.counted),
+        "one_network": list(one_network_lines(space, described.one_network)),
         "one_at_a_time": _one_at_a_time(study, space),
         "epoch": {
             "batch_size": training.batch_size,

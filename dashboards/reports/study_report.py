@@ -32,10 +32,10 @@ def study_report(
         found = compare(frames.record, *against, randomise=randomise)
         return replace(comparison_report(found), traced=partial(traced_comparison, found, frames.record))
     reports: list[Report] = []
-    if frames.confirms and not by:
+    if frames.fixed and not by:
         from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
 
-        reports += confirmed_reports(frames.record, randomise=randomise)
+        reports += confirmed_reports(frames.record, randomise=randomise, alone=confirmed)
     if confirmed:
         return _confirmed(frames, reports)
     from skipstack.dashboards.reports.exploration.report import exploration_report
@@ -53,6 +53,6 @@ def _confirmed(frames: "StudyFrames", reports: Sequence[Report]) -> Report:
     from skipstack.search.analysis.confirmation.designs import why_not_by_design
 
     if not reports:
-        why = why_not_by_design(frames.record)
+        why = why_not_by_design(frames.record) or "one seed does not show how much scores vary by chance"
         raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
     return one_report(reports)

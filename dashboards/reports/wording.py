@@ -82,6 +82,11 @@ def listed(things: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def sentence(text: str) -> str:
+    """A text of users as a sentence, which ends in a full stop if in nothing else; empty if it is."""
+    return text if not text or text[-1] in ".?!…" else f"{text}."
+
+
 def _longer(parts: Sequence[str]) -> list[str]:
     return [".".join(parts[start:]) for start in range(len(parts) - 1, -1, -1)]
 

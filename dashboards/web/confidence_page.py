@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
 
 NOTHING = (
-    "Nothing is confirmed: what a search saw was chosen on the way, so none of its numbers has an interval. "
+    "Nothing is confirmed: that takes configs fixed in advance, each trained to its end with several seeds. "
     "`skipstack ablate` trains the best config, and each of its changes, anew with fresh seeds."
 )
 
@@ -56,8 +56,8 @@ def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
 
 
 def _confirmed(of: Snapshot) -> None:
-    reports = list(confirmed_reports(of.record)) if of.frames.confirms else []
-    if not reports:
+    reports = list(confirmed_reports(of.record)) if of.frames.fixed else []
+    if not of.frames.confirms:
         sentence(NOTHING)
     for place, each in enumerate(reports):
         report(each)

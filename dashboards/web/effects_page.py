@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from skipstack.dashboards.reports.exploration.report import ABOUT
+from skipstack.dashboards.reports.exploration.report import about
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.web.elements import chart, charts, sentence
@@ -25,7 +25,7 @@ MOST_AXES: Final = 6
 def effects_page(path: Path) -> None:
     """The page. It shows one question at a time, so that only its charts are drawn."""
     seen = snapshot(path).explored
-    sentence(ABOUT, pale=True)
+    sentence(about(seen.config.search), pale=True)
     if seen.seen.trials["score"].notna().sum() < 2:
         sentence("Fewer than two trials have a score: there is nothing to compare yet.")
         return

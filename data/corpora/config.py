@@ -3,10 +3,12 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, PositiveInt, model_serializer, model_validator
 
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.open_to import OpenTo
@@ -330,8 +332,12 @@ def called(corpus: Corpus) -> str:
 
 
 def title_of(corpus: Corpus) -> str:
-    """The name of a corpus in tables: its own name, or else its kind."""
-    return corpus.name if isinstance(corpus, NamedCorpus) else corpus.kind
+    """The name of a corpus in tables and captions: ``called``, with the last folder of the first train file alone."""
+    if not isinstance(corpus, OwnFiles):
+        return called(corpus)
+    first, *others = (corpus.train,) if isinstance(corpus.train, str) else corpus.train
+    named = "/".join(PurePath(first).parts[-2:])
+    return f"{named} and {counted(len(others), 'other file')}" if others else named
 
 
 class VocabularyConfig(Frozen):

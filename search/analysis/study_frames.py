@@ -158,10 +158,15 @@ class StudyFrames:
         return measure_of(self.study.space.base, self.corpora)
 
     @property
-    def confirms(self) -> bool:
-        """Whether the study has confirmed rows: it has an ablation, or all its points were fixed in advance."""
+    def fixed(self) -> bool:
+        """Whether the study has rows fixed in advance: it has an ablation, or all its points are such rows."""
         search = self.study.search
         return self.ablated or (search.stops_nothing and search.proposer.kind in FIXED_DESIGNS)
+
+    @property
+    def confirms(self) -> bool:
+        """Whether it has confirmed rows: an ablation, or rows fixed in advance with several seeds."""
+        return self.ablated or (self.fixed and self.study.search.seeds > 1)
 
     @property
     def baseline(self) -> tuple[float, float] | None:

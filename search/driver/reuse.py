@@ -1,7 +1,8 @@
-"""Reuse of trials: a trial is not trained if one with the same config, corpus, seeds and epochs is known."""
+"""Reuse of trials: a trial is not trained if one of the same network, corpus, seeds and epochs is known."""
 
 import math
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from skipstack.search.ledger.events import Proposed, Recording, WarmStarted
 from skipstack.search.record.folder import BEST, StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
+from skipstack.spaces.one_network import apart, network_identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class KnownTrials:
 
     In one study, equal configs imply equal corpora and epochs. The corpora of earlier studies were compared with this
     one's when it was opened (``search/earlier_studies/reading.py``). Points of one ``Space`` never give equal configs,
-    but a ledger may hold points from elsewhere.
+    but a ledger may hold points from elsewhere; and different configs may be one network, if they differ in fields that
+    it does not read (``spaces/one_network.py``).
     """
 
     def __init__(self, folder: StudyFolder, record: StudyRecord) -> None:
@@ -34,6 +37,8 @@ class KnownTrials:
         self._record = record
         self._earlier: dict[str, list[Known]] = {}
         self._own: dict[str, int] = {}
+        self._apart: dict[str, list[int]] = {}
+        """By the values that every network reads: the trials that may be one network with another point there."""
         self._identities: dict[int, str] = {}
         """The identities of running trials' configs; the record drops configs, which are large."""
 
@@ -53,22 +58,33 @@ class KnownTrials:
         identity = self._identities.pop(trial.number)
         if trial.reason in ("completed", "diverged") and not trial.raced:
             self._own.setdefault(identity, trial.number)
+            self._apart.setdefault(apart(trial.point), []).append(trial.number)
 
     def standing_for(self, proposed: Proposed) -> Known | None:
         """The known trial to reuse for a new one, with its weights copied to the new one's folder; None if there is
         none.
         """
         order_seed = self._record.study.search.seed
-        for known in self._candidates(proposed.config_identity):
+        for known in self._candidates(proposed):
             alike = (known.recording.seeds, known.recording.order_seed) == (proposed.seeds, order_seed)
             if alike and self._take_weights(known, proposed.trial):
                 return known
         return None
 
-    def _candidates(self, name: str) -> list[Known]:
-        own = self._record.trials.get(self._own.get(name, -1))
-        ours = [] if own is None else [Known("", own.number, self._record.recording(own))]
-        return [*ours, *self._earlier.get(name, ())]
+    def _candidates(self, proposed: Proposed) -> Iterator[Known]:
+        """Trials of this config; then those of another one that is the same network."""
+        name, space = proposed.config_identity, self._record.space
+        if (own := self._own.get(name)) is not None:
+            yield self._known(own)
+        yield from self._earlier.get(name, ())
+        beside = self._apart.get(apart(proposed.point), ())
+        network = network_identity(space.config(proposed.point)) if beside else ""
+        for number in beside:
+            if number != own and network_identity(self._record.trials[number].config) == network:
+                yield self._known(number)
+
+    def _known(self, number: int) -> Known:
+        return Known("", number, self._record.recording(self._record.trials[number]))
 
     def _take_weights(self, known: Known, number: int) -> bool:
         """Copy the best weights; False if they are missing. A diverged trial may have none, and needs none."""

@@ -19,6 +19,7 @@ from skipstack.search.proposers.config import WALKS
 from skipstack.search.schedulers.build import scheduler
 from skipstack.search.schedulers.config import Resource
 from skipstack.spaces.counting import SpaceCount, count
+from skipstack.spaces.one_network import OneNetwork, one_networks
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
@@ -115,6 +116,8 @@ class Plan:
     resource: Resource
     room: Room
     forecasts: tuple[Forecast, ...]
+    one_network: tuple[OneNetwork, ...] = ()
+    """Values of axes that change nothing."""
     networks: tuple[Network, ...] = ()
     unmeasured: str | None = None
 
@@ -135,6 +138,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
         resource=subject.spending.resource,
         room=room,
         forecasts=_forecasts(_courses(study, trials, space)),
+        one_network=tuple(one_networks(space, generator(study.search.seed, "plan", "one network"))),
     )
 
 

@@ -42,8 +42,8 @@ def test_scores_that_print_alike_are_no_gain() -> None:
 def test_a_training_that_was_cut_short_is_not_called_whole() -> None:
     said = sentence((BASE, 0.9512, "stopped"), (BASE | {DEPTH: 5}, 0.96, "completed"))
     assert said == (
-        "Trial 1, the best of 2 on dev, reaches 96.00 %, where the base reaches 95.12 %, although not both were "
-        f"trained to the end; it differs by depth 5. {THEN}"
+        "Trial 1, the best of 2 on dev, 1 of them stopped early, reaches 96.00 %, where the base reaches 95.12 %, "
+        f"although not both were trained to the end; it differs by depth 5. {THEN}"
     )
 
 
@@ -52,11 +52,20 @@ def test_a_training_that_was_cut_short_is_not_called_whole() -> None:
     [
         ([], "no other trial has a score"),
         ([(OTHER, None, "failed")], "no other trial has a score"),
-        ([(OTHER, 0.94, "stopped")], "none of 1 other reached more, as far as they were trained"),
-        ([(OTHER, 0.94, "completed")], "none of 1 other reached more"),
+        (
+            [(OTHER, 0.94, "stopped")],
+            "the other one was stopped after 1 of 6 epochs, so it is not known what it would reach",
+        ),
+        ([(OTHER, 0.94, "completed")], "the other one reached no more"),
+        ([(OTHER, 0.94, "completed"), (BASE | {DEPTH: 5}, 0.9512, "completed")], "none of the 2 others reached more"),
+        (
+            [(OTHER, 0.94, "stopped"), (BASE | {DEPTH: 5}, 0.9512, "stopped")],
+            "the 2 others were stopped after 1 of 6 epochs, so it is not known what they would reach",
+        ),
         (
             [(OTHER, 0.94, "stopped"), (BASE | {DEPTH: 5}, 0.9512, "completed")],
-            "none of 2 others reached more, as far as they were trained",
+            "the one other that was trained to its end reached no more; 1 was stopped after 1 of 6 epochs, so it is "
+            "not known what it would reach",
         ),
     ],
 )

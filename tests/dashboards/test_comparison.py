@@ -172,3 +172,17 @@ def test_text_for_a_pipe_has_no_control_character() -> None:
     text = render(made_up(), "text")
     assert not [character for character in text if ord(character) < 32 and character != "\n"]
     assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+def test_bold_is_the_best_score_of_each_column() -> None:
+    """Of the paper, on dev and on test, and of ours, on dev and on test."""
+    made = made_up()
+    bold = re.findall(r"\\textbf\{([^}]*)\}", render(made, "latex"))
+    papers = [[f"{100 * max(filter(None, scores)):.2f}"] for scores in zip(*_papers(made), strict=True) if any(scores)]
+    ours = ["95.58", "94.75"]
+    assert sorted(each.partition(" ")[0] for each in bold) == sorted(sum(papers, ours))
+    assert "Bold: the best score of a column." in render(made, "latex")
+
+
+def _papers(made: Comparison) -> list[tuple[float | None, float | None]]:
+    return [(row.paper_dev, row.paper_test) for row in made.rows]

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import pytest
@@ -12,11 +14,16 @@ from rich.cells import cell_len
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
+from skipstack.dashboards.reports.confirmation.reports import confirmed_reports, confirmed_tables, in_order
 from skipstack.dashboards.reports.confirmation.studies_report import NOTHING, studies_report
 from skipstack.search.analysis.confirmation.designs import by_design
 from skipstack.search.analysis.confirmation.studies import compare_studies
-from tests.search.analysis.confirmation.test_confirmation import AXES, CONFIG, SEEDS, trials
-from tests.search.made_up import record_of, study
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import Event
+from skipstack.search.record.study_record import StudyRecord
+from tests.oracles.latex import printed
+from tests.search.analysis.confirmation.test_confirmation import AXES, CONFIG, COUNTS, POINTS, SEEDS, on_test, trials
+from tests.search.made_up import ended, proposed, record_of, reported, study
 
 
 def confirmed(*, randomise: bool = False) -> Report:
@@ -92,6 +99,87 @@ def test_randomisation_has_its_column_where_it_was_asked_for() -> None:
     text = render(confirmed(randomise=True), "text")
     assert "p sent." in text
     assert "of these trained networks only" in " ".join(text.split())
+
+
+ABOUT = "How deep & how gated?"
+
+
+def asked_of_files() -> Report:
+    """The same rows, of a study of own files that has a question."""
+    corpus = {"kind": "columns", "train": "atis/train.tsv", "dev": "atis/dev.tsv", "test": "atis/test.tsv"}
+    whole = CONFIG.model_dump(mode="json") | {"about": ABOUT}
+    whole["space"]["base"]["data"]["corpus"] = corpus
+    config = StudyConfig.model_validate(whole)
+    made = by_design(record_of(config, *trials(config)))
+    assert made is not None
+    return confirmation_report(made)
+
+
+def bold_in_latex(report: Report) -> list[str]:
+    return re.findall(r"\\textbf\{([^}]*)\}", render(report, "latex"))
+
+
+def test_bold_is_the_best_score_in_latex_and_html_and_the_caption_says_so() -> None:
+    assert bold_in_latex(confirmed()) == [r"70.56 $\pm$ 4.72"]
+    assert re.findall(r'<td class="[^"]*bold[^"]*">([^<]*)<', render(confirmed(), "html")) == ["70.56 ± 4.72"]
+    assert 'class="bold"' not in render(confirmed(), "html"), "no row is bold"
+    for form in ("latex", "html"):
+        assert "Bold: the best score" in render(confirmed(), form)
+    assert "Bold" not in render(confirmed(), "text") + render(confirmed(), "markdown"), "which have none in a file"
+
+
+def test_a_paper_that_takes_the_table_alone_takes_the_meaning_of_its_marks_too() -> None:
+    written = render(confirmed(), "latex")
+    table = written[written.index(r"\begin{table}") : written.index(r"\end{table}")]
+    assert "half the 95" in table
+    assert "significant at 5" in table
+
+
+def test_each_corpus_has_a_best_score_of_its_own() -> None:
+    made = by_design(record_of(CONFIG, *trials()))
+    assert made is not None
+    corpora = [replace(row, corpus=corpus) for corpus in ("one", "other") for row in made.rows]
+    assert bold_in_latex(confirmation_report(replace(made, rows=tuple(corpora)))) == [r"70.56 $\pm$ 4.72"] * 2
+
+
+def test_a_caption_says_what_the_study_asks_and_names_files_as_their_reader_does() -> None:
+    (caption,) = printed(render(asked_of_files(), "latex")).captions
+    assert caption == f"made-up on atis/train.tsv: confirmed on test. {ABOUT} Bold: the best score."
+    html = render(asked_of_files(), "html")
+    named, told = re.search("<caption>(.*?)</caption>", html), re.search('</div>\n<p class="dim">(.*?)</p>', html)
+    assert named
+    assert told
+    assert unescape(f"{named[1]}. {told[1]}") == caption
+    assert r"\label{tab:made-up-on-atis-train-tsv-confirmed-on-test}" in render(asked_of_files(), "latex")
+
+
+def of_one_seed() -> StudyRecord:
+    """A grid of two trials, each with one seed, and all of its epochs."""
+    config = study(AXES, proposer="grid", scheduler="none", seeds=1)
+    events: list[Event] = []
+    for number, point in enumerate(POINTS[:2]):
+        one = on_test(number, COUNTS[number][:1])
+        events += [proposed(config, number, point), reported(number, 1, 0.7), ended(number), one]
+    return record_of(config, *events)
+
+
+def test_one_seed_confirms_nothing_and_its_table_says_so() -> None:
+    (report,) = confirmed_reports(of_one_seed())
+    title = "made-up on grammar: measured on test with one seed, not confirmed"
+    for form in ("text", "html", "latex", "markdown"):
+        assert title in render(report, form, width=120)
+        assert "confirmed on" not in render(report, form, width=120)
+
+
+def test_what_is_confirmed_stands_before_what_is_not() -> None:
+    record, several = of_one_seed(), record_of(CONFIG, *trials())
+    alone, confirmed_one = next(confirmed_tables(record)), next(confirmed_tables(several))
+    assert [table.confirmed for _, table in in_order([alone, confirmed_one])] == [True, False]
+
+
+def test_studies_of_one_seed_have_nothing_confirmed_in_common() -> None:
+    found = compare_studies({"a": of_one_seed(), "b": of_one_seed()})
+    assert found.rows == ()
 
 
 def test_studies_without_anything_confirmed_in_both_say_what_it_takes() -> None:

@@ -165,9 +165,9 @@ def test_the_text_is_what_a_reader_expects() -> None:
         == f"""made-up
 
 Exploration: what the search saw, described and not tested. The search chose on
-the way which trials to run and how long to train them, so no number here has an
-interval. To confirm, `skipstack ablate DIR` trains the best config and each of
-its changes again.
+the way how long to train its trials, so no number here has an interval. To
+confirm, `skipstack ablate DIR` trains the best config and each of its changes
+again.
 
                  n   dev %  deviation  effect  test %  trial  epochs  seconds
   baseline           71.25          –           70.41      –
@@ -385,3 +385,21 @@ def test_a_picture_shows_the_text_and_needs_nothing_else() -> None:
     assert "model.stack.shortcut.gate" in words
     assert "sigmoid_below" in words
     assert re.findall(r"https?://[^\"]+", svg) == ["http://www.w3.org/2000/svg"]
+
+
+@pytest.mark.parametrize(
+    ("search", "chosen"),
+    [
+        ({"proposer": "tpe"}, "chose on the way which trials to run and how long to train them,"),
+        ({"proposer": "random"}, "chose on the way how long to train its trials,"),
+        ({"proposer": "tpe", "scheduler": "none"}, "chose on the way which trials to run,"),
+        ({"proposer": "random", "scheduler": "none", "enough": True}, "chose on the way when to start no more,"),
+        ({"proposer": "random", "scheduler": "none"}, "Nothing was chosen by scores on the way:"),
+    ],
+)
+def test_only_what_a_search_chooses_by_scores_is_said_to_be_chosen_on_the_way(
+    search: dict[str, Any], chosen: str
+) -> None:
+    said = " ".join(render(exploration_of(record_of(study(**search))), "text").split())
+    assert chosen in said
+    assert ("chose on the way" in said) == ("Nothing was chosen" not in chosen)

@@ -172,3 +172,13 @@ def test_the_flagship_is_counted_by_its_structure_and_a_sample() -> None:
     assert space["configurations"] == pytest.approx(space["allowed_share"] * space["combinations"])
     assert "model.stack.dropout" in space["continuous_axes"]
     assert f"of {space['combinations']:,} combinations" in " ".join(as_text(made).split())
+
+
+def test_of_a_few_configs_a_plan_says_what_it_costs_to_train_all(here: Path) -> None:
+    two = STUDY.replace("[8, 16]}\n", "[8, 16]}\n  training.optimiser.learning_rate: null\n  model.stack.depth: null\n")
+    two = two.replace("  model.stack.dropout:\n    named: {none at all: 0.0, some: 0.25}\n", "")
+    (here / "few.yaml").write_text(two + "  model.stack.composition: null\n  model.stack.shortcut.gate: null\n")
+    shown = " ".join(run("few.yaml", "--epochs", "4").stdout.split())
+    assert "hint: the space has only 2 configs; `scheduler: none`" in shown
+    assert "for 8 epochs in all instead of about " in shown
+    assert "hint" not in run("study.yaml").stdout

@@ -6,9 +6,15 @@ from functools import partial
 from typing import Any
 
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.confirmation.estimates import MARK, confirmed_numbers, estimate_text, meaning
+from skipstack.dashboards.reports.confirmation.estimates import (
+    MARK,
+    best_scores,
+    confirmed_numbers,
+    estimate_text,
+    meaning,
+)
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pictures
-from skipstack.dashboards.reports.wording import NONE, heading_of, with_error
+from skipstack.dashboards.reports.wording import NONE, heading_of, sentence, with_error
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.against import ComparedRow, Comparison
@@ -61,23 +67,31 @@ def _content(comparison: Comparison, records: Sequence[Numbers]) -> Mapping[str,
 def _table(comparison: Comparison, records: Sequence[Numbers]) -> Table:
     """The table; a narrow page keeps the columns of the compared split longest."""
     columns = [replace(column, heading=heading_of(column.heading, comparison.measure)) for column in COLUMNS]
+    best = {name: best_scores(records, number, comparison.measure) for name, number in SCORES.items()}
     other = heading_of("test %" if comparison.split == "dev" else "dev %", comparison.measure)
     return Table(
         names=("row",),
         columns=tuple(columns),
-        rows=tuple(_row(record, comparison.measure) for record in records),
+        rows=tuple(
+            _row(record, comparison.measure, {name for name, places in best.items() if place in places})
+            for place, record in enumerate(records)
+        ),
         optional=("ours: trial", f"ours: {other}", f"paper: {other}"),
+        caption=" ".join(filter(None, (sentence(comparison.about), "Bold: the best score of a column."))),
     )
 
 
-def _row(numbers: Numbers, measure: Measure) -> Row:
+def _row(numbers: Numbers, measure: Measure, best: set[str]) -> Row:
+    """A row; ``best``: the names of the columns in which it is best."""
     label = str(numbers["row"])
     return Row(
         names=(label,),
         label=label,
-        cells=tuple(Cell(write(numbers, measure)) for write in COLUMNS.values()),
+        cells=tuple(
+            Cell(write(numbers, measure), "bold" if column.name in best else "") for column, write in COLUMNS.items()
+        ),
         mark=Cell(DISAGREES if numbers["disagrees"] else "", "red"),
-        style="bold" if numbers["is_reference"] else "" if numbers["trial"] is not None else "dim",
+        style="" if numbers["trial"] is not None else "dim",
     )
 
 
@@ -136,3 +150,6 @@ COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
     Column("trial", "ours"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }
 """The columns of the printed table, and the function that writes a cell from the numbers of its row."""
+
+SCORES = {"paper: dev %": "paper_dev", "paper: test %": "paper_test", "ours: dev %": "dev", "ours: test %": "test"}
+"""The columns of scores, and the number in each."""

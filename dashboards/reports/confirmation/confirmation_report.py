@@ -5,9 +5,17 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.confirmation.estimates import MARK, confirmed_numbers, estimate_text, meaning, p_text
+from skipstack.dashboards.reports.confirmation.estimates import (
+    BOLD,
+    MARK,
+    best_scores,
+    confirmed_numbers,
+    estimate_text,
+    meaning,
+    p_text,
+)
 from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_pictures
-from skipstack.dashboards.reports.wording import NONE, heading_of, names_by_path
+from skipstack.dashboards.reports.wording import NONE, heading_of, names_by_path, sentence
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import Reach
 from skipstack.search.analysis.confirmation.designs import Confirmation
@@ -20,16 +28,17 @@ Writer = Callable[[Numbers, Measure], str]
 def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
     """The report of a confirmation, with the sentences ``more`` below."""
     records = [confirmed_numbers(row) for row in confirmation.rows]
-    told = [Sentence(each) for each in _sentences(confirmation)]
+    told = [Sentence(each, style="dim") for each in _sentences(confirmation)]
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
     missing: list[Block] = [Sentence("without a difference:"), Listing(without)] if without else []
     split = confirmation.split
-    title = f"{confirmation.study} on {confirmation.corpus}: confirmed on {split}"
+    how = f"confirmed on {split}" if confirmation.confirmed else f"measured on {split} with one seed, not confirmed"
+    title = f"{confirmation.study} on {confirmation.corpus}: {how}"
     return Report(
         page=Page(
             title,
             (
-                (confirmed_table(records, confirmation.measure, split=split),),
+                (confirmed_table(records, confirmation.measure, split=split, about=confirmation.about),),
                 (*told, *missing),
                 *((more,) if more else ()),
             ),
@@ -49,24 +58,29 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
 
 
 def confirmed_table(
-    records: Sequence[Numbers], measure: Measure, *, split: Split = "test", reference: str = "base"
+    records: Sequence[Numbers], measure: Measure, *, split: Split = "test", reference: str = "base", about: str = ""
 ) -> Table:
-    """The table of confirmed rows. ``reference``: the text in place of the difference of a reference row."""
+    """The table of confirmed rows, with the best score of each corpus in bold.
+
+    ``reference``: the text in place of the difference of a reference row; ``about``: what the study asks.
+    """
     asked = any(numbers["p_randomised"] is not None for numbers in records)
     reached = {Column(f"{split} %"): lambda numbers, measure: estimate_text(split, numbers, measure)}
     columns = {
         **reached,
         **{column: write for column, write in COLUMNS.items() if asked or column.heading != RANDOMISED},
     }
+    best = best_scores(records, split, measure)
     return Table(
         names=("of", "row"),
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in columns),
         rows=tuple(
-            _row(numbers, label, measure, columns, reference)
-            for numbers, label in zip(records, _labels(records), strict=True)
+            _row(numbers, label, measure, columns, reference, f"{split} %" if place in best else "")
+            for place, (numbers, label) in enumerate(zip(records, _labels(records), strict=True))
         ),
         optional=("trial", "g"),
         tight=True,
+        caption=" ".join(filter(None, (sentence(about), BOLD))),
     )
 
 
@@ -78,7 +92,10 @@ def _labels(records: Sequence[Numbers]) -> Iterator[str]:
         yield f"{short[axis]}{colon}{change}" if axis and axis == numbers["axis"] else str(numbers["row"])
 
 
-def _row(numbers: Numbers, label: str, measure: Measure, columns: Mapping[Column, Writer], reference: str) -> Row:
+def _row(
+    numbers: Numbers, label: str, measure: Measure, columns: Mapping[Column, Writer], reference: str, best: str
+) -> Row:
+    """A row; ``best``: the heading of the column in which it is best."""
     section = " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each)
     texts = {column.heading: write(numbers, measure) for column, write in columns.items()}
     if numbers["is_reference"]:
@@ -87,9 +104,9 @@ def _row(numbers: Numbers, label: str, measure: Measure, columns: Mapping[Column
         names=(section, str(numbers["row"])),
         label=label,
         section=section,
-        cells=tuple(map(Cell, texts.values())),
+        cells=tuple(Cell(text, "bold" if heading == best else "") for heading, text in texts.items()),
         mark=Cell(MARK if numbers["marked"] else "", "bold"),
-        style="bold" if numbers["is_reference"] else "" if numbers["difference"] is not None else "dim",
+        style="" if numbers["is_reference"] or numbers["difference"] is not None else "dim",
         code=bool(section) and section == numbers["axis"],
     )
 

@@ -10,9 +10,27 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.statistics.estimates import Estimate
+from skipstack.spaces.subject import Scalar
 
 MARK = "*"
 """Marks a significant difference: by chance alone, fewer than 5 of 100 such families of rows have one."""
+
+BOLD = "Bold: the best score."
+"""The meaning of bold cells."""
+
+
+def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[int]:
+    """The places of the records with the best score called ``name`` of their corpus, as it is printed."""
+    best: dict[Scalar, float] = {}
+    for numbers in records:
+        if isinstance(score := numbers[name], float):
+            best[numbers["corpus"]] = max(score, best.get(numbers["corpus"], score))
+    return {
+        place
+        for place, numbers in enumerate(records)
+        if isinstance(score := numbers[name], float)
+        and measure.written(score) == measure.written(best[numbers["corpus"]])
+    }
 
 
 def confirmed_numbers(row: ConfirmedRow) -> Numbers:

@@ -11,9 +11,24 @@ from skipstack.search.analysis.confirmation.designs import Confirmation, by_desi
 from skipstack.search.analysis.frames.trace import Traced
 from skipstack.search.record.study_record import StudyRecord
 
+Tables = Sequence[tuple[StudyRecord, Confirmation]]
+"""Tables, each with the record of its trials."""
+
 
 def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
-    """Each confirmed table of a study, with the record of its trials: that of the study or of an ablation."""
+    """Each table of rows fixed in advance, with the record of its trials, that of the study or of an ablation.
+
+    Tables of one seed, which confirm nothing, come last.
+    """
+    yield from in_order(list(_tables(record, randomise=randomise)))
+
+
+def in_order(tables: Tables) -> Tables:
+    """What is confirmed, then what is not."""
+    return sorted(tables, key=lambda each: not each[1].confirmed)
+
+
+def _tables(record: StudyRecord, *, randomise: bool) -> Iterator[tuple[StudyRecord, Confirmation]]:
     designed = by_design(record, randomise=randomise)
     if designed is not None and designed.rows[0].trial is not None:
         yield record, designed
@@ -21,10 +36,11 @@ def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterato
         yield each, ablated(each, randomise=randomise)
 
 
-def confirmed_reports(record: StudyRecord, *, randomise: bool = False) -> Iterator[Report]:
-    """The reports of the confirmed tables of a study; none if it only explored."""
+def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bool = False) -> Iterator[Report]:
+    """The reports of these tables; none if the study only explored. ``alone``: without those that confirm nothing."""
     for own, table in confirmed_tables(record, randomise=randomise):
-        yield ablated_report(own, table)
+        if table.confirmed or not alone:
+            yield ablated_report(own, table)
 
 
 def one_report(reports: Sequence[Report]) -> Report:
@@ -47,7 +63,7 @@ def with_confirmed(explored: Report, reports: Sequence[Report]) -> Report:
     """The confirmed tables, then what the search saw. CSV has only the latter."""
     if not reports:
         return explored
-    groups = (*_groups(reports), (Heading("what the search saw"),), *explored.page.groups)
+    groups = (*_groups(reports), (Heading(f"{explored.content['study']}: what the search saw"),), *explored.page.groups)
     all_reports = [*reports, explored]
     return replace(
         explored,

@@ -12,18 +12,23 @@ from skipstack.dashboards.reports.exploration.parts import blocks, contents
 from skipstack.dashboards.reports.exploration.table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
 from skipstack.dashboards.reports.exploration.traced import traced
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
-from skipstack.dashboards.reports.wording import NONE, enough_in_words, reason_in_words, scored
+from skipstack.dashboards.reports.wording import NONE, enough_in_words, listed, reason_in_words, scored, sentence
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.driver.preparation import CORPUS
+from skipstack.search.planning.small_space import small_space
 from skipstack.search.record.domain_parts import value_text
+from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.spaces.changes import changes, chosen
+from skipstack.spaces.paths import overlap
+from skipstack.spaces.trial import TrialConfig
 
-ABOUT = (
-    "Exploration: what the search saw, described and not tested. The search chose on the way which trials to run and "
-    "how long to train them, so no number here has an interval. To confirm, `skipstack ablate DIR` trains the best "
-    "config and each of its changes again."
-)
+CONFIRM = "To confirm, `skipstack ablate DIR` trains the best config and each of its changes again."
+
+BLIND = ("random", *FIXED_DESIGNS)
+"""The proposers that choose trials without regard to scores."""
 
 
 def exploration_report(exploration: Exploration) -> Report:
@@ -31,8 +36,8 @@ def exploration_report(exploration: Exploration) -> Report:
     records = [numbers_of(row) for row in exploration.rows]
     more = contents(exploration)
     groups: tuple[tuple[Block, ...], ...] = (
-        (Sentence(ABOUT),),
-        (table(records, exploration.measure),),
+        (Sentence(about(exploration.config.search)),),
+        (table(records, exploration.measure, caption=" ".join(_caption(exploration.config))),),
         tuple(_whole(exploration)),
         (Sentence(" ".join(_footnote(exploration, records)), style="dim"),),
         *blocks(more, exploration.measure),
@@ -45,6 +50,23 @@ def exploration_report(exploration: Exploration) -> Report:
         pictures=partial(search_pictures, exploration),
         traced=partial(traced, exploration),
     )
+
+
+def about(search: SearchConfig) -> str:
+    """What a search chose by scores on the way, and why no number of its report has an interval."""
+    blind = search.proposer.kind in BLIND
+    chose = [
+        *([] if blind else ["which trials to run"]),
+        *([] if search.enough is None else ["when to start no more"]),
+        *([] if search.stops_nothing else [f"how long to train {'its trials' if blind else 'them'}"]),
+    ]
+    why = (
+        f"The search chose on the way {listed(chose)}, so no number here has an interval."
+        if chose
+        else "Nothing was chosen by scores on the way: which trials there are was settled beforehand, and all have all "
+        "their epochs. But the best on dev of several trials stands for a value, so no number here has an interval."
+    )
+    return f"Exploration: what the search saw, described and not tested. {why} {CONFIRM}"
 
 
 def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[str, Any]:
@@ -70,6 +92,17 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
     }
 
 
+def _caption(study: StudyConfig) -> Iterator[str]:
+    """What was trained, unless an axis varies it, and what the study asks."""
+    base = study.space.base
+    if not isinstance(base, TrialConfig):
+        yield f"Function: {base.title}."
+    elif not any(overlap(axis, CORPUS) for axis in study.space.axes):
+        yield f"Corpus: {base.title}."
+    if study.about:
+        yield sentence(study.about)
+
+
 def _whole(exploration: Exploration) -> Iterator[Block]:
     """The trials by end reason, their cost, why no further trial was started, the best trial and the Pareto front."""
     ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
@@ -78,6 +111,13 @@ def _whole(exploration: Exploration) -> Iterator[Block]:
         f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
         f"{exploration.epochs:,} epochs, {exploration.seconds:,.1f} seconds of training and evaluation"
     )
+    if exploration.twice:
+        same = "; ".join(listed(list(map(str, numbers))) for numbers in exploration.twice)
+        yield Sentence(
+            f"trained more than once under several names, since they differ in fields without use: trials {same}"
+        )
+    if "stopped" in exploration.ends and (small := small_space(exploration.config)) is not None:
+        yield Sentence(str(small))
     if exploration.enough is not None:
         yield Sentence(enough_in_words(exploration.enough, exploration.measure))
     if exploration.best_config is None:

@@ -51,14 +51,15 @@ def by_seed(row: Row) -> Mapping[str, tuple[float, ...]]:
     return {"seeds": row.seeds, **{name: values for name, values in (("dev", row.dev), ("test", row.test)) if values}}
 
 
-def table(records: Sequence[Numbers], measure: Measure) -> Table:
-    """The table of rows, given their numbers."""
+def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
+    """The table of rows, given their numbers; ``caption``: of what study it is, besides its heading."""
     return Table(
         names=("axis", "value"),
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in COLUMNS),
         rows=tuple(_row(record, measure) for record in records),
         optional=tuple(heading_of(name, measure) for name in OPTIONAL),
         tight=True,
+        caption=caption,
     )
 
 

@@ -31,6 +31,7 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
         rows=(*rows, *(_means(rows, len(corpora)) if len(corpora) > 1 else ())),
         reach=reach(asked, TENTH_OF_A_POINT) if record.measure.in_points else None,
         split=split,
+        about=record.study.about,
     )
 
 

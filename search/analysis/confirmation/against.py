@@ -39,7 +39,8 @@ class Comparison:
 
     ``split``: of the ranks and differences: test if the paper has it and all of our rows were measured there, else dev.
     ``shared``: the number of rows with a score there in both, ours of a whole trial. ``correlation``: Spearman's, of
-    the two scores over these rows. ``only_described``: why our differences have no interval.
+    the two scores over these rows. ``only_described``: why our differences have no interval. ``about``:
+    what the study asks.
     """
 
     study: str
@@ -53,6 +54,7 @@ class Comparison:
     shared: int
     correlation: float | None
     only_described: str
+    about: str = ""
 
 
 def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> Comparison:
@@ -87,6 +89,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
         shared=len(pairs),
         correlation=rank_correlation([paper for paper, _ in pairs], [ours for _, ours in pairs]),
         only_described=only_described,
+        about=record.study.about,
     )
 
 

@@ -20,8 +20,10 @@ TENTH_OF_A_POINT = 0.001
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirmation:
-    """The confirmed rows of a study, the base first. ``corpus``: the name or format of its corpus, the names of
-    several, or the function; ``split``: on which they are compared.
+    """The rows of a study that were fixed in advance, the base first.
+
+    ``corpus``: the name of its corpus, the names of several, or the function; ``about``: what the study asks;
+    ``split``: on which they are compared.
     """
 
     study: str
@@ -30,6 +32,12 @@ class Confirmation:
     rows: tuple[ConfirmedRow, ...]
     reach: Reach | None
     split: Split = "test"
+    about: str = ""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether every trained row has several seeds: one does not show how much scores vary by chance."""
+        return all(len(row.seeds) > 1 for row in self.rows if row.trial is not None)
 
 
 def why_not_by_design(record: StudyRecord) -> str:
@@ -60,6 +68,7 @@ def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation |
         rows=confirm(rows, split=split, randomise=randomise),
         reach=reach(rows, TENTH_OF_A_POINT) if record.measure.in_points else None,
         split=split,
+        about=record.study.about,
     )
 
 

@@ -110,10 +110,10 @@ def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> Non
 def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
     """The whole trials of a study that are confirmed rows, on the corpus with this fingerprint."""
     designed = by_design(record)
-    tables = [] if designed is None else [(record, designed.rows)]
-    tables += [(each, ablated(each).rows) for each in record.ablations.values()]
-    for owner, rows in tables:
-        for row in rows:
+    tables = [] if designed is None else [(record, designed)]
+    tables += [(each, ablated(each)) for each in record.ablations.values()]
+    for owner, table in tables:
+        for row in table.rows if table.confirmed else ():
             trial = None if row.trial is None else owner.trials[row.trial]
             if trial is not None and trial.whole and owner.fingerprint_of(trial.config) == fingerprint:
                 yield _Confirmed(_named(trial.config, record.study.space.base), _text(trial.config), trial)

@@ -25,6 +25,7 @@ from skipstack.search.objectives.pareto import front
 from skipstack.search.record.comparable import resource_of
 from skipstack.search.schedulers.config import KeepBestConfig, RungConfig
 from skipstack.search.schedulers.rungs import rungs_below
+from skipstack.spaces.one_network import alike
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 
@@ -64,6 +65,8 @@ class Exploration:
     best_config: Subject | None
     base: Subject
     """The base config of the study."""
+    config: StudyConfig
+    """What was asked for."""
     seen: Seen
     curves: Callable[[], pd.DataFrame]
     """The frame ``curves``, which only pictures and traces need."""
@@ -101,6 +104,13 @@ class Exploration:
     def rungs(self) -> pd.DataFrame:
         """The rank correlation of scores at rungs with final scores."""
         return rungs(self.seen.trials["score"], self.seen.whole, self.reached, self.compared)
+
+    @cached_property
+    def twice(self) -> list[tuple[int, ...]]:
+        """The trials that were trained here although they are one network, group by group."""
+        trained = self.seen.trials.loc[~self.seen.trials["reused"], "point"]
+        points = {int(str(number)): json.loads(str(point)) for number, point in trained.items()}
+        return alike(Space(self.config.space), points)
 
     @cached_property
     def budgets(self) -> pd.DataFrame:
@@ -171,6 +181,7 @@ def explore(
         best=best,
         best_config=None if best is None else space.config(json.loads(str(trials.loc[best, "point"]))),
         base=study.space.base,
+        config=study,
         seen=seen,
         curves=curves,
         events=events,

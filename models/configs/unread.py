@@ -1,0 +1,108 @@
+"""Fields that a network does not read: configs that differ in nothing else mean one network, bit for bit."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from skipstack.data.basis.frozen import Frozen
+from skipstack.models.configs.cells import ShortcutConfig, Topology
+from skipstack.models.configs.feedback import FeedbackConfig
+from skipstack.models.configs.inputs import EmbedderConfig, FeatureMapConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.skips import DynamicSkipConfig
+from skipstack.models.configs.wiring import sources
+
+OPEN: Final[Mapping[Topology, Topology]] = {
+    "both_gated": "both_ungated",
+    "both_two_gates": "both_ungated",
+    "block_output_ungated": "block",
+    "block_internal_ungated": "block",
+}
+"""The topology that each is without a gate."""
+
+
+def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
+    """The config with the defaults in all fields that its network does not read.
+
+    Configs for which this gives the same network have equal weights and curves, since all random numbers come from
+    seeds and names of parameters. Networks that only are the same function, by other names or roundings, stay apart.
+    Parts from users' code stay as they are. ``vectors``: whether words may start from pretrained vectors.
+    """
+    changed: dict[str, Any] = {"embedder": _embedder(config.embedder, vectors=vectors)}
+    if isinstance(config.stack, StackConfig):
+        changed["stack"] = _stack(config.stack)
+    else:
+        changed["stack"] = _feedback(config.stack)
+    if config.initial_range is not None:
+        changed["initial_scale"] = ModelConfig.model_fields["initial_scale"].default
+    return config.model_copy(update=changed)
+
+
+def _defaults(config: Frozen, *names: str) -> dict[str, Any]:
+    fields = type(config).model_fields
+    return {name: fields[name].get_default(call_default_factory=True) for name in names}
+
+
+def _embedder(config: Any, *, vectors: bool) -> Any:
+    unread = []
+    if isinstance(config, EmbedderConfig | FeatureMapConfig) and not (vectors and config.word_size):
+        unread.append("word_vectors")
+    if isinstance(config, FeatureMapConfig) and config.layers == "none":
+        unread += ["sets", "maps"]
+    if not isinstance(config, EmbedderConfig):
+        return config.model_copy(update=_defaults(config, *unread)) if unread else config
+    unread += ["affix_size"] if not config.affix_characters else []
+    unread += ["window_gate"] if not config.word_size else []
+    return config.model_copy(update={**_defaults(config, *unread), "window": max(config.window, 1)})
+
+
+def _stack(config: StackConfig) -> StackConfig:
+    wiring = sources(config.composition, config.depth)
+    if not wiring:  # the head reads the input
+        kept = {"depth": 0, "pooling": config.pooling, "skip": config.skip if _learns(config) else None}
+        return config.model_copy(update={**_defaults(config, *StackConfig.model_fields), **kept, "composition": ()})
+    unread = ["forget_bias"] if config.cell in ("simple", "sutskever", "feedforward") else []
+    if len(wiring) < 2 or config.directions == "forward":
+        unread.append("join")
+    skipping = [number for number, source in enumerate(wiring, start=1) if not source and _may_skip(config, number)]
+    alike = [number for number, source in enumerate(wiring, start=1) if not source]
+    if config.skip is None or skipping == alike:
+        unread.append("skipping")
+    if not skipping and not _learns(config):
+        unread += ["skip", "skipping"]
+    read = {"composition": wiring, "shortcut": _shortcut(config, wiring)}
+    return config.model_copy(update={**_defaults(config, *unread), **read})
+
+
+def _may_skip(config: StackConfig, number: int) -> bool:
+    return config.skip is not None and (config.skipping == "all" or number == config.depth)
+
+
+def _learns(config: StackConfig) -> bool:
+    """Whether its policy is trained, which a network has even if no layer asks it."""
+    return isinstance(config.skip, DynamicSkipConfig)
+
+
+def _shortcut(stack: StackConfig, wiring: tuple[int, ...]) -> ShortcutConfig:
+    """Under g = 1, some topologies are one; a gate of the skip is one of the layer below if that is what is skipped."""
+    config, apart = stack.shortcut, stack.join == "top" or stack.directions == "forward"
+    topology, gate = config.topology, config.gate
+    if not any(wiring):
+        return ShortcutConfig()
+    if gate == "none":
+        topology = OPEN.get(topology, topology)
+    if topology == "both_ungated":
+        gate = ShortcutConfig().gate
+    below = all(source in (0, layer) for layer, source in enumerate(wiring))
+    if gate == "sigmoid_skipped" and below and apart:
+        gate = "sigmoid_below"
+    unread = {} if gate == "bernoulli" else _defaults(config, "probability")
+    return config.model_copy(update={"topology": topology, "gate": gate, **unread})
+
+
+def _feedback(config: FeedbackConfig) -> FeedbackConfig:
+    unread = []
+    if config.variant == "e":
+        unread.append("feedback")
+    if config.variant in ("e", "j"):
+        unread.append("label_size")
+    return config.model_copy(update=_defaults(config, *unread))

@@ -1,0 +1,199 @@
+"""Points that are one network under several names: which axis changes nothing, and where.
+
+Different points give different configs, but some fields are read only in company of others: a gate needs a layer with a
+shortcut. ``models/configs/unread.py`` says which fields a network does not read.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import Final
+
+import numpy as np
+
+from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.models.configs.unread import without_unread
+from skipstack.spaces.domains import Choice, Integer, Json
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import TrialConfig
+
+LISTED: Final = 400
+"""The most points of a space all of which are looked at; of a larger one, as many as ``DRAWN``."""
+
+DRAWN: Final = 30
+"""The points drawn from a larger space."""
+
+CREDIBLE: Final = 4
+"""The fewest drawn points on which a condition may rest."""
+
+VALUES: Final = 12
+"""The most values of an axis that are compared."""
+
+READ_LATER: Final = ("model.", "training.pretraining.")
+"""The paths of fields that some networks do not read; all others are read by each."""
+
+
+def network_identity(subject: Subject) -> str:
+    """The identity of the trial that a config means: equal for configs that train one network in one way."""
+    if not isinstance(subject, TrialConfig):
+        return subject.identity
+    training, data = subject.training, subject.data
+    vectors = data.vectors is not None or training.pretraining is not None
+    return identity(subject.model_copy(update={"model": without_unread(subject.model, vectors=vectors)}))
+
+
+def apart(point: Point) -> str:
+    """The values of a point on axes that each trial reads: points that differ there are never one network."""
+    return canonical_json({path: value for path, value in point.items() if not _read_later(path)})
+
+
+def _read_later(path: str) -> bool:
+    return f"{path}.".startswith(READ_LATER)
+
+
+Condition = tuple[tuple[str, tuple[Json, ...]], ...]
+"""Axes with the values that they must have."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OneNetwork:
+    """``values`` of an axis that give one network, all other axes alike.
+
+    ``whole``: they are all of its values, so there it changes nothing. ``always``: that is so wherever the axis is
+    active; else ``where`` has the conditions, each the values of one axis or of two, and none if few points show it.
+    """
+
+    axis: str
+    values: tuple[Json, ...]
+    whole: bool
+    always: bool
+    where: tuple[Condition, ...] = ()
+
+
+def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
+    """The numbers of those points that are one network, group by group."""
+    rest: dict[str, list[int]] = defaultdict(list)
+    for number, point in points.items():
+        rest[apart(point)].append(number)
+    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for text, numbers in rest.items():
+        for number in numbers if len(numbers) > 1 else ():
+            found[text, network_identity(space.config(points[number]))].append(number)
+    return [tuple(group) for group in found.values() if len(group) > 1]
+
+
+def one_networks(space: Space, generator: np.random.Generator) -> list[OneNetwork]:
+    """The values that give one network, axis by axis: of a small space all, of a larger one those in a sample."""
+    known: dict[str, str] = {}
+
+    def network(point: Point) -> str:
+        text = canonical_json(point)
+        if text not in known:
+            known[text] = network_identity(space.config(point))
+        return known[text]
+
+    points, fewest = _looked_at(space, generator)
+    axes = [axis for axis in space.domains if _read_later(axis)]
+    return [found for axis in axes for found in _of_axis(space, axis, points, network, fewest)]
+
+
+def _looked_at(space: Space, generator: np.random.Generator) -> tuple[list[Point], int]:
+    """The points, and the fewest of them that make a condition credible."""
+    if space.finite:
+        listed = list(islice(space.everything(), LISTED + 1))
+        if len(listed) <= LISTED:
+            return [point for point in listed if space.allowed(point)], 1
+    return [space.sample(generator) for _ in range(DRAWN)], CREDIBLE
+
+
+def _values(space: Space, axis: str) -> Sequence[Json]:
+    domain = space.domains[axis]
+    if isinstance(domain, Choice | Integer):
+        return tuple(islice(domain.values, VALUES))
+    return (domain.low, domain.high)
+
+
+def _of_axis(
+    space: Space, axis: str, points: Sequence[Point], network: Callable[[Point], str], fewest: int
+) -> Iterator[OneNetwork]:
+    """The classes of values that give one network somewhere, each with its conditions."""
+    values, contexts = _values(space, axis), _contexts(points, axis)
+    classes: dict[tuple[str, ...], list[Point]] = defaultdict(list)
+    texts = {canonical_json(value): value for value in values}
+    seen: list[tuple[Point, frozenset[frozenset[str]]]] = []
+    for context in contexts:
+        groups: dict[str, list[str]] = defaultdict(list)
+        for text, value in texts.items():
+            moved = space.moved(context, axis, value)
+            if space.allowed(moved):
+                groups[network(moved)].append(text)
+        alike = [tuple(group) for group in groups.values() if len(group) > 1]
+        seen.append((context, frozenset(map(frozenset, alike))))
+        for group in alike:
+            classes[group].append(context)
+    for group, idle in classes.items():
+        busy = [context for context, groups in seen if not any(set(group) <= each for each in groups)]
+        yield OneNetwork(
+            axis=axis,
+            values=tuple(texts[text] for text in group),
+            whole=len(group) == len(texts),
+            always=not busy,
+            where=tuple(_conditions(idle, busy, _nearest(space, axis), fewest)),
+        )
+
+
+def _nearest(space: Space, axis: str) -> list[str]:
+    """The axes with few values that may explain why another one is not read, those of the same part first."""
+    own = axis.split(".")
+
+    def distance(path: str) -> int:
+        shared = next((place for place, (a, b) in enumerate(zip(own, path.split("."), strict=False)) if a != b), 0)
+        return -shared
+
+    few = [path for path, domain in space.domains.items() if isinstance(domain, Choice) and _read_later(path)]
+    return sorted((path for path in few if path != axis), key=distance)
+
+
+def _contexts(points: Sequence[Point], axis: str) -> list[Point]:
+    """Points in which the axis is active, one for each combination of the others' values."""
+    found = {canonical_json({**point, axis: None}): point for point in points if axis in point}
+    return list(found.values())
+
+
+def _conditions(idle: Sequence[Point], busy: Sequence[Point], paths: Sequence[str], fewest: int) -> Iterator[Condition]:
+    """Values on one of the ``paths``, or else on two, that ``idle`` points have and ``busy`` ones have not; they cover
+    the idle ones as far as they can, each ``fewest`` at least.
+    """
+    left = list(idle) if busy else []
+    for size in (1, 2):
+        while left:
+            covers = [(chosen, _covered(left, busy, chosen)) for chosen in combinations(paths, size)]
+            chosen, covered = max(covers, key=lambda each: len(each[1]), default=((), []))
+            if len(covered) < fewest:
+                break
+            yield from _as_conditions(chosen, [tuple(point[path] for path in chosen) for point in covered])
+            left = [point for point in left if point not in covered]
+
+
+def _covered(idle: Sequence[Point], busy: Sequence[Point], chosen: Sequence[str]) -> list[Point]:
+    """The idle points whose values on these axes no busy one has."""
+    taken = {_text(point, chosen) for point in busy}
+    there = [point for point in idle if all(path in point for path in chosen)]
+    return [point for point in there if _text(point, chosen) not in taken]
+
+
+def _as_conditions(chosen: tuple[str, ...], hits: Sequence[tuple[Json, ...]]) -> Iterator[Condition]:
+    """One condition for all values of the last axis that go with the same value of the one before."""
+    by_first: dict[str, list[tuple[Json, ...]]] = defaultdict(list)
+    for hit in hits:
+        by_first[canonical_json(hit[:-1])].append(hit)
+    for group in by_first.values():
+        first = tuple((path, (value,)) for path, value in zip(chosen[:-1], group[0][:-1], strict=True))
+        last = {canonical_json(hit[-1]): hit[-1] for hit in group}
+        yield (*first, (chosen[-1], tuple(last.values())))
+
+
+def _text(point: Mapping[str, Json], paths: Sequence[str]) -> str:
+    return canonical_json([point.get(path) if path in point else ["inactive"] for path in paths])
