@@ -146,7 +146,10 @@ def written(tree: Tree, path: str, value: Json) -> Tree:
             members = [kinds(annotation) for annotation in trial_paths()[parent]]
         model = next(found[str(value)] for found in members if value in found)
         # Unvalidated: a field without a default is null until another axis gives it a value.
-        blank = dict.fromkeys(model.model_fields) | model.model_construct(kind=value).model_dump(mode="json")
+        blank = {
+            **{name: None if field.is_required() else field.default for name, field in model.model_fields.items()},
+            **model.model_construct(kind=value).model_dump(mode="json"),
+        }
         return replaced(tree, parent.split("."), blank)
     return replaced(tree, path.split("."), value)
 

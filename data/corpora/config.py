@@ -4,22 +4,32 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, PositiveInt, model_serializer, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.corpora.division import Splits, held_out
 from skipstack.data.corpora.synthetic.echo import FARTHEST
 from skipstack.data.formats.columns import ColumnFormat
 from skipstack.data.formats.conllu import ConlluFormat
 from skipstack.data.formats.derivations import DerivationFormat
 from skipstack.data.formats.format import Format
-from skipstack.data.formats.own import CorpusFiles
+from skipstack.data.formats.labelled_files import LabelledFilesFormat
+from skipstack.data.formats.own import CorpusFiles, Paths
 from skipstack.data.formats.own_reader import OwnReader
+from skipstack.data.formats.parallel import ParallelFormat
 from skipstack.data.formats.piped import PipedFormat
 from skipstack.data.formats.running_text import RunningTextFormat
 from skipstack.data.formats.segmented import SegmentedFormat
@@ -27,6 +37,9 @@ from skipstack.data.formats.texts import TextFormat
 from skipstack.data.formats.treebank import TreebankFormat
 from skipstack.data.formats.word_tags import WordTagFormat
 from skipstack.data.labels.schemes import Scheme
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+"""A share of train."""
 
 
 class GrammarCorpus(Frozen):
@@ -95,7 +108,7 @@ class NamedCorpus(Frozen):
     """The name, one of those that ``skipstack data list`` prints."""
     tags: str | None = None
     """The annotation layer to learn, for example ``upos`` or ``xpos``; None: the corpus's default."""
-    held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
+    held_out: Share | None = None
     """For a corpus without a dev split: the share of train that is drawn as dev; None: as on its card."""
     held_out_seed: Annotated[int, Field(ge=0)] = 0
     """Settles which sentences these are."""
@@ -113,8 +126,54 @@ Encoding = Annotated[str, AfterValidator(_text_encoding)]
 """The text encoding of the files, such as ``utf-8``, ``gbk`` or ``latin-1``."""
 
 
-class OwnFiles(CorpusFiles, ABC):
+HELD_OUT: Final = ("held_out", "held_out_test", "held_out_seed")
+"""The fields that say how splits without files are drawn."""
+
+
+class OwnFiles(Frozen, ABC):
     """The user's own files, with paths relative to the folder of the study file that names them."""
+
+    kind: str
+    train: Paths
+    dev: Paths | None = None
+    """The files of dev; null: ``held_out`` says how dev is drawn."""
+    test: Paths | None = None
+    """The files of test; null: ``held_out_test`` says how test is drawn."""
+    held_out: Share | None = None
+    """Where there is no dev: the share of train that is drawn as dev, by whole documents where the files tell them
+    apart, or else by sentences."""
+    held_out_test: Share | None = None
+    """Where there is no test: the share of train that is drawn as test."""
+    held_out_seed: Annotated[int, Field(ge=0)] = 0
+    """Settles which documents or sentences these are."""
+
+    @model_serializer(mode="wrap")
+    def _as_recorded(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A corpus of which nothing is held out is recorded as before it could be, and keeps its identity."""
+        drawn = self.held_out is not None or self.held_out_test is not None
+        return {name: value for name, value in dump(self).items() if drawn or name not in HELD_OUT}
+
+    @model_validator(mode="after")
+    def _has_each_split_once(self) -> Self:
+        for split, files, field in (("dev", self.dev, "held_out"), ("test", self.test, "held_out_test")):
+            share = getattr(self, field)
+            if files is None and share is None:
+                raise ValueError(f"{split}: got nothing (allowed: files, or {field}, the share of train to draw)")
+            if files is not None and share is not None:
+                raise ValueError(f"{field}: got {share} for a corpus with files of {split} (allowed: one of the two)")
+        return self
+
+    @property
+    def files(self) -> Mapping[str, tuple[str, ...]]:
+        """The paths of each split that has files."""
+        paths = {"train": self.train, "dev": self.dev, "test": self.test}
+        return {split: (those,) if isinstance(those, str) else those for split, those in paths.items() if those}
+
+    def divide(self, splits: Splits) -> Splits:
+        """The splits in the files, and those that are drawn from train. Raises UserError where one would be empty."""
+        shares = {"dev": self.held_out, "test": self.held_out_test}
+        drawn = {split: share for split, share in shares.items() if share is not None}
+        return held_out(splits, drawn, self.held_out_seed) if drawn else splits
 
     @property
     @abstractmethod
@@ -253,6 +312,67 @@ class TextCorpus(OwnFiles):
         return TextFormat(label=0, text=1, columns=2, encoding=self.encoding)
 
 
+NameEnd = Annotated[str, Field(pattern=r"^[^/\\\x00]+$")]
+"""The end of a name, within its folder."""
+
+
+class ParallelCorpus(OwnFiles):
+    """Words and tags in two files side by side, one sentence a line in both (``data/formats/parallel.py``).
+
+    SNIPS and ATIS are published so: ``train/seq.in``, ``train/seq.out``, and ``train/label``. ``train``, ``dev`` and
+    ``test`` name the files of words.
+    """
+
+    kind: Literal["parallel"] = "parallel"
+    words: NameEnd = "seq.in"
+    """The end of the name of a file of words, such as ``seq.in`` or ``.words``."""
+    tags: NameEnd = "seq.out"
+    """The end that the name of the file of its tags has instead, such as ``seq.out`` or ``.tags``."""
+    unit: Literal["word", "sentence"] = "word"
+    """Whether a line of tags has a tag for each word, or is the label of the whole sentence."""
+    encoding: Encoding = "utf-8"
+    scheme: Scheme | None = None
+    """The label scheme of the tags of words, which are then scored as spans by F1; None: tags are scored one by one."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.words == self.tags:
+            raise ValueError(f"tags: got {self.tags!r}, the end of words, too (allowed: that of another file)")
+        if self.unit == "sentence" and self.scheme is not None:
+            raise ValueError(f"scheme: got {self.scheme!r} for labels of sentences (allowed: null, or unit: word)")
+        return self
+
+    @property
+    def format(self) -> ParallelFormat:
+        """Parallel files, with the same options."""
+        return ParallelFormat(
+            words=self.words,
+            tags=self.tags,
+            unit_of_tags=self.unit,
+            encoding=self.encoding,
+            label_scheme=self.scheme,
+        )
+
+
+class LabelledFilesCorpus(OwnFiles):
+    """Texts to classify whose label is in the path of their file (``data/formats/labelled_files.py``), such as
+    ``train/pos/*.txt`` and ``train/neg/*.txt``.
+    """
+
+    kind: Literal["labelled_files"] = "labelled_files"
+    label: Literal["folder", "name", "ending"] = "folder"
+    """The part of the path that is the label: ``pos`` is the folder of ``pos/1.txt``, the name of ``pos.txt`` without
+    its ending, and the ending of ``polarity.pos``."""
+    text: Literal["file", "line"] = "file"
+    """Whether a text is a whole file, or a line of it."""
+    encoding: Encoding = "utf-8"
+
+    @property
+    def format(self) -> LabelledFilesFormat:
+        """Labelled files, with the same options."""
+        return LabelledFilesFormat(label=self.label, text=self.text, encoding=self.encoding)
+
+
 class RunningTextCorpus(OwnFiles):
     """Running text for a language model, one sentence a line (``data/formats/running_text.py``).
 
@@ -261,6 +381,15 @@ class RunningTextCorpus(OwnFiles):
 
     kind: Literal["running_text"] = "running_text"
     encoding: Encoding = "utf-8"
+
+    @model_validator(mode="after")
+    def _is_one_piece(self) -> Self:
+        for field in ("held_out", "held_out_test"):
+            if getattr(self, field) is not None:
+                raise ValueError(
+                    f"{field}: got {getattr(self, field)} (allowed: null; a text is not cut, so give files)"
+                )
+        return self
 
     @property
     def format(self) -> RunningTextFormat:
@@ -313,6 +442,8 @@ OurCorpus = Annotated[
     | WordTagCorpus
     | SegmentedCorpus
     | TextCorpus
+    | ParallelCorpus
+    | LabelledFilesCorpus
     | RunningTextCorpus,
     Field(discriminator="kind"),
 ]

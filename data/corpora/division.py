@@ -1,10 +1,12 @@
 """Takes splits that a corpus lacks from its train split."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field, PositiveInt
 
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.seeding import generator
@@ -30,23 +32,46 @@ Division = HeldOut | Consecutive
 Splits = dict[str, list[Sentence]]
 
 
-def held_out(splits: Mapping[str, list[Sentence]], share: float, seed: int) -> Splits:
-    """Train, test, and as dev a share of train, rounded, drawn by ``seed``; each in the order of the text.
+def held_out(splits: Mapping[str, list[Sentence]], shares: Mapping[str, float], seed: int) -> Splits:
+    """The splits, with those that ``shares`` names taken from train, each in the order of the text.
 
-    Raises UserError where dev or train would be empty.
+    ``shares``: by split, its share of train, rounded, which ``seed`` draws: sentences, or, where the files tell them
+    apart, whole documents, so that no document is in two splits. Raises UserError where a split would be empty.
     """
     train = splits["train"]
-    size = round(share * len(train))
-    if not 0 < size < len(train):
-        raise UserError(
-            f"data.corpus.held_out: got {share} of {len(train)} sentences (allowed: at least one for dev and for train)"
-        )
-    drawn = set(generator(seed, "held out").permutation(len(train))[:size].tolist())
-    return {
-        **splits,
-        "train": [sentence for place, sentence in enumerate(train) if place not in drawn],
-        "dev": [sentence for place, sentence in enumerate(train) if place in drawn],
-    }
+    documents = _documents(train)
+    order = generator(seed, "held out").permutation(len(documents)).tolist()
+    taken: dict[int, str] = {}
+    for split, share in shares.items():
+        wanted = round(share * len(train))
+        drawn = _drawn(documents, order, wanted) if wanted else []
+        taken |= {place: split for document in drawn for place in documents[document]}
+        order = order[len(drawn) :]
+        if not drawn or not order:
+            name = "held_out" if split == "dev" else f"held_out_{split}"
+            raise UserError(f"data.corpus.{name}: got {share} of {_counted(documents, train)}")
+    parts = {split: [each for place, each in enumerate(train) if taken.get(place) == split] for split in shares}
+    return {**splits, "train": [each for place, each in enumerate(train) if place not in taken], **parts}
+
+
+def _documents(sentences: Sequence[Sentence]) -> list[list[int]]:
+    """The places of the sentences of each document; a sentence whose document is not known is one of its own."""
+    found: dict[str | int, list[int]] = {}
+    for place, each in enumerate(sentences):
+        found.setdefault(place if each.document is None else each.document, []).append(place)
+    return list(found.values())
+
+
+def _drawn(documents: Sequence[Sequence[int]], order: Sequence[int], wanted: int) -> Sequence[int]:
+    """The first of ``order``, one at least, whose sentences are as near to ``wanted`` in number as can be."""
+    counts = np.cumsum([len(documents[each]) for each in order])
+    return order[: int(np.argmin(np.abs(counts - wanted))) + 1]
+
+
+def _counted(documents: Sequence[object], train: Sequence[Sentence]) -> str:
+    if len(documents) == len(train):
+        return f"{len(train)} sentences (allowed: at least one for each split)"
+    return f"{len(train)} sentences in {counted(len(documents), 'document')} (allowed: at least one for each split)"
 
 
 def consecutive(sentences: list[Sentence], dev: int, test: int) -> Splits:

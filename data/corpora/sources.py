@@ -1,7 +1,7 @@
 """Opens corpora by their configs: generated, named, or the user's own files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import assert_never
@@ -77,15 +77,13 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
             scheme = card.format.scheme
             behind, read = _named(corpus, data_dir)
         case OwnFiles():
-            files = {
-                split: tuple(map(SourceFile.read, matching(folder, [paths] if isinstance(paths, str) else paths)))
-                for split, paths in {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}.items()
-            }
-            behind = {split: _digests(those) for split, those in files.items()}
+            form = corpus.format
+            files = {split: _files(form, matching(folder, paths)) for split, paths in corpus.files.items()}
+            behind = {split: _digests(form, those) for split, those in files.items()}
             if isinstance(corpus, OwnFormatCorpus):
                 behind = {**behind, "code": corpus.own.code.sha256}
-            scheme = corpus.format.scheme
-            read = partial(_read, corpus.format, corpus.layer, files)
+            scheme = form.scheme
+            read = partial(_read, form, corpus.layer, files, corpus.divide)
         case _:
             assert_never(corpus)
     key = identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)})
@@ -141,12 +139,10 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
     if division is not None:
         behind["division"] = list(division.model_dump().values())
 
-    def read() -> Splits:
-        rest = {split: read_files(card, split, data_dir) for split in card.files if split not in held}
-        splits = _read(card.format, layer, {**held, **rest})
+    def divide(splits: Splits) -> Splits:
         match division:
             case HeldOut(share=share):
-                return held_out(splits, share, corpus.held_out_seed)
+                return held_out(splits, {"dev": share}, corpus.held_out_seed)
             case Consecutive(dev=dev, test=test):
                 return consecutive(splits["train"], dev, test)
             case None:
@@ -154,11 +150,25 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
             case _:
                 assert_never(division)
 
+    def read() -> Splits:
+        rest = {split: read_files(card, split, data_dir) for split in card.files if split not in held}
+        return _read(card.format, layer, {**held, **rest}, divide)
+
     return behind, read
 
 
-def _read(form: Format | OwnReader, layer: str, files: SplitFiles) -> Splits:
-    splits = {}
+def _files(form: Format | OwnReader, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
+    """The files, each with the one beside it that the format reads, too."""
+    found = []
+    for path in paths:
+        other = form.beside(path)
+        found.append(replace(SourceFile.read(path), beside=None if other is None else SourceFile.read(other)))
+    return tuple(found)
+
+
+def _read(form: Format | OwnReader, layer: str, files: SplitFiles, divide: Callable[[Splits], Splits]) -> Splits:
+    """The splits in the files, after ``divide`` has made those that have no files."""
+    splits: Splits = {}
     for split, those in files.items():
         sentences = [sentence for file in those for sentence in form.read(file, layer)]
         if not sentences:
@@ -166,11 +176,12 @@ def _read(form: Format | OwnReader, layer: str, files: SplitFiles) -> Splits:
             several = f" to {others[-1]}" if others else ""
             raise UserError(f"{first}{several}: got an empty split, allowed: at least one sentence")
         splits[split] = sentences
-    form.check(splits)
-    return splits
+    divided = divide(splits)
+    form.check(divided)
+    return divided
 
 
-def _digests(files: Sequence[SourceFile]) -> str | list[str]:
-    """Only content is hashed: names do not matter."""
-    digests = [file.sha256 for file in files]
+def _digests(form: Format | OwnReader, files: Sequence[SourceFile]) -> str | list[str]:
+    """Only content is hashed: names do not matter, unless the format reads something in them."""
+    digests = [form.digest(file) for file in files]
     return digests[0] if len(digests) == 1 else digests

@@ -3,12 +3,20 @@
 import re
 from typing import Literal
 
+from skipstack.data.basis.counted import counted
+from skipstack.data.formats.documents import Documents
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.format import Format
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import OUTSIDE, Scheme, parted, repaired
 
 Separator = Literal["tab", "whitespace"]
+
+WORDS = "seq.in"
+"""The name of a file of whole sentences, one a line, where tags are in another file (``data/formats/parallel.py``)."""
+
+DOCUMENT = "-DOCSTART-"
+"""The word of a line that begins a document, as CoNLL-2003 writes it."""
 
 _BLANKS: dict[Separator, str] = {"tab": " ", "whitespace": " \t"}
 """Characters that an empty line may contain. Not all Unicode spaces: a word may contain U+00A0."""
@@ -51,17 +59,16 @@ class ColumnFormat(Format):
         word, tag, separator, columns, scheme = self.word, self.tags[layer], self.separator, self.columns, self.scheme
         sentences = []
         check_tag = None if scheme is None else TagCheck(file, scheme)
+        documents = Documents(file, self.encoding, DOCUMENT)
         for block in file.blocks(self.encoding, comments=self.comments, blanks=_BLANKS[separator]):
             rows = []
             for number, line in block:
                 fields = _fields(line, separator)
                 if columns is None:
-                    _check_reach(file, number, len(fields), word=word, tag=tag, separator=separator)
+                    _check_reach(file, number, line, word=word, tag=tag, separator=separator)
                     columns = len(fields)
                 if len(fields) != columns:
-                    raise file.error(
-                        number, f"got {_columns(len(fields), separator)}, allowed: {columns} on every line"
-                    )
+                    raise file.error(number, f"got {_columns(file, line, separator)}, allowed: {columns} on every line")
                 for name, column in (("word", word), ("tag", tag)):
                     if not fields[column].strip(" "):
                         raise file.error(
@@ -71,7 +78,8 @@ class ColumnFormat(Format):
                     check_tag(number, fields[tag])
                 rows.append((fields[word], fields[tag]))
             words, tags = zip(*rows, strict=True)
-            sentences.append(Sentence(words, tags if scheme is None else repaired(tags, scheme)))
+            tags = tags if scheme is None else repaired(tags, scheme)
+            sentences.append(Sentence(words, tags, document=documents.at(block[0][0])))
         return sentences
 
 
@@ -105,13 +113,20 @@ def _fields(line: str, separator: Separator) -> list[str]:
             return re.split(r"[ \t]+", line.strip(" \t"))
 
 
-def _check_reach(file: SourceFile, number: int, count: int, *, word: int, tag: int, separator: Separator) -> None:
+def _check_reach(file: SourceFile, number: int, line: str, *, word: int, tag: int, separator: Separator) -> None:
     for name, column in (("word", word), ("tag", tag)):
-        if column >= count:
+        if column >= len(_fields(line, separator)):
             needed = f"at least {column + 1}, because the {name} is in column {column}, counted from 0"
-            raise file.error(number, f"got {_columns(count, separator)}, allowed: {needed}")
+            raise file.error(number, f"got {_columns(file, line, separator)}, allowed: {needed}")
 
 
-def _columns(count: int, separator: Separator) -> str:
-    """``1 column (separator: tab)``: a wrong separator is the usual reason for a wrong count."""
-    return f"{count} column{'' if count == 1 else 's'} (separator: {separator})"
+def _columns(file: SourceFile, line: str, separator: Separator) -> str:
+    """``1 column (separator: tab; 4 with separator: whitespace)``: a wrong separator is the usual reason for a wrong
+    count, and a file of whole sentences another.
+    """
+    count = len(_fields(line, separator))
+    other: Separator = "whitespace" if separator == "tab" else "tab"
+    there = len(_fields(line, other))
+    hints = [f"{there} with separator: {other}"] if there not in (1, count) else []
+    hints += ["words and tags in two files side by side are read with kind: parallel"] * (file.path.name == WORDS)
+    return f"{counted(count, 'column')} ({'; '.join([f'separator: {separator}', *hints])})"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from skipstack.data.formats.documents import Documents
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.format import Format
 from skipstack.data.formats.sentences import Sentence
@@ -11,6 +12,7 @@ from skipstack.data.labels.trees import ROOT, TREES, find_cycle
 
 Layer = Literal["xpos", "upos", "heads"]
 
+_DOCUMENT = "# newdoc"
 _COLUMNS = 10
 _FORM = 1
 _HEAD = 6
@@ -44,6 +46,7 @@ class ConlluFormat(Format):
         follow the one before it, heads that are no tree with one word under the root, and bytes that are not UTF-8.
         """
         sentences = []
+        documents = Documents(file, "utf-8", _DOCUMENT)
         for block in file.blocks("utf-8", comments=("#",), blanks=" "):
             words: list[str] = []
             tags: list[str] = []
@@ -68,7 +71,7 @@ class ConlluFormat(Format):
                 lines.append(number)
             if words:
                 tree = _tree(file, lines, heads) if layer == TREES else None
-                sentences.append(Sentence(tuple(words), tuple(tags), tree))
+                sentences.append(Sentence(tuple(words), tuple(tags), tree, documents.at(block[0][0])))
         return sentences
 
 

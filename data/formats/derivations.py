@@ -28,6 +28,7 @@ class DerivationFormat(Format):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The leaves of every derivation, left to right: words, and lexical categories or parts of speech.
 
+        A file is one document.
         Of a leaf's two parts of speech ``pos`` is the second, the Penn Treebank's own; the first was changed by the
         translation to CCG. Raises UserError with file and line for a derivation that is missing or has no ID, a node of
         another shape, unbalanced brackets, and bytes that are not UTF-8.
@@ -78,4 +79,4 @@ def _leaves(file: SourceFile, number: int, line: str, layer: str) -> Sentence:
         place = node.end()
     if missing != [0]:
         raise file.error(number, "got a derivation that is cut off, allowed: as many ) as nodes")
-    return Sentence(tuple(words), tuple(tags))
+    return Sentence(tuple(words), tuple(tags), document=str(file.path))

@@ -16,6 +16,8 @@ class SourceFile:
 
     path: Path
     content: bytes
+    beside: "SourceFile | None" = None
+    """The file of the tags, where they are in a file of their own (``data/formats/parallel.py``)."""
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 from skipstack.data.basis.frozen import Frozen
@@ -39,6 +40,14 @@ class Format(Frozen, ABC):
     def task(self, layer: str) -> str:
         """The name of the task of ``layer`` (``data.tasks.tasks.TASKS``)."""
         return "tagging"
+
+    def beside(self, path: Path) -> Path | None:
+        """The file of the tags of the words in ``path``, where tags are in a file of their own. Raises UserError."""
+        return None
+
+    def digest(self, file: SourceFile) -> str:
+        """The identity of all that ``read`` reads of a file: its bytes; not its name, unless that tells something."""
+        return file.sha256
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
         """Raise UserError for splits of files that do not fit together; most formats accept all."""

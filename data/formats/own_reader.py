@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.own_code import OwnConfig
@@ -82,6 +83,13 @@ class OwnReader:
         if scheme is not None and scheme not in PREFIXES:
             raise UserError(f"{self._name}: {unknown('scheme', scheme, PREFIXES)}")
         return scheme
+
+    def beside(self, path: Path) -> None:
+        """None: a user's format reads each file alone."""
+
+    def digest(self, file: SourceFile) -> str:
+        """That of its bytes."""
+        return file.sha256
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
         """Raise UserError for splits that do not fit together."""

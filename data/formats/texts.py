@@ -3,6 +3,7 @@
 import re
 from typing import Literal
 
+from skipstack.data.basis.counted import counted
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.format import Format, Unit
 from skipstack.data.formats.sentences import Sentence
@@ -54,7 +55,7 @@ class TextFormat(Format):
                 continue
             fields = line.split("\t")
             if len(fields) != self.columns:
-                raise file.error(number, f"got {len(fields)} columns, allowed: {self.columns} separated by tabs")
+                raise file.error(number, _other_columns(len(fields), self.columns))
             if not fields[self.label].strip():
                 raise file.error(number, "got an empty label, allowed: a label for every text")
             tokens = tokens_of(_ESCAPED.sub(lambda found: _CHARACTER[found[0]], fields[self.text]))
@@ -62,3 +63,8 @@ class TextFormat(Format):
                 raise file.error(number, f"got the text {fields[self.text][:40]!r}, allowed: one word at least")
             sentences.append(Sentence(tuple(tokens), (fields[self.label].strip(),)))
         return sentences
+
+
+def _other_columns(count: int, allowed: int) -> str:
+    hint = "; a label that is in the path of its file is read with kind: labelled_files" if count == 1 else ""
+    return f"got {counted(count, 'column')}, allowed: {allowed} separated by tabs{hint}"

@@ -33,7 +33,7 @@ class TreebankFormat(Format):
         return ("pos",)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The sentences of a file with their parts of speech.
+        """The sentences of a file, which is one document, with their parts of speech.
 
         A sentence ends at a line of ``=``, and at an empty line if its last tag, except for closing quotation marks and
         brackets, is a full stop (``.``: also ? and !), unless the next line starts with such a mark. So a heading
@@ -47,7 +47,7 @@ class TreebankFormat(Format):
         def end() -> None:
             if sentence:
                 words, tags = zip(*sentence, strict=True)
-                sentences.append(Sentence(words, tags))
+                sentences.append(Sentence(words, tags, document=str(file.path)))
                 sentence.clear()
 
         empty = False

@@ -75,7 +75,9 @@ class WordTagFormat(Format):
 def _parted(file: SourceFile, number: int, token: str, separator: Mark) -> tuple[str, str]:
     word, _, tag = token.rpartition(separator)
     if not word or not tag:
-        raise file.error(number, f"got {token!r}, allowed: word{separator}TAG")
+        other = "/" if separator == "_" else "_"
+        hint = f"; with separator: {other}, word{other}TAG" if all(token.rpartition(other)[::2]) else ""
+        raise file.error(number, f"got {token!r}, allowed: word{separator}TAG{hint}")
     return word, tag
 
 

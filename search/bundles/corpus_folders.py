@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import Corpus, NamedCorpus
+from skipstack.data.corpora.config import Corpus, NamedCorpus, OwnFiles
 from skipstack.data.formats.sentences import SPLITS
 
 MOST_GENERATED = 1_000_000
@@ -45,10 +45,10 @@ def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) ->
 
 
 def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
-    """For each split, the number of generated sentences, or its files."""
+    """For each split, the number of generated sentences, or its files; files beside them are in the same folders."""
+    files = corpus.files if isinstance(corpus, OwnFiles) else {}
     for split in SPLITS:
-        value = getattr(corpus, split, ())
-        yield split, value if isinstance(value, int) else (value,) if isinstance(value, str) else tuple(value)
+        yield split, files.get(split) or getattr(corpus, split, None) or ()
 
 
 def _settled(path: Path) -> Path:

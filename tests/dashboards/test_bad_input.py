@@ -199,7 +199,7 @@ OWN_KINDS = {
         ("gbk", b"\xff/n\n", "2: got the byte 0xff, allowed: gbk text"),
         ("segmented", "中国\n".encode("gbk"), "2: got the byte 0xd6, allowed: utf-8 text"),
         ("labelled_text", "好\t电影\n".encode("gbk"), "3: got the byte 0xba, allowed: utf-8 text"),
-        ("labelled_text", b"a film\n", "3: got 1 columns, allowed: 2 separated by tabs"),
+        ("labelled_text", b"a film\n", "3: got 1 column, allowed: 2 separated by tabs"),
         ("word_pos_supertag", b"cat|NN\n", "2: got 'cat|NN', allowed: word|pos|category"),
         ("treebank_pos", b"cat NN\n", "2: got 'cat', allowed: word/TAG, [ and ]"),
         ("ccgbank_auto", b"ID=2\n(<L NP PRP PRP it NP>) )\n", "4: got a ) too early, at column 24, allowed: all"),

@@ -72,6 +72,7 @@ CORPORA = {
     "word_tag": ("kind: word_tag, unit: character, separator: /, brackets: true", "[中国/ns 人民/n]nt 好/a\n"),
     "segmented": ("kind: segmented", "中国 人民\n好\n"),
     "labelled_text": ("kind: labelled_text", "good\ta fine film\nbad\tno fun\n"),
+    "labelled_files": ("kind: labelled_files, label: name, text: line", "a fine film\nno fun\n"),
     "running_text": ("kind: running_text", "a cat sleeps\na cat\na dog sleeps\n"),
     "supertags": ("kind: word_pos_supertag", "it|PRP|NP barks|VBZ|S\\NP\n"),
     "treebank": ("kind: treebank_pos", "[ it/PRP ]\nbarks/VBZ ./.\n"),

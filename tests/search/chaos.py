@@ -26,11 +26,18 @@ from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from tests.search.tracking_server import TrackingServer
 
-Trouble = Literal["driver", "compaction", "test", "worker", "raylet", "tracking", "disk", "weights"]
+Trouble = Literal[
+    *("driver", "compaction", "test", "worker", "raylet", "tracking", "disk", "weights"),
+    *("full_cache", "torn_cache", "moved", "stderr", "hangup", "address_space"),
+]
 """What may happen: SIGKILL of a process (the driver at any moment, while it compacts the ledger, or while it measures
-on test), the tracking server killed and started again, a full disk, a file of best weights that is torn."""
+on test), the tracking server killed and started again, a full disk, a file of best weights that is torn; the disk of
+the compile cache full, or its files torn, when the next driver begins; the study's folder moved under its driver; a
+reader of its messages that dies; a terminal that hangs up; a limit on its address space, as batch systems set one."""
 
 RESUMABLE = 130
+ADDRESS_SPACE = 12_000_000_000
+"""Bytes that a driver under a limit may still reserve; drawing in its process would want several times as many."""
 LONGEST = 600
 """Seconds that a study may stand still."""
 
@@ -43,9 +50,9 @@ SMALL = [
 ]
 
 
-def skipstack(*arguments: str, before: str = "") -> subprocess.Popen[str]:
+def skipstack(*arguments: str, before: str = "", cache: Path | None = None) -> subprocess.Popen[str]:
     """The command line in a process of its own, which heeds Ctrl-C even where the tests run in the background, and runs
-    other code ``before``.
+    other code ``before``. ``cache``: the folder of compiled code, in place of the user's.
     """
     code = f"{before}\nimport signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code += "from skipstack.search.ledger.ledger import Ledger; "
@@ -56,7 +63,7 @@ def skipstack(*arguments: str, before: str = "") -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "RAY_worker_niceness": "0"},
+        env={**os.environ, "RAY_worker_niceness": "0"} | ({"NUMBA_CACHE_DIR": str(cache)} if cache else {}),
     )
 
 
@@ -75,6 +82,8 @@ class Chaos:
     seed: int
     engine: Literal["ray", "serial"] = "serial"
     tracking: TrackingServer | None = None
+    cache: Path | None = None
+    """The folder of compiled code, the only one on its small disk; None: the user's."""
     told: list[str] = field(default_factory=list)
     """What happened, for the message of a failure."""
 
@@ -82,6 +91,7 @@ class Chaos:
         self.draw: np.random.Generator = generator(self.seed, "chaos")
         self._options = ["--engine", self.engine, *(["--tracking-uri", self.tracking.uri] if self.tracking else [])]
         self._before: list[Event] = []
+        self._fillers: list[Path] = []
         self._stage = 0
         self._process = self._begin(0)
 
@@ -105,7 +115,10 @@ class Chaos:
     def _begin(self, stage: int) -> subprocess.Popen[str]:
         command, *rest = self.commands[stage]
         where = ["--out", str(self.folder)] if command == "search" else [str(self.folder)]
-        return skipstack(command, *where, *rest, *self._options)
+        return self._skipstack(command, *where, *rest)
+
+    def _skipstack(self, *arguments: str) -> subprocess.Popen[str]:
+        return skipstack(*arguments, *self._options, cache=self.cache)
 
     def _end(self) -> str:
         while True:
@@ -164,7 +177,7 @@ class Chaos:
         if sum(map(_begins, self._before)) < self._stage:
             self._process = self._begin(self._stage)
         else:
-            self._process = skipstack("resume", str(self.folder), *self._options)
+            self._process = self._skipstack("resume", str(self.folder))
 
     def _check_ledger(self) -> None:
         """No event that was in the ledger is ever lost or changed."""
@@ -192,6 +205,16 @@ class Chaos:
                 self._fill_the_disk()
             case "weights":
                 self._tear_weights()
+            case "full_cache" | "torn_cache":
+                self._spoil_the_cache(full=trouble == "full_cache")
+            case "moved":
+                self._move()
+            case "stderr":
+                self._leave_stderr()
+            case "hangup":
+                self._ends_in_order(lambda: self._process.send_signal(signal.SIGHUP))
+            case "address_space":
+                self._limit_address_space()
 
     def _descendants(self) -> list[psutil.Process]:
         try:
@@ -221,20 +244,78 @@ class Chaos:
 
     def _fill_the_disk(self) -> None:
         """Until the driver has ended for want of room, which it must by itself."""
-        filler = self.folder.parent / "filler"
-        with filler.open("wb", buffering=0) as file:
-            while True:
-                try:
-                    file.write(bytes(4096))
-                except OSError:
-                    break
-        _, error = self._process.communicate(timeout=LONGEST)
+        filler = filled(self.folder.parent)
+        error = self._ended()
         filler.unlink()
         if self._process.returncode != 0:  # it may just have ended
-            assert self._process.returncode == RESUMABLE, f"{self}\n{error}"
             assert "the disk is full" in error, f"{self}\n{error}"
-            assert "Traceback" not in error, f"{self}\n{error}"
             self._resume()
+
+    def _ends_in_order(self, happens: Callable[[], object]) -> None:
+        """Something happens that ends the driver, which says so in one line, and is resumed."""
+        happens()
+        self._ended()
+        if self._process.returncode != 0:  # it may just have ended
+            self._resume()
+
+    def _ended(self) -> str:
+        """What the driver said, which has ended by itself: resumable, or because all was done."""
+        _, error = self._process.communicate(timeout=LONGEST)
+        assert self._process.returncode in (0, RESUMABLE), f"{self}\n{error}"
+        assert "Traceback" not in (error or ""), f"{self}\n{error}"
+        return error or ""
+
+    def _spoil_the_cache(self, *, full: bool) -> None:
+        """The next driver finds torn files there, or none, and no room for any; the one after it has room again."""
+        assert self.cache is not None
+        files = [path for path in self.cache.rglob("*") if path.is_file() and path not in self._fillers]
+        for path in self._fillers:
+            path.unlink()
+        self._fillers = []
+        if full:
+            for path in files:
+                path.unlink(missing_ok=True)
+            self._fillers = [filled(self.cache)]
+        else:
+            for path in files:
+                with suppress(FileNotFoundError):
+                    os.truncate(path, int(path.stat().st_size * self.draw.uniform(0, 1)))
+        self._strike("driver")
+        self._resume()
+
+    def _move(self) -> None:
+        """To a name beside it, where the study is resumed."""
+        place = self.folder.with_name(f"moved-{len(self.told)}")
+
+        def moves() -> None:
+            os.rename(self.folder, place)
+            self.folder = place
+
+        self._ends_in_order(moves)
+
+    def _leave_stderr(self) -> None:
+        """Nobody reads the messages of this driver any more."""
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+            self._process.stderr = None
+
+    def _limit_address_space(self) -> None:
+        """Of this driver, and of the processes that it is yet to start."""
+        with suppress(psutil.NoSuchProcess):
+            driver = psutil.Process(self._process.pid)
+            limit = driver.memory_info().vms + ADDRESS_SPACE
+            driver.rlimit(psutil.RLIMIT_AS, (limit, limit))
+
+
+def filled(folder: Path) -> Path:
+    """A file in ``folder`` that leaves no room on its disk."""
+    filler = folder / f"filler-{time.monotonic_ns()}"
+    with filler.open("wb", buffering=0) as file:
+        while True:
+            try:
+                file.write(bytes(4096))
+            except OSError:
+                return filler
 
 
 def _begins(event: Event) -> bool:

@@ -6,6 +6,7 @@ Each test draws new moments and says the seed where it fails. Only processes tha
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from tests.search.tracking_server import TrackingServer
 
 pytestmark = pytest.mark.filterwarnings("default:.*:ResourceWarning")
 
+NEW = ("full_cache", "torn_cache", "moved", "stderr", "hangup", "address_space")
 SEARCH = ("quickstart", *SMALL)
 GRID = (
     *("quickstart", *SMALL, "--seeds", "1", "--set", "search.proposer=grid", "--set", "search.scheduler=none"),
@@ -37,16 +39,32 @@ def seed() -> int:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 24 MB of its own; the test is skipped, with the reason, where none can be mounted."""
-    folder = tmp_path / "small"
+    """A file system of 24 MB of its own."""
+    with mounted(tmp_path / "small", megabytes=24) as folder:
+        yield folder
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Path]:
+    """The folder of compiled code, on a disk of its own."""
+    with mounted(tmp_path / "cache", megabytes=64) as folder:
+        yield folder
+
+
+@contextmanager
+def mounted(folder: Path, *, megabytes: int) -> Iterator[Path]:
+    """A small file system; the test is skipped, with the reason, where none can be mounted."""
     folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], capture_output=True, text=True, check=False
+    size = f"size={megabytes}m"
+    found = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(folder)], capture_output=True, text=True, check=False
     )
-    if mounted.returncode != 0:
-        pytest.skip(f"no small disk can be mounted here ({mounted.stderr.strip()})")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    if found.returncode != 0:
+        pytest.skip(f"no small disk can be mounted here ({found.stderr.strip()})")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def check_as_uninterrupted(chaos: Chaos, whole: Path) -> None:
@@ -107,11 +125,13 @@ def commands(earlier: Path, *, trials: int, more: int, epochs: int) -> list[tupl
 
 
 def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
-    """So many troubles in each of the commands, the last in the test phase, and one while the ledger is compacted."""
+    """So many troubles in each of the commands, all kinds about as often as each other; the last in the test phase, and
+    one while the ledger is compacted.
+    """
     found: list[Trouble] = []
     for number in range(len(chaos.commands)):
         own = -(-count // len(chaos.commands)) if number + 1 < len(chaos.commands) else count - len(found)
-        found += [kinds[int(each)] for each in chaos.draw.integers(len(kinds), size=own - 2)]
+        found += [kinds[int(each) % len(kinds)] for each in chaos.draw.permutation(own - 2)]
         found += ["compaction", "test"]
     return found
 
@@ -122,12 +142,14 @@ def check_enough_happened(chaos: Chaos) -> None:
     """
     happened = [said.split()[0] for said in chaos.told]
     assert len(happened) >= 50, f"the study is too short: {chaos}"
-    assert {"test", "compaction", "weights", "driver"} <= set(happened), f"{chaos}"
+    assert {"test", "compaction", "weights", "driver", *NEW} <= set(happened), f"{chaos}"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_fifty_troubles_change_nothing_in_a_serial_study(small_disk: Path, earlier: Path, tmp_path: Path) -> None:
+def test_fifty_troubles_change_nothing_in_a_serial_study(
+    small_disk: Path, cache: Path, earlier: Path, tmp_path: Path
+) -> None:
     stages = commands(earlier, trials=24, more=16, epochs=6)
     (search, *first), *others = stages
     whole = tmp_path / "whole"
@@ -135,19 +157,21 @@ def test_fifty_troubles_change_nothing_in_a_serial_study(small_disk: Path, earli
     for command, *rest in others:
         finish(skipstack(command, str(whole), *rest))
     with TrackingServer(tmp_path) as server:
-        chaos = Chaos(small_disk / "study", stages, seed(), tracking=server)
-        chaos.run(drawn(chaos, 81, "driver", "driver", "driver", "tracking", "disk", "weights"))
+        chaos = Chaos(small_disk / "study", stages, seed(), tracking=server, cache=cache)
+        chaos.run(drawn(chaos, 81, "driver", "driver", "driver", "tracking", "disk", "weights", *NEW))
     check_enough_happened(chaos)
     check_as_uninterrupted(chaos, whole)
 
 
 @pytest.mark.cluster
 @pytest.mark.timeout(7200)
-def test_fifty_troubles_change_no_curve_and_no_decision_of_a_study_on_ray(earlier: Path, tmp_path: Path) -> None:
+def test_fifty_troubles_change_no_curve_and_no_decision_of_a_study_on_ray(
+    cache: Path, earlier: Path, tmp_path: Path
+) -> None:
     with TrackingServer(tmp_path) as server:
         stages = commands(earlier, trials=20, more=8, epochs=8)
-        chaos = Chaos(tmp_path / "study", stages, seed(), engine="ray", tracking=server)
-        chaos.run(drawn(chaos, 56, "worker", "worker", "worker", "driver", "raylet", "tracking", "weights"))
+        chaos = Chaos(tmp_path / "study", stages, seed(), engine="ray", tracking=server, cache=cache)
+        chaos.run(drawn(chaos, 56, "worker", "worker", "worker", "driver", "raylet", "tracking", "weights", *NEW))
         check_enough_happened(chaos)
         record = check_on_ray(chaos, tmp_path / "alone")
     assert record.warm_starts

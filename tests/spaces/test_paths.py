@@ -1,9 +1,11 @@
 import pytest
 
 from skipstack.data.basis.fields import fields
+from skipstack.data.corpora.config import ColumnCorpus
 from skipstack.models.configs.feedback import FeedbackConfig
 from skipstack.models.configs.model import StackConfig
 from skipstack.spaces.paths import present, read, typed, unknown_path, written
+from skipstack.spaces.space import Space, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
 
 BASE = TrialConfig().model_dump(mode="json")
@@ -65,3 +67,23 @@ def test_an_unknown_path_is_told_with_the_nearest_and_its_siblings() -> None:
         f"unknown path 'model.stack.dpth' (nearest: 'model.stack.depth'; allowed: {', '.join(siblings)})"
     )
     assert "allowed: data, model, training)" in unknown_path("path", "stakc.depth")
+
+
+def test_what_is_held_out_may_vary_like_any_field() -> None:
+    """The fields are recorded only where something is held out; axes find them all the same."""
+    corpus = {"kind": "columns", "train": "a", "test": "b", "held_out": 0.2}
+    axes = {path: {"choice": values} for path, values in (("held_out", [0.1, 0.2]), ("held_out_seed", [0, 1]))}
+    config = {
+        "base": {"data": {"corpus": corpus}},
+        "axes": {f"data.corpus.{name}": axis for name, axis in axes.items()},
+    }
+    space = Space(SpaceConfig.model_validate(config))
+    corpora = [config.data.corpus for config in map(space.config, space.enumerate()) if isinstance(config, TrialConfig)]
+    drawn = {(each.held_out, each.held_out_seed) for each in corpora if isinstance(each, ColumnCorpus)}
+    assert drawn == {(0.1, 0), (0.1, 1), (0.2, 0), (0.2, 1)}
+
+
+def test_another_kind_of_corpus_draws_nothing_unless_told() -> None:
+    tree = written(TrialConfig().model_dump(mode="json"), "data.corpus.kind", "columns")
+    assert read(tree, "data.corpus.held_out_seed") == 0
+    assert read(tree, "data.corpus.dev") is None

@@ -50,6 +50,8 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
         "word_tag",
         "segmented",
         "labelled_text",
+        "parallel",
+        "labelled_files",
         "running_text",
     ]
     assert kinds(EmbedderConfig) == {}

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 import skipstack.data.corpora.named
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.cards import FileCard
 from skipstack.data.corpora.config import (
     ColumnCorpus,
@@ -15,7 +16,9 @@ from skipstack.data.corpora.config import (
     FileCorpus,
     GrammarCorpus,
     NamedCorpus,
+    RunningTextCorpus,
     SegmentedCorpus,
+    TextCorpus,
     WordTagCorpus,
 )
 from skipstack.data.corpora.division import HeldOut
@@ -239,3 +242,50 @@ def test_own_files_are_read_in_the_format_of_their_kind(
     source = open_source(corpus, data_dir=None, folder=tmp_path)
     assert source.scheme == scheme
     assert source.read() == {split: [wanted] for split in SPLITS}
+
+
+def test_a_corpus_with_all_its_files_is_recorded_as_before_there_was_held_out() -> None:
+    """Identities that version 0.2.0 gave: a study of before finds its corpus under the same key."""
+    before = {
+        "c1e9fe55e9442a0d": ColumnCorpus(train="a", dev="b", test=("c", "d"), scheme="bio"),
+        "4b9172e9e11ed07b": FileCorpus(kind="conllu", train="a", dev="b", test="c"),
+        "451ffce87b5a6eb9": TextCorpus(train="a", dev="b", test="c"),
+        "41786548b19013e8": WordTagCorpus(train="a", dev="b", test="c"),
+    }
+    assert {identity(corpus): corpus for corpus in before.values()} == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"test": "c"}, r"dev: got nothing \(allowed: files, or held_out, the share of train to draw\)"),
+        ({"dev": "b"}, r"test: got nothing \(allowed: files, or held_out_test, the share of train to draw\)"),
+        ({"dev": "b", "test": "c", "held_out": 0.1}, r"held_out: got 0.1 for a corpus with files of dev"),
+        ({"test": "c", "held_out": 1.0}, "less than 1"),
+    ],
+)
+def test_each_split_has_files_or_a_share(fields: dict[str, object], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        TextCorpus.model_validate({"train": "a", **fields})
+
+
+def test_running_text_is_not_cut() -> None:
+    with pytest.raises(ValidationError, match=r"held_out: got 0.1 \(allowed: null; a text is not cut, so give files\)"):
+        RunningTextCorpus(train="a", held_out=0.1, test="b")
+
+
+def test_own_files_without_dev_have_a_share_of_train_in_its_place(own: Path) -> None:
+    (own / "train.tsv").write_text("".join(f"w{place}\tX\n\n" for place in range(10)))
+    drawn = ColumnCorpus(train="train.tsv", held_out=0.3, test="test.tsv")
+    splits = read_splits(drawn, data_dir=None, folder=own)
+    words = {split: {sentence.words[0] for sentence in sentences} for split, sentences in splits.items()}
+    assert [len(words[split]) for split in SPLITS] == [7, 3, 1]
+    assert words["train"] | words["dev"] == {f"w{place}" for place in range(10)}
+    others = [drawn.model_copy(update=update) for update in ({"held_out_seed": 1}, {"held_out": 0.2})]
+    assert len({key(each, own) for each in (drawn, *others)}) == 3
+    assert read_splits(others[0], data_dir=None, folder=own)["dev"] != splits["dev"]
+
+
+def test_a_share_that_leaves_a_split_empty_is_told(own: Path) -> None:
+    with pytest.raises(UserError, match=r"held_out: got 0.1 of 2 sentences \(allowed: at least one for each split\)"):
+        read_splits(ColumnCorpus(train="train.tsv", held_out=0.1, test="test.tsv"), data_dir=None, folder=own)

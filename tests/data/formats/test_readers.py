@@ -139,7 +139,7 @@ def test_what_is_wrong_in_conllu_is_told_with_file_and_line(lines: list[str], la
         (
             ["a X"],
             "tab",
-            "train.txt:3: got 1 column (separator: tab), allowed: at least 2, because the tag is in column 1",
+            "train.txt:3: got 1 column (separator: tab; 2 with separator: whitespace), allowed: at least 2, because",
         ),
         (["a\tX", "\tX"], "tab", "train.txt:4: got an empty word, allowed: text in column 0"),
         (["a\tX", "b\t "], "tab", "train.txt:4: got an empty tag, allowed: text in column 1"),

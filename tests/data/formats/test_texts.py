@@ -56,7 +56,10 @@ def test_a_text_is_read_with_its_label_and_its_escapes() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("pos good\n", "reviews.tsv:2: got 1 columns, allowed: 2 separated by tabs"),
+        (
+            "pos good\n",
+            "reviews.tsv:2: got 1 column, allowed: 2 separated by tabs; a label that is in the path",
+        ),
         (" \tgood\n", "reviews.tsv:2: got an empty label"),
         ("pos\t \n", "reviews.tsv:2: got the text ' ', allowed: one word at least"),
     ],
