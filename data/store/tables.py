@@ -87,23 +87,27 @@ def _map(path: Path, digest: str) -> pa.RecordBatch:
         if file.num_record_batches != 1:
             raise ValueError(f"got {file.num_record_batches} record batches, allowed: 1")
         table = file.get_batch(0)
-        for column in table.schema.names:
-            _check_whole(column, table[column])
     except (ValueError, pa.ArrowException) as error:
         raise ValueError(f"{path.name}: {error}") from error
+    check_whole(path.name, table)
     return table
 
 
-def _check_whole(name: str, column: pa.Array) -> None:
+def check_whole(file: str, table: pa.RecordBatch) -> None:
     """Raise ValueError for a column whose buffers do not fit together, or that has a null."""
+    for name in table.schema.names:
+        _check_column(f"{file}: column {name}", table[name])
+
+
+def _check_column(where: str, column: pa.Array) -> None:
     try:
         column.validate(full=True)
     except pa.ArrowException as error:
-        raise ValueError(f"column {name}: {error}") from error
+        raise ValueError(f"{where}: {error}") from error
     entries = column.values if isinstance(column, pa.LargeListArray | pa.FixedSizeListArray) else column
     for each, what in ((column, "row"), (entries, "entry")):
         if each.null_count:
-            raise ValueError(f"column {name}, {what} {each.is_null().index(True)}: got null, allowed: a value")
+            raise ValueError(f"{where}, {what} {each.is_null().index(True)}: got null, allowed: a value")
 
 
 def _listed(names: Iterable[str]) -> str:

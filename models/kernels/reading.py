@@ -5,7 +5,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from skipstack.models.kernels.choice import choose
+from skipstack.models.kernels.choice import choose, in_range
 
 
 class ReadingOrder:
@@ -89,5 +89,6 @@ def _moved(x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | No
     """What the method of this name gives, by compiled copies."""
     from skipstack.models.kernels.compiled.time.moves import Moved  # numba takes a quarter of a second to load
 
+    assert in_range(lengths_RB, 0, x_GTBF.shape[1] + 1), "no sentence is longer than its batch"
     found_GTBF: Tensor = Moved.apply(x_GTBF, lengths_RB, name, kept_GTBF)
     return found_GTBF

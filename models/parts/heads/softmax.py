@@ -2,8 +2,8 @@
 
 from torch import Tensor
 
-from skipstack.models.kernels.choice import choose
-from skipstack.models.parts.heads.base import Decoded, Gold, LinearHead, log_losses
+from skipstack.models.kernels.choice import choose, in_range
+from skipstack.models.parts.heads.base import UNSEEN, Decoded, Gold, LinearHead, log_losses
 
 
 class SoftmaxHead(LinearHead):
@@ -17,6 +17,7 @@ class SoftmaxHead(LinearHead):
                 CompiledLogLoss,  # numba takes a quarter of a second to load
             )
 
+            assert in_range(gold.tags_RUB, UNSEEN, self.weight.shape[2]), "each is a tag with a score, or unseen"
             given = features_RUBF, self.weight, self.bias, gold.tags_RUB
             losses_RUB: Tensor = CompiledLogLoss.apply(*given)
             return losses_RUB
