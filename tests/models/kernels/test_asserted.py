@@ -10,8 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.configs.inputs import CharacterCnnConfig, EmbedderConfig
+from skipstack.models.ground.precision import FEW_ROWS
 from skipstack.models.kernels import choice
 from skipstack.models.kernels.choice import in_range
+from skipstack.models.kernels.layers import Weights, lstm_both_ways, lstm_layer
+from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.kernels.rows import LookUp, gradient_rows
 from skipstack.models.layers.lanes import Lane, Streams
@@ -89,9 +92,42 @@ def test_without_the_environment_nobody_looks(monkeypatch: pytest.MonkeyPatch) -
         choice.asserted.cache_clear()
 
 
+def layer(size: int) -> None:
+    weights = Weights(torch.zeros(1, 2, 3, 8), torch.zeros(1, 2, 8), torch.zeros(1, 2, 2, 8))
+    lstm_layer(torch.zeros(2, 4, 1, size), weights)
+
+
+def both_ways(size: int) -> None:
+    weights = Weights(torch.zeros(1, 2, 3, 8), torch.zeros(1, 2, 8), torch.zeros(1, 2, 2, 8))
+    lstm_both_ways(torch.zeros(1, 4, 1, size), torch.full((1, 1), 4), weights, None)
+
+
+def rows_of_a_product(size: int) -> None:
+    product(torch.zeros(1, 2 * FEW_ROWS, size), torch.zeros(1, 3, 5))
+
+
+def features(size: int) -> None:
+    head, one = SoftmaxHead(lanes=1, features=3, tags=ROWS), torch.ones(1, 1, dtype=torch.int64)
+    head.loss(torch.zeros(1, 1, 1, size), Gold(torch.zeros((1, 1, 1), dtype=torch.int64)), one)
+
+
+def steps(size: int) -> None:
+    ReadingOrder(torch.tensor([[3]]), 3).turned(torch.zeros(1, size, 1, 2))
+
+
+@pytest.mark.parametrize("given", [layer, both_ways, rows_of_a_product, features, steps])
+def test_a_shape_that_weights_do_not_have_is_refused_before_compiled_code(given: Callable[[int], None]) -> None:
+    """Compiled code took 2 or 4 numbers a row for 3, from whatever stands beside them; torch's operations refuse."""
+    with chosen("compiled"):
+        given(3)
+        for size in (2, 4):
+            with pytest.raises(ValueError, match=r"got a tensor of \("):
+                given(size)
+
+
 @pytest.mark.long
 def test_numba_looks_at_every_index_where_it_is_asked_to() -> None:
-    """``NUMBA_BOUNDSCHECK=1`` works with the options that we compile with, so that the kernels' tests can run under it."""
+    """``NUMBA_BOUNDSCHECK=1`` works with the options that we compile with: the kernels' tests can run under it."""
     program = (
         "import sys, numpy as np\n"
         "from skipstack.models.kernels.compiled.inputs.lookups import add_rows\n"
