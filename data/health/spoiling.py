@@ -31,7 +31,7 @@ STRAY: Final = 0.001
 """The share of a split's tokens with suspicious characters: too many to be accidental."""
 
 LONG: Final = 5000
-"""The number of tokens of a split's longest sentence. Of the papers' corpora, IMDB's longest review has half as many."""
+"""The number of tokens of a split's longest sentence. The longest review of IMDB has half as many."""
 
 NAMED: Final = 3
 """The maximum number of tags and characters named in a line."""
@@ -68,7 +68,8 @@ def _of_split(name: str, split: SplitHealth, characters: Sequence[str], *, runni
         yield f"{share} of {name}'s tokens are words that it has in two normal forms of Unicode: each counts as two"
     if split.documents:
         lines = counted(split.documents, f"token of {name} is", f"tokens of {name} are")
-        yield f"{lines} {DOCUMENT}, which begins a document: 'comment: {DOCUMENT}' in a corpus of columns skips its line"
+        cure = f"'comment: {DOCUMENT}' in a corpus of columns skips its line"
+        yield f"{lines} {DOCUMENT}, which begins a document: {cure}"
     if split.longest >= LONG and not running:
         yield _long(name, split)
 
