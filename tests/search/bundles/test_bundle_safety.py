@@ -402,7 +402,7 @@ def test_what_json_may_be_read_is_read() -> None:
 def test_tags_and_words_that_the_weights_do_not_have_are_refused(
     bundle: Path, name: str, change: Callable[[Any], Any], says: str
 ) -> None:
-    """With digests that are right. A scheme that the tags do not have ended in a traceback before; tags could repeat."""
+    """With right digests. A scheme that the tags do not have ended in a traceback before; tags could repeat."""
     (bundle / name).write_text(json.dumps(change(json.loads((bundle / name).read_text()))))
     seal(bundle)
     refused(bundle, says, "predict", "inspect")
