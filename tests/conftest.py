@@ -19,6 +19,8 @@ os.environ["SKIPSTACK_DATA_DIR"] = str(Path(__file__).parent / "no corpora")
 os.environ.pop("SKIPSTACK_DATA_MIRROR", None)
 # MLflow reads this when it is imported, which tests do in their own process.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+# Compiled code reads and writes at its indices without looking: in tests, its callers look.
+os.environ.setdefault("SKIPSTACK_KERNELS_ASSERTED", "1")
 # Ray reads this when it is imported, which some test modules do before an engine sets it.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 # Else two clusters that start at the same time in a home without ~/.ray/auth_token each make one, and one is lost.

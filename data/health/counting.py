@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.health.characters import REPLACEMENT, Flags, in_two_forms, suspicious_in
-from skipstack.data.health.health import Health, SplitHealth
+from skipstack.data.health.health import DOCUMENT, Health, SplitHealth
 from skipstack.data.store.stored import Split, StoredCorpus
 
 NAMED: Final = 10
@@ -27,6 +27,7 @@ def health_of(stored: StoredCorpus) -> Health:
         "controls": _flags(stored, [those for each, those in rows.items() if each != REPLACEMENT]),
         "replacements": _flags(stored, [those for each, those in rows.items() if each == REPLACEMENT]),
         "two_forms": in_two_forms(stored.forms),
+        "documents": np.array([form == DOCUMENT for form in stored.forms], np.bool_),
     }
     found = Counter({f"U+{ord(each):04X}": _tokens(stored, _flags(stored, [those])) for each, those in rows.items()})
     sentences = {name: _sentences(split) for name, split in stored.splits.items()}
@@ -40,6 +41,7 @@ def health_of(stored: StoredCorpus) -> Health:
         splits=splits,
         tags={stored.tags[tag]: {name: int(counts_K[name][tag]) for name in SPLITS} for tag in commonest},
         characters=dict(found.most_common(NAMED)),
+        running=stored.task == "language_modelling",
     )
 
 

@@ -4,6 +4,9 @@ from pydantic import Field, NonNegativeInt
 
 from skipstack.data.basis.frozen import Frozen
 
+DOCUMENT = "-DOCSTART-"
+"""The line that begins a document in the files of CoNLL-2003; it is no word."""
+
 
 class SplitHealth(Frozen):
     """The health of one split. For classification, sentences are texts with a single tag; otherwise each token has
@@ -13,7 +16,7 @@ class SplitHealth(Frozen):
     scheme. ``words``: distinct ones. ``unknown_tokens``: tokens whose word train lacks, ``unknown_tags``: tags that
     train lacks. ``median`` and ``longest``: tokens per sentence. ``repeated``: by earlier split, the sentences that
     also occur there; ``repeated_tokens``, their tokens. ``controls``, ``replacements``, ``two_forms``: tokens whose
-    words have such characters (``data/health/characters.py``).
+    words have such characters (``data/health/characters.py``). ``documents``: tokens that are ``DOCUMENT``.
     """
 
     sentences: NonNegativeInt
@@ -37,15 +40,17 @@ class SplitHealth(Frozen):
     controls: NonNegativeInt = 0
     replacements: NonNegativeInt = 0
     two_forms: NonNegativeInt = 0
+    documents: NonNegativeInt = 0
 
 
 class Health(Frozen):
     """The health of a corpus: its splits by name, and in each the counts of the most frequent ``tags`` of train.
 
     ``characters``: suspicious ones, such as ``U+FFFD``, and the number of tokens with each, the most frequent
-    first.
+    first. ``running``: whether each split is one text that continues from sentence to sentence.
     """
 
     splits: dict[str, SplitHealth]
     tags: dict[str, dict[str, NonNegativeInt]]
     characters: dict[str, NonNegativeInt] = Field(default_factory=dict)
+    running: bool = False

@@ -6,7 +6,8 @@ The thresholds lie well above the values of the papers' corpora that come with t
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from skipstack.data.health.health import Health, SplitHealth
+from skipstack.data.basis.counted import counted
+from skipstack.data.health.health import DOCUMENT, Health, SplitHealth
 
 UNKNOWN_TAGS: Final = 0.01
 """The share of a split's tags that train lacks: none of them can be right, and differences between networks are about a
@@ -29,6 +30,9 @@ NEARLY_ALL: Final = 0.95
 STRAY: Final = 0.001
 """The share of a split's tokens with suspicious characters: too many to be accidental."""
 
+LONG: Final = 5000
+"""The number of tokens of a split's longest sentence. The longest review of IMDB has half as many."""
+
 NAMED: Final = 3
 """The maximum number of tags and characters named in a line."""
 
@@ -36,10 +40,14 @@ NAMED: Final = 3
 def warnings(health: Health) -> tuple[str, ...]:
     """A line for each such property; none for a sound corpus."""
     characters = list(health.characters)
-    return tuple(line for name, split in health.splits.items() for line in _of_split(name, split, characters))
+    return tuple(
+        line
+        for name, split in health.splits.items()
+        for line in _of_split(name, split, characters, running=health.running)
+    )
 
 
-def _of_split(name: str, split: SplitHealth, characters: Sequence[str]) -> Iterator[str]:
+def _of_split(name: str, split: SplitHealth, characters: Sequence[str], *, running: bool) -> Iterator[str]:
     if not split.sentences:
         yield f"{name} is empty"
         return
@@ -58,6 +66,20 @@ def _of_split(name: str, split: SplitHealth, characters: Sequence[str]) -> Itera
     if split.two_forms >= stray:
         share = percent(split.two_forms, split.tokens)
         yield f"{share} of {name}'s tokens are words that it has in two normal forms of Unicode: each counts as two"
+    if split.documents:
+        lines = counted(split.documents, f"token of {name} is", f"tokens of {name} are")
+        cure = f"'comment: {DOCUMENT}' in a corpus of columns skips its line"
+        yield f"{lines} {DOCUMENT}, which begins a document: {cure}"
+    if split.longest >= LONG and not running:
+        yield _long(name, split)
+
+
+def _long(name: str, split: SplitHealth) -> str:
+    """One sentence decides what an epoch takes."""
+    whole_texts = split.tags == split.sentences != split.tokens
+    cure = "data.longest cuts texts" if whole_texts else "is the empty line after each sentence missing?"
+    sentence = f"a sentence of {split.longest:,} tokens (the median has {split.median:,})"
+    return f"{name} has {sentence}: its batch takes as many steps, and memory for each of them; {cure}"
 
 
 def _beside_earlier(name: str, split: SplitHealth) -> Iterator[str]:

@@ -11,16 +11,21 @@ F distinct forms of the corpus, M spans.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import explain
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.labels.spans import Spans
-from skipstack.data.store.tables import read_tables
+from skipstack.data.store.layout import FORMS, Notes, spans_file, split_file
+from skipstack.data.store.ranges import check_ranges
+from skipstack.data.store.tables import MANIFEST, check_columns, read_tables
 
 BOUNDARY_FORM = ""
 """Row 0 of the forms: the context before and after a sentence."""
@@ -76,29 +81,43 @@ class StoredCorpus:
 
 
 def open_store(folder: Path) -> StoredCorpus:
-    """Map a store into memory. Raises UserError for a missing or changed file."""
+    """Map a store into memory, once every number in it is known to be in its range (``data/store/ranges.py``).
+
+    A store may come from anyone, with the study that it belongs to. Raises UserError for a missing, changed or unsound
+    file.
+    """
     try:
         tables, manifest = read_tables(folder)
-        forms = tables["forms.arrow"]
+        notes = _notes(manifest)
+        check_columns(tables, notes.columns)
+        forms = tuple(tables[FORMS]["form"].to_pylist())
+        check_ranges(tables, forms, notes)
         return StoredCorpus(
-            fingerprint=manifest["fingerprint"],
-            forms=tuple(forms.column("form").to_pylist()),
-            counts_F=forms.column("count").to_numpy(zero_copy_only=True),
-            tags=tuple(manifest["tags"]),
-            splits={split: _split(tables[f"{split}.arrow"], tables.get(f"{split}.spans.arrow")) for split in SPLITS},
-            scheme=manifest["scheme"],
-            span_types=tuple(manifest["span_types"]),
-            task=manifest["task"],
-            unlearnt=manifest.get("unlearnt", {}),
+            fingerprint=notes.fingerprint,
+            forms=forms,
+            counts_F=tables[FORMS]["count"].to_numpy(zero_copy_only=True),
+            tags=notes.tags,
+            splits={split: _split(tables[split_file(split)], tables.get(spans_file(split))) for split in SPLITS},
+            scheme=notes.scheme,
+            span_types=notes.span_types,
+            task=notes.task,
+            unlearnt=notes.unlearnt,
         )
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
-        state = f"damaged ({error})" if folder.is_dir() else "missing"
+        state = f"damaged ({' '.join(str(error).split())})" if folder.is_dir() else "missing"
         raise UserError(
             f"the stored corpus {folder} is {state}: put in its place the folder of this name from another study on "
             "the same corpus"
         ) from error
+
+
+def _notes(manifest: Mapping[str, Any]) -> Notes:
+    try:
+        return Notes.model_validate(manifest)
+    except ValidationError as error:
+        raise ValueError(explain(error, Notes, file=MANIFEST)) from error
 
 
 def _split(table: pa.RecordBatch, spans: pa.RecordBatch | None) -> Split:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ FORMAT: Final = 4
 FIRST: Final = 4
 """The version of a store that does not name its format."""
 
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 
 
 @contextmanager
@@ -41,20 +41,35 @@ def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapp
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in tables}
     manifest = json.loads(json.dumps({"format": FORMAT, **notes, "files": digests}))
     text = json.dumps({**manifest, "digest": _digest(manifest)}, indent=1) + "\n"
-    (folder / _MANIFEST).write_text(text, encoding="utf-8")
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
 
 
 def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]]:
     """The tables and notes from ``write_tables``, memory-mapped.
 
-    Raises UserError if a newer version wrote them, and ValueError or OSError for an incomplete or changed store.
+    Each is whole as Arrow has it: offsets ascend within their buffers, texts are UTF-8, nothing is null. Raises
+    UserError if a newer version wrote them, and ValueError or OSError for an incomplete or changed store.
     """
-    manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-    if (found := manifest.get("format", FIRST)) > FORMAT:
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    if not isinstance(found := manifest.get("format", FIRST), int):
+        raise ValueError(f"{MANIFEST}: format: got {found!r}, allowed: an integer")
+    if found > FORMAT:
         raise newer(f"{folder}: a stored corpus", found, FORMAT)
     if manifest.pop("digest") != _digest(manifest):
-        raise ValueError(f"{_MANIFEST} was changed after it was written")
-    return {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}, manifest
+        raise ValueError(f"{MANIFEST} was changed after it was written")
+    files = manifest["files"]
+    if outside := [name for name in files if Path(name).name != name]:
+        raise ValueError(f"{MANIFEST}: got the file {outside[0]!r}, allowed: names in the folder")
+    return {name: _map(folder / name, digest) for name, digest in files.items()}, manifest
+
+
+def check_columns(tables: Mapping[str, pa.RecordBatch], columns: Mapping[str, pa.Schema]) -> None:
+    """Raise ValueError for tables that are not these, each with its columns in their order and of their types."""
+    if set(tables) != set(columns):
+        raise ValueError(f"{MANIFEST}: got the files {_listed(tables)}, allowed: {_listed(columns)}")
+    for name, schema in columns.items():
+        if not (found := tables[name].schema).equals(schema):
+            raise ValueError(f"{name}: got the columns {_columns(found)}, allowed: {_columns(schema)}")
 
 
 def _digest(manifest: Mapping[str, Any]) -> str:
@@ -63,8 +78,41 @@ def _digest(manifest: Mapping[str, Any]) -> str:
 
 def _map(path: Path, digest: str) -> pa.RecordBatch:
     """The record batch of a file. The map stays open as long as an array of it exists."""
-    with pa.memory_map(str(path)) as file:
-        content = file.read_buffer()
+    with pa.memory_map(str(path)) as mapped:
+        content = mapped.read_buffer()
     if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError(f"{path.name} was changed after it was written")
-    return pa.ipc.open_file(content).get_batch(0)
+    try:
+        file = pa.ipc.open_file(content)
+        if file.num_record_batches != 1:
+            raise ValueError(f"got {file.num_record_batches} record batches, allowed: 1")
+        table = file.get_batch(0)
+    except (ValueError, pa.ArrowException) as error:
+        raise ValueError(f"{path.name}: {error}") from error
+    check_whole(path.name, table)
+    return table
+
+
+def check_whole(file: str, table: pa.RecordBatch) -> None:
+    """Raise ValueError for a column whose buffers do not fit together, or that has a null."""
+    for name in table.schema.names:
+        _check_column(f"{file}: column {name}", table[name])
+
+
+def _check_column(where: str, column: pa.Array) -> None:
+    try:
+        column.validate(full=True)
+    except pa.ArrowException as error:
+        raise ValueError(f"{where}: {error}") from error
+    entries = column.values if isinstance(column, pa.LargeListArray | pa.FixedSizeListArray) else column
+    for each, what in ((column, "row"), (entries, "entry")):
+        if each.null_count:
+            raise ValueError(f"{where}, {what} {each.is_null().index(True)}: got null, allowed: a value")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} ({field.type})" for field in schema)

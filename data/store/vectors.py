@@ -3,7 +3,8 @@
 Array legend: W words of a store, P words of the vocabulary that have a vector, E numbers a word, F forms.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -17,13 +18,16 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import VocabularyConfig
 from skipstack.data.formats.glove import read_vectors
 from skipstack.data.store.stored import StoredCorpus
-from skipstack.data.store.tables import read_tables, write_tables, written_beside
+from skipstack.data.store.tables import check_columns, read_tables, write_tables, written_beside
 from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary, normalise
 
 _LAYOUT = 2
 """The version of a store's file format; increase it with every change."""
 
 _TABLE = "vectors.arrow"
+
+_BLOCK = 2**12
+"""The number of words whose vectors are checked at once."""
 
 _CONFIGS = [
     VocabularyConfig(lowercase=lowercase, digits_to_nine=digits_to_nine)
@@ -81,26 +85,43 @@ def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
         return target
     size = found.values_WE.shape[1]
     vector = pa.FixedSizeListArray.from_arrays(pa.array(found.values_WE.ravel(), pa.float32()), size)
-    table = pa.record_batch({"word": pa.array(found.words, pa.string()), "vector": vector})
+    table = pa.record_batch({"word": pa.array(found.words, pa.string()), "vector": vector}, _columns(size))
     with written_beside(target) as beside:
         write_tables(beside, {_TABLE: table}, {"sha256": found.sha256, "cut_line": found.cut_line})
     return target
 
 
 def open_vectors(folder: Path) -> StoredVectors:
-    """Map stored vectors into memory. Raises UserError for a missing or changed file."""
+    """Map stored vectors into memory. Raises UserError for a missing, changed or unsound file."""
     try:
         tables, manifest = read_tables(folder)
-        table = tables[_TABLE]
-        vectors = table.column("vector")
-        values_WE = vectors.values.to_numpy(zero_copy_only=True).reshape(len(vectors), vectors.type.list_size)
-        return StoredVectors(
-            manifest["sha256"], manifest["cut_line"], tuple(table.column("word").to_pylist()), values_WE
-        )
+        size = getattr(tables[_TABLE].schema.field("vector").type, "list_size", 1)
+        check_columns(tables, {_TABLE: _columns(size)})
+        words, vectors = tuple(tables[_TABLE]["word"].to_pylist()), tables[_TABLE]["vector"]
+        values_WE = vectors.values.to_numpy(zero_copy_only=True).reshape(len(words), size)
+        _check_vectors(words, values_WE)
+        return StoredVectors(str(manifest["sha256"]), manifest["cut_line"], words, values_WE)
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
         raise UserError(f"the stored vectors {folder} are damaged ({error}): start the study again") from error
+
+
+def _columns(size: int) -> pa.Schema:
+    return pa.schema({"word": pa.string(), "vector": pa.list_(pa.float32(), size)})
+
+
+def _check_vectors(words: Sequence[str], values_WE: NDArray[np.float32]) -> None:
+    """Raise ValueError for a word that is twice, and for a number that is none."""
+    twice = [word for word, count in Counter(words).items() if count > 1]
+    if twice:
+        raise ValueError(f"{_TABLE}: column word, row {words.index(twice[0])}: got {twice[0]!r} twice, allowed: once")
+    for start in range(0, len(values_WE), _BLOCK):
+        wrong = np.argwhere(~np.isfinite(values_WE[start : start + _BLOCK]))
+        if len(wrong):
+            row, entry = start + int(wrong[0][0]), int(wrong[0][1])
+            got = values_WE[row, entry]
+            raise ValueError(f"{_TABLE}: column vector, row {row}, entry {entry}: got {got}, allowed: finite numbers")
 
 
 def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:

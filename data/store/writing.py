@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,16 @@ from skipstack.data.corpora.sources import open_source
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme, closed
 from skipstack.data.labels.spans import find_spans, reading, types_of
+from skipstack.data.labels.trees import TREES
+from skipstack.data.store.layout import (
+    FORM_COLUMNS,
+    FORMS,
+    SPAN_COLUMNS,
+    SPLIT_COLUMNS,
+    TREE_COLUMNS,
+    spans_file,
+    split_file,
+)
 from skipstack.data.store.stored import BOUNDARY_FORM
 from skipstack.data.store.tables import FORMAT, write_tables, written_beside
 
@@ -57,19 +68,17 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
     forms = [BOUNDARY_FORM, *sorted(words)]
     learnt = {tag for sentence in splits["train"] for tag in sentence.tags}
     tags = sorted(learnt if scheme is None else closed(learnt, scheme))
-    tables = {
-        "forms.arrow": pa.record_batch({"form": forms, "count": pa.array([counts[form] for form in forms], pa.int64())})
-    }
+    tables = {FORMS: pa.record_batch({"form": forms, "count": [counts[form] for form in forms]}, FORM_COLUMNS)}
     row_of = {form: row for row, form in enumerate(forms)}
     tag_of = {tag: row for row, tag in enumerate(tags)}
     for split in SPLITS:
-        tables[f"{split}.arrow"] = _table(splits[split], row_of, tag_of)
+        tables[split_file(split)] = _table(splits[split], task, row_of, tag_of)
     span_types: tuple[str, ...] = ()
     if scheme is not None:
         everywhere = sorted({tag for split in SPLITS for sentence in splits[split] for tag in sentence.tags})
         span_types = types_of(everywhere, scheme)
         for split in SPLITS:
-            tables[f"{split}.spans.arrow"] = _spans(splits[split], everywhere, scheme, span_types)
+            tables[spans_file(split)] = _spans(splits[split], everywhere, scheme, span_types)
     notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
     write_tables(folder, tables, {**notes, "unlearnt": _unlearnt(splits, tag_of)})
 
@@ -90,23 +99,18 @@ def _spans(
     tags_N = np.array([row_of[tag] for sentence in sentences for tag in sentence.tags])
     offsets_S1 = np.cumsum([0, *(len(sentence.tags) for sentence in sentences)])
     _, spans = find_spans(tags_N[None], offsets_S1, reading(tags, scheme, span_types))
-    return pa.record_batch(
-        {
-            "start": pa.array(spans.start_M, pa.int64()),
-            "stop": pa.array(spans.stop_M, pa.int64()),
-            "type": pa.array(spans.type_M, pa.int32()),
-        }
-    )
+    return pa.record_batch({"start": spans.start_M, "stop": spans.stop_M, "type": spans.type_M}, SPAN_COLUMNS)
 
 
-def _table(sentences: Sequence[Sentence], row_of: Mapping[str, int], tag_of: Mapping[str, int]) -> pa.RecordBatch:
+def _table(
+    sentences: Sequence[Sentence], task: str, row_of: Mapping[str, int], tag_of: Mapping[str, int]
+) -> pa.RecordBatch:
     """Lists with 64-bit offsets, whose buffers are the flat arrays of a ``Split``."""
-    tokens = pa.large_list(pa.int32())
-    columns = {
-        "forms": pa.array([[row_of[word] for word in sentence.words] for sentence in sentences], tokens),
-        "tags": pa.array([[tag_of.get(tag, -1) for tag in sentence.tags] for sentence in sentences], tokens),
-        "length": pa.array([len(sentence.words) for sentence in sentences], pa.int32()),
+    columns: dict[str, list[Any]] = {
+        "forms": [[row_of[word] for word in sentence.words] for sentence in sentences],
+        "tags": [[tag_of.get(tag, -1) for tag in sentence.tags] for sentence in sentences],
+        "length": [len(sentence.words) for sentence in sentences],
     }
-    if any(sentence.heads is not None for sentence in sentences):
-        columns["heads"] = pa.array([sentence.heads for sentence in sentences], tokens)
-    return pa.record_batch(columns)
+    if task != "parsing":
+        return pa.record_batch(columns, SPLIT_COLUMNS)
+    return pa.record_batch({**columns, TREES: [sentence.heads for sentence in sentences]}, TREE_COLUMNS)

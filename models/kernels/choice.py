@@ -27,6 +27,8 @@ KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
 """In the environment, says which of them run, wherever an operation has them; workers inherit it."""
+ASSERTED: Final = "SKIPSTACK_KERNELS_ASSERTED"
+"""In the environment, has what runs compiled code look at the indices that it gives (``in_range``); tests set it."""
 HOST: Final = "host"
 """Where arrays stand that are no tensors of a device yet."""
 GPUS: Final = frozenset({"cuda", SIMULATED})
@@ -183,6 +185,24 @@ def named() -> Kernels | None:
     if got:
         raise UserError(f"{VARIABLE}: {unknown('kernels', got, KERNELS)}")
     return None
+
+
+def in_range(indices: Tensor, least: int, stop: int) -> bool:
+    """Whether all are ``least`` to ``stop`` - 1, for an assertion beside the call of what is compiled.
+
+    Compiled code reads and writes at its indices without looking. They are in their ranges since data are checked where
+    they enter (``data/store/ranges.py``); so this looks only where the environment asks for it, and is True elsewhere.
+    """
+    if not asserted() or indices.numel() == 0:
+        return True
+    smallest, largest = indices.aminmax()
+    return least <= int(smallest) and int(largest) < stop
+
+
+@cache
+def asserted() -> bool:
+    """Whether the environment asks to look at indices, read once."""
+    return bool(os.environ.get(ASSERTED))
 
 
 def _others(asked: str | None) -> str:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from skipstack.models.kernels.choice import choose
+from skipstack.models.kernels.fitting import check_shape
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reference.block_loop import BlockLoop
 from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
@@ -43,6 +44,7 @@ def lstm_layer(
             CompiledLstm,  # numba takes a quarter of a second to load
         )
 
+        _check_fit(below_GTBI, weights, *skip)
         return *_applied(CompiledLstm, below_GTBI, *weights, *skip, start_2GBH), None
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
     given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
@@ -59,6 +61,8 @@ def lstm_both_ways(x_RTBI: Tensor, lengths_RB: Tensor, weights: Weights, kept_GT
     """
     from skipstack.models.kernels.compiled.time.both_ways import CompiledLstmBothWays
 
+    lanes, _, size, _ = weights.below_RDIX.shape
+    check_shape("the input of a layer", x_RTBI, lanes, *x_RTBI.shape[1:3], size)
     h_RTBF: Tensor = _applied(CompiledLstmBothWays, x_RTBI, lengths_RB, kept_GTBH, *weights)
     return h_RTBF
 
@@ -76,6 +80,7 @@ def block_layer(
     if kernels == "compiled":
         from skipstack.models.kernels.compiled.time.loops import CompiledBlock
 
+        _check_fit(below_GTBI, weights, *parts[:3])
         return _applied(CompiledBlock, below_GTBI, *weights, *parts), None
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
     given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
@@ -84,6 +89,16 @@ def block_layer(
 
         return _applied(FusedBlock, *given, *parts), pre_GTBX
     return _applied(BlockLoop, *given, *parts), pre_GTBX
+
+
+def _check_fit(below_GTBI: Tensor, weights: "Weights", *parts_GTBH: Tensor | None) -> None:
+    """Raise ValueError where what is below, or a part of a skip, does not have the sizes of the weights."""
+    lanes, directions, size, _ = weights.below_RDIX.shape
+    steps_and_sentences = below_GTBI.shape[1:3]
+    check_shape("the input of a layer", below_GTBI, lanes * directions, *steps_and_sentences, size)
+    for part_GTBH in parts_GTBH:
+        hidden = weights.recurrent_RDHX.shape[2]
+        check_shape("a part of a skip", part_GTBH, lanes * directions, *steps_and_sentences, hidden)
 
 
 def _applied(function: Any, *given: Tensor | None) -> Any:

@@ -11,6 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from skipstack.models.ground.precision import in_tf32, multiplies, rounds, rounds_rows, rounds_steps
 from skipstack.models.kernels.choice import choose
+from skipstack.models.kernels.fitting import check_shape
 
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -19,6 +20,7 @@ def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Te
     if choose("dense", x_GNI, rows) == "compiled":
         from skipstack.models.kernels.compiled.dense import CompiledProduct  # numba takes a quarter of a second to load
 
+        check_shape("the rows of a product", x_GNI, len(weight_GIO), rows, weight_GIO.shape[1])
         compiled_GNO: Tensor = CompiledProduct.apply(x_GNI, weight_GIO, bias, rounds())
         return compiled_GNO
     if rounds_rows(rows):

@@ -5,7 +5,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from skipstack.models.kernels.choice import choose
+from skipstack.models.kernels.choice import choose, in_range
+from skipstack.models.kernels.fitting import check_shape
 
 
 class ReadingOrder:
@@ -21,13 +22,13 @@ class ReadingOrder:
     def turned(self, x_RTBI: Tensor) -> Tensor:
         """Each sentence in the opposite order. Its own inverse."""
         if choose("moves", x_RTBI) == "compiled":
-            return _moved(x_RTBI, self.lengths_RB, "turned")
+            return _moved(x_RTBI, self.lengths_RB, self.steps, "turned")
         return _rows(x_RTBI, self._lanes[1].flatten()).view_as(x_RTBI)
 
     def apart(self, x_RTBI: Tensor) -> Tensor:
         """Read forward and backward: x_GTBI, two directions a lane."""
         if choose("moves", x_RTBI) == "compiled":
-            return _moved(x_RTBI, self.lengths_RB, "apart")
+            return _moved(x_RTBI, self.lengths_RB, self.steps, "apart")
         lanes, *shape = x_RTBI.shape
         both_N = torch.stack(self._lanes, dim=1).flatten()
         return _rows(x_RTBI, both_N).view(2 * lanes, *shape)
@@ -35,7 +36,7 @@ class ReadingOrder:
     def together(self, x_GTBF: Tensor, kept_GTBF: Tensor | None = None) -> Tensor:
         """[forward; backward] in the order in which a sentence is written, times what is ``kept`` of x: x_RTB(2F)."""
         if choose("moves", x_GTBF) == "compiled":
-            return _moved(x_GTBF, self.lengths_RB, "together", kept_GTBF)
+            return _moved(x_GTBF, self.lengths_RB, self.steps, "together", kept_GTBF)
         x_GTBF = x_GTBF if kept_GTBF is None else x_GTBF * kept_GTBF
         groups, *shape, features = x_GTBF.shape
         return _rows(x_GTBF, self._written.flatten()).view(groups // 2, *shape, 2 * features)
@@ -43,7 +44,7 @@ class ReadingOrder:
     def joined(self, x_GTBF: Tensor) -> Tensor:
         """[forward; backward] for each direction, in its own order of reading: x_GTB(2F)."""
         if choose("moves", x_GTBF) == "compiled":
-            return _moved(x_GTBF, self.lengths_RB, "joined")
+            return _moved(x_GTBF, self.lengths_RB, self.steps, "joined")
         *shape, features = x_GTBF.shape
         return _rows(x_GTBF, self._joined).view(*shape, 2 * features)
 
@@ -85,9 +86,11 @@ def _rows(x_RTBF: Tensor, rows_N: Tensor) -> Tensor:
     return x_RTBF.flatten(0, 2).index_select(0, rows_N)
 
 
-def _moved(x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | None = None) -> Tensor:
+def _moved(x_GTBF: Tensor, lengths_RB: Tensor, steps: int, name: str, kept_GTBF: Tensor | None = None) -> Tensor:
     """What the method of this name gives, by compiled copies."""
     from skipstack.models.kernels.compiled.time.moves import Moved  # numba takes a quarter of a second to load
 
+    check_shape("the output of a layer", x_GTBF, x_GTBF.shape[0], steps, lengths_RB.shape[1], x_GTBF.shape[3])
+    assert in_range(lengths_RB, 0, steps + 1), "no sentence is longer than its batch"
     found_GTBF: Tensor = Moved.apply(x_GTBF, lengths_RB, name, kept_GTBF)
     return found_GTBF

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from skipstack.models.kernels.choice import choose
+from skipstack.models.kernels.choice import choose, in_range
 from skipstack.models.kernels.compiled.arrays import sparse
 
 
@@ -58,6 +58,7 @@ def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tens
     if choose("rows", values_NE) == "compiled":
         from skipstack.models.kernels.compiled.inputs.places import summed  # numba takes a quarter of a second to load
 
+        assert in_range(lane_and_row_2N[1], 0, size), "each lane has so many rows"
         places_2U, sums_UE = summed(lane_and_row_2N.numpy(), values_NE.numpy(), size)
         return torch.from_numpy(places_2U), torch.from_numpy(sums_UE)
     lane_N, row_N = lane_and_row_2N

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.configs.model import Pooling
+from skipstack.models.ground.scanning import exporting
+from skipstack.models.kernels.fitting import check_shape
 from skipstack.models.layers.lookup import Distinct
 from skipstack.models.networks.stack import Memory, Passed, Stack
 from skipstack.models.parts.heads.base import Decoded, Gold, Head
@@ -86,6 +88,10 @@ class Stacked(Network):
         ``passed``.
         """
         x_RTBI = self.embedder(tokens.forms_RTB, lexicon, tokens.distinct)
+        if not exporting():
+            check_shape(
+                "the output of the embedder", x_RTBI, len(x_RTBI), *tokens.forms_RTB.shape[1:], self.stack.below
+            )
         features_RTBF: Tensor = self.stack(x_RTBI, tokens.lengths_RB, passed, tokens.memory)
         return features_RTBF
 

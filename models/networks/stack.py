@@ -62,6 +62,7 @@ class Stack(nn.Module):
         self.directions = directions
         self.dropout = dropout
         self.join_each = join_each
+        self.below = below
         self.features = directions * cells[-1].features if cells else below
 
     def forward(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from skipstack.models.kernels.choice import choose
+from skipstack.models.kernels.choice import choose, in_range
 from skipstack.models.kernels.rows import gradient_rows
 
 if TYPE_CHECKING:
@@ -71,6 +71,9 @@ class LaneOptimiser(ABC):
         """The same for a table, only in the rows that have a gradient."""
         places_2U, gradient_UE = gradient_rows(self.parameters[name])
         if choose("updates", learning_rate_R) == "compiled":
+            lanes, size, _ = self.parameters[name].shape
+            assert in_range(places_2U[0], 0, lanes), "a lane of the table"
+            assert in_range(places_2U[1], 0, size), "a row of the table"
             self._compiled((name,)).rows(places_2U, gradient_UE, learning_rate_R, self.constants())
             return
         lane_U, row_U = places_2U

@@ -191,9 +191,9 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
     task = TASKS[provenance.task]
     task.check_cut_off(config.data.minimum_tag_count)
     task.check_longest(config.data.longest)
-    sizes = Sizes.of(vocabulary, tags, provenance.scheme, task)
     dtype = dtype_of(config.training)
     try:
+        sizes = Sizes.of(vocabulary, tags, provenance.scheme, task)
         empty = build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=CPU)[0]
         check_shapes(found, _shapes(empty, len(provenance.seeds)))
         weights = unpacked(files[WEIGHTS], f"{path / WEIGHTS}")

@@ -1,5 +1,6 @@
 """Checks of a bundle's files and of the size of its network, before the network is built."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import Path
@@ -79,6 +80,13 @@ class Provenance(Frozen):
 
 class Tags(RootModel[tuple[Annotated[str, AfterValidator(_of_one_line)], ...]]):
     """The labels, in the order of their ids."""
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        twice = [tag for tag, count in Counter(self.root).items() if count > 1]
+        if twice:
+            raise ValueError(f"got the tag {twice[0]!r} twice, allowed: once")
+        return self
 
 
 class Counts(RootModel[dict[str, dict[str, NonNegativeInt | NonNegativeFloat]]]):

@@ -15,7 +15,7 @@ from skipstack.search.record.reading import read_study
 from skipstack.search.workers.worker import TrainingWorker
 from tests.command_line import refusal, typed
 from tests.own_code.pieces_of import RIGHT, another_process
-from tests.search.finished import opened, run
+from tests.search.finished import opened, run, trained
 
 STUDY = """
 extends: quickstart
@@ -175,3 +175,29 @@ def test_an_embedder_of_ones_own_is_none_for_a_language_model(file: Path) -> Non
     axes = [f"axes.{path}=null" for path in ("model.head.kind", "model.stack.shortcut.gate")]
     with pytest.raises(UserError, match="got kind word_and_capital for a language model"):
         opened(file, [corpus, *settings, *axes])
+
+
+def of_pieces_out_of_shape(folder: Path, piece: str) -> Path:
+    shutil.copy(RIGHT.with_name("out_of_shape.py"), folder)
+    path = folder / "mine.yaml"
+    corpus = "{kind: grammar, train: 40, dev: 10, test: 10}"
+    path.write_text(
+        f"extends: quickstart\ncode: [out_of_shape.py]\nbase: {{data: {{corpus: {corpus}}}, model: {{{piece}}}}}\n"
+        "search: {trials: 1, seeds: 1}\n"
+    )
+    return path
+
+
+def test_a_head_that_scores_fewer_tags_than_there_are_is_refused(tmp_path: Path) -> None:
+    """It was trained and scored before, on memory beside its scores."""
+    allowed = r"\(allowed: \(1, 48, \d+\): lanes, features and tags\)"
+    with pytest.raises(UserError, match=rf"^model.head: narrow has weights of \(1, 48, 2\) {allowed}$"):
+        trained(of_pieces_out_of_shape(tmp_path, "head: {kind: narrow}"))
+
+
+def test_an_embedder_that_gives_fewer_numbers_than_it_says_fails(tmp_path: Path) -> None:
+    """It was trained and scored before, on memory beside its numbers."""
+    study = trained(of_pieces_out_of_shape(tmp_path, "embedder: {kind: narrow_input}"))
+    (trial,) = read_study(study.path).trials.values()
+    assert trial.reason == "failed"
+    assert re.search(r"the output of the embedder: got a tensor of \(1, .*, 4\) \(allowed here: .*, 6\)", trial.message)

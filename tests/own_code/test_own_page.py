@@ -146,7 +146,7 @@ def test_the_guide_and_the_pieces_of_tests_import_this_page_alone() -> None:
         for name, text in texts.items()
         if name.endswith(".py")
     }
-    assert len(imports) == 7
+    assert len(imports) == 8
     assert {name: found for name, found in imports.items() if found != {"skipstack.own"}} == {}
 
 

@@ -2,11 +2,12 @@
 
 from typing import assert_never
 
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.labels.transitions import Transitions
 from skipstack.models.configs.heads import BiaffineConfig, CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
 from skipstack.models.layers.lanes import Streams
-from skipstack.models.parts.heads.base import Head
+from skipstack.models.parts.heads.base import Head, LinearHead
 from skipstack.models.parts.heads.biaffine import BiaffineHead
 from skipstack.models.parts.heads.chain.head import ChainHead
 from skipstack.models.parts.heads.softmax import SoftmaxHead
@@ -16,12 +17,17 @@ def build_head(
     config: HeadConfig, *, features: int, tags: int, transitions: Transitions | None, streams: Streams
 ) -> Head:
     """The head for a config, with a lane for each of ``streams``; for parsing, ``tags`` are relations. Raises UserError
-    for a head whose code is not loaded.
+    for a head whose code is not loaded, or that scores more or fewer tags than there are.
     """
     lanes = streams.lanes
     match config:
         case OwnConfig():
             head: Head = config.build(features=features, tags=tags, transitions=transitions, streams=streams)
+            if isinstance(head, LinearHead) and head.weight.shape != (lanes, features, tags):
+                raise UserError(
+                    f"model.head: {config.kind} has weights of {tuple(head.weight.shape)} "
+                    f"(allowed: {(lanes, features, tags)}: lanes, features and tags)"
+                )
             return head
         case SoftmaxConfig():
             return SoftmaxHead(lanes=lanes, features=features, tags=tags)

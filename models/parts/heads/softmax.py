@@ -2,8 +2,9 @@
 
 from torch import Tensor
 
-from skipstack.models.kernels.choice import choose
-from skipstack.models.parts.heads.base import Decoded, Gold, LinearHead, log_losses
+from skipstack.models.kernels.choice import choose, in_range
+from skipstack.models.kernels.fitting import check_shape
+from skipstack.models.parts.heads.base import UNSEEN, Decoded, Gold, LinearHead, log_losses
 
 
 class SoftmaxHead(LinearHead):
@@ -17,6 +18,9 @@ class SoftmaxHead(LinearHead):
                 CompiledLogLoss,  # numba takes a quarter of a second to load
             )
 
+            lanes, size, tags = self.weight.shape
+            check_shape("the features of a head", features_RUBF, lanes, *gold.tags_RUB.shape[1:], size)
+            assert in_range(gold.tags_RUB, UNSEEN, tags), "each is a tag with a score, or unseen"
             given = features_RUBF, self.weight, self.bias, gold.tags_RUB
             losses_RUB: Tensor = CompiledLogLoss.apply(*given)
             return losses_RUB

@@ -9,7 +9,7 @@ from torch.nn import functional
 from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
-from skipstack.models.kernels.choice import choose
+from skipstack.models.kernels.choice import choose, in_range
 from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.kernels.reference.largest_sum import largest_sum
 from skipstack.models.layers.layer import LayerSizes
@@ -66,6 +66,7 @@ class CharacterCnn(SpellingReader):
         if choose("character_cnn", self.weight) == "compiled":
             from skipstack.models.kernels.compiled.inputs.character_cnn import CompiledCharacterCnn
 
+            assert in_range(ids_RNC, 0, self.vectors.rows), "each is a character with a vector"
             given = ids_RNC, BOUNDARY, self.vectors.table, self.weight, self.bias
             y_RNF: Tensor = CompiledCharacterCnn.apply(*given)
             return y_RNF

@@ -15,7 +15,7 @@ from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.ground.scanning import exporting
-from skipstack.models.kernels.choice import choose
+from skipstack.models.kernels.choice import choose, in_range
 from skipstack.models.kernels.products import product
 from skipstack.models.layers.lanes import Dropout, Streams
 from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup, Sought, distinct_forms
@@ -94,6 +94,8 @@ class TokenEmbedder(Embedder):
         )
 
         tables, rows, by_row = zip(*parts, strict=True)
+        for table_RVE, each, _ in parts:
+            assert in_range(each, 0, table_RVE.shape[0] * table_RVE.shape[1]), "each is a row of its table"
         rows_RSBA = [each.unsqueeze(-1) if each.dim() == 3 else each for each in rows]
         x_RTBX: Tensor = SideBySide.apply(self.tokens, self.dropout.factors, by_row, *tables, *rows_RSBA)
         return x_RTBX

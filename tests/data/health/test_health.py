@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.data.corpora.config import ColumnCorpus, Corpus, NamedCorpus, TextCorpus
+from skipstack.data.corpora.config import ColumnCorpus, Corpus, NamedCorpus, RunningTextCorpus, TextCorpus
 from skipstack.data.corpora.division import Splits
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.health.counting import NAMED, health_of
-from skipstack.data.health.health import Health
+from skipstack.data.health.health import DOCUMENT, Health
 from skipstack.data.health.spoiling import (
     FEWEST,
+    LONG,
     NEARLY_ALL,
     REPEATED,
     STRAY,
@@ -119,6 +120,14 @@ def reworded(split: str, number: int, word: str) -> Callable[[Splits], None]:
     return change
 
 
+def lengthened(number: int) -> Callable[[Splits], None]:
+    def change(splits: Splits) -> None:
+        tags = ("PQRST" * number)[:number]
+        splits["train"].append(Sentence(("c",) * number, tuple(tags)))
+
+    return change
+
+
 def copied(number: int) -> Callable[[Splits], None]:
     def change(splits: Splits) -> None:
         splits["test"][:number] = splits["train"][:number]
@@ -165,6 +174,22 @@ def monotonous(split: str, number: int) -> Callable[[Splits], None]:
             reworded("train", 1, "o\u200bld"),
             "0.1 % of train's tokens have invisible characters, such as U+200B",
         ),
+        (
+            reworded("train", 1, DOCUMENT),
+            "1 token of train is -DOCSTART-, which begins a document: "
+            "'comment: -DOCSTART-' in a corpus of columns skips its line",
+        ),
+        (
+            reworded("dev", 20, DOCUMENT),
+            "20 tokens of dev are -DOCSTART-, which begins a document: "
+            "'comment: -DOCSTART-' in a corpus of columns skips its line",
+        ),
+        (lengthened(LONG - 1), None),
+        (
+            lengthened(10_000),
+            "train has a sentence of 10,000 tokens (the median has 5): its batch takes as many steps, and memory for "
+            "each of them; is the empty line after each sentence missing?",
+        ),
     ],
 )
 def test_what_spoils_a_comparison_is_told_from_its_bound_on(
@@ -208,11 +233,30 @@ def test_a_text_has_one_tag_and_an_empty_split_is_told(tmp_path: Path) -> None:
     assert warnings(texts.model_copy(update={"splits": {**texts.splits, "dev": empty}})) == ("dev is empty",)
 
 
+def test_a_document_begins_where_the_setting_says_so(tmp_path: Path) -> None:
+    def documents(splits: Splits) -> None:
+        splits["train"] = [Sentence((DOCUMENT,), ("P",)), *splits["train"]]
+
+    assert spoilt(documents, tmp_path, comment=DOCUMENT) == ()
+
+
+def test_a_long_text_is_told_what_cuts_it_and_running_text_is_long(tmp_path: Path) -> None:
+    for split in SPLITS:
+        (tmp_path / split).write_text("".join(f"{n % 2}\tthe text {n} of {split}\n" for n in range(FEWEST)))
+    (tmp_path / "train").write_text(f"1\t{'a ' * LONG}\n0\tb\n1\tb c\n")
+    (line, *_) = warnings(health(TextCorpus(train="train", dev="dev", test="test"), tmp_path))
+    assert line.startswith("train has a sentence of 5,000 tokens (the median has 2)")
+    assert line.endswith("; data.longest cuts texts")
+    text = RunningTextCorpus(train="train", dev="train", test="train")
+    assert not [line for line in warnings(health(text, tmp_path)) if "sentence of" in line]
+
+
 def test_the_guide_names_every_bound() -> None:
     said = (GUIDE / "corpora.md").read_text()
     for bound in (UNKNOWN_TAGS, UNKNOWN_WORDS, REPEATED, NEARLY_ALL, STRAY):
         assert f"from {100 * bound:g} % of" in said
     assert f"below {FEWEST} tags" in said
+    assert f"from {LONG:,} tokens on" in said
 
 
 SAID = {"atis": ("9.4 % of dev's tokens are in 104 sentences that train has, too: remembering is enough there",)}

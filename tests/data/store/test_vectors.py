@@ -1,9 +1,12 @@
 """Pretrained vectors: what a file may hold, what is found for a vocabulary, and what is told of mistakes."""
 
 import hashlib
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +18,7 @@ from skipstack.data.store.stored import StoredCorpus, open_store
 from skipstack.data.store.vectors import Coverage, coverage, open_vectors, pretrained, store_vectors
 from skipstack.data.store.vocabulary import Vocabulary
 from skipstack.data.store.writing import store
+from tests.data.store import damaged
 
 GLOVE = "the 1 2 3\ncat 4 5 6\n9999 -7e-1 8 9\n1984 0 0 1\nzebra 1 1 1\n"
 WORDS = ["the", "The", "CAT", "1984", "dog", "the"]
@@ -171,6 +175,35 @@ def test_a_damaged_store_is_told(corpus: StoredCorpus, tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match=r"the stored vectors .* are damaged \(vectors.arrow was changed after it was written\)"
     ):
+        open_vectors(folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers", "message"),
+    [
+        (["a", "b"], [1, 2, np.nan, 4], "column vector, row 1, entry 0: got nan, allowed: finite numbers"),
+        (["a", "b"], [1, -np.inf, 3, 4], "column vector, row 0, entry 1: got -inf, allowed: finite numbers"),
+        (["a", "a"], [1, 2, 3, 4], "column word, row 0: got 'a' twice, allowed: once"),
+        (["a", None], [1, 2, 3, 4], "column word, row 1: got null, allowed: a value"),
+        (["a", "b"], [1, None, 3, 4], "column vector, entry 1: got null, allowed: a value"),
+    ],
+)
+def test_stored_vectors_with_what_is_no_number_are_refused(
+    corpus: StoredCorpus, tmp_path: Path, words: list[str], numbers: list[float], message: str
+) -> None:
+    """With digests that are right, as whoever rewrites the file may write them. All were read before."""
+    folder = store_vectors(tmp_path / "glove.txt", corpus, root=tmp_path / "stores")
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(numbers, pa.float32()), 2)
+    damaged.write(folder / "vectors.arrow", pa.record_batch({"word": pa.array(words, pa.string()), "vector": vectors}))
+    with pytest.raises(UserError, match=re.escape(f"are damaged (vectors.arrow: {message}")):
+        open_vectors(folder)
+
+
+@pytest.mark.parametrize("vectors", [[[1.0]], [1.0], ["x"]])
+def test_stored_vectors_of_another_type_are_refused(corpus: StoredCorpus, tmp_path: Path, vectors: list[Any]) -> None:
+    folder = store_vectors(tmp_path / "glove.txt", corpus, root=tmp_path / "stores")
+    damaged.write(folder / "vectors.arrow", pa.record_batch({"word": ["a"], "vector": vectors}))
+    with pytest.raises(UserError, match=r"are damaged \(vectors.arrow: got the columns word \(string\), vector"):
         open_vectors(folder)
 
 

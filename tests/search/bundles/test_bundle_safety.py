@@ -382,3 +382,27 @@ def test_an_archive_with_two_files_of_a_name_is_refused(bundle: Path) -> None:
 
 def test_what_json_may_be_read_is_read() -> None:
     assert parsed("a.json", b'{"a": [1, 2.5, null, true, "\xc3\xbc"]}') == {"a": [1, 2.5, None, True, "ü"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("tags.json", lambda tags: tags[:-1], "the weights do not fit the config (head.weight: got "),
+        ("tags.json", lambda tags: [*tags, "more"], "the weights do not fit the config (head.weight: got "),
+        ("tags.json", lambda tags: [tags[1], *tags[1:]], "twice, allowed: once"),
+        ("vocabulary.json", lambda one: {**one, "words": one["words"][1:]}, "(embedder.words.table: got "),
+        (
+            "vocabulary.json",
+            lambda one: {**one, "characters": one["characters"][1:]},
+            "(embedder.characters.table: got ",
+        ),
+        ("provenance.json", lambda one: {**one, "scheme": "bio"}, "the weights do not fit the config (got the tag "),
+    ],
+)
+def test_tags_and_words_that_the_weights_do_not_have_are_refused(
+    bundle: Path, name: str, change: Callable[[Any], Any], says: str
+) -> None:
+    """With right digests. A scheme that the tags do not have ended in a traceback before; tags could repeat."""
+    (bundle / name).write_text(json.dumps(change(json.loads((bundle / name).read_text()))))
+    seal(bundle)
+    refused(bundle, says, "predict", "inspect")
