@@ -13,6 +13,7 @@ import pytest
 from skipstack.dashboards.reports.pictures import drawing_process
 from skipstack.dashboards.reports.pictures.drawing_process import DrawingProcess, UndrawnError
 from skipstack.search.ledger.ledger import Ledger
+from tests.search.chaos import SMALL
 from tests.search.made_up import history, study
 from tests.search.tracking import works
 from tests.test_house import ROOT
@@ -91,3 +92,39 @@ def test_a_report_has_its_words_where_addresses_are_limited_and_its_pictures_whe
     assert line.startswith("pictures are left out: its process ended by SIG")
     assert line.endswith(why)
     assert limited.stdout.count(why) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("engine", "most"), [("ray", 3_900_000_000), ("serial", 2_900_000_000)])
+def test_a_study_with_too_few_addresses_is_refused_in_one_line(engine: str, most: int, tmp_path: Path) -> None:
+    code = "from skipstack.dashboards.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "search", "quickstart", *SMALL, "--engine", engine, "--out", tmp_path / "study"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    allowed = "(allowed: at least 4 GB with --engine ray or 3 GB with --engine serial)"
+    told = f"skipstack: `ulimit -v` allows {most / 1e9:.1f} GB of addresses {allowed}\n"
+    assert (ended.returncode, ended.stderr) == (2, told)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+def test_a_study_where_addresses_are_limited_is_finished_and_shown_without_pictures(tmp_path: Path) -> None:
+    code = "from skipstack.dashboards.cli import main; main()"
+    tiny = [*SMALL, "--engine", "serial", "--trials", "2", "--epochs", "1", "--seeds", "1"]
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "search", "quickstart", *tiny, "--out", tmp_path / "study"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (12_000_000_000, 12_000_000_000)),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.count("pictures are left out: ") == 1
+    (report,) = (tmp_path / "study").glob("mlartifacts/**/report.html")
+    assert "Pictures that are left out: " in report.read_text()

@@ -4,13 +4,13 @@ It loads V8 (``charts/rendering.py``), and neither Altair nor the study.
 """
 
 import atexit
-import resource
 import threading
 import time
 from collections.abc import Mapping
 from typing import Any, Final
 
 from skipstack.data.basis.errors import one_line
+from skipstack.data.basis.system import address_limit
 from skipstack.search.tracking.child_process import ChildProcess, Link, NoAnswerError
 
 PATIENCE: Final = 120.0
@@ -107,7 +107,7 @@ def serve(link: Link) -> None:
 
 def _limited() -> str:
     """The limit of addresses, which is the likely cause where there is one."""
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY:
+    most = address_limit()
+    if most is None:
         return ""
     return f" (`ulimit -v` allows {most / 1e9:.1f} GB of addresses, and drawing reserves more)"
