@@ -20,6 +20,7 @@ from skipstack.dashboards.reports.printing import print_everywhere, say
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
+from skipstack.data.basis.streams import OutputLostError, standard_streams
 from skipstack.data.basis.system import check_system
 
 app = typer.Typer(
@@ -38,24 +39,31 @@ def main() -> NoReturn:
     """Run the command that was typed, and exit with its code."""
     print_everywhere()
     atexit.register(gc.freeze)  # no garbage collection at exit: it takes a second after a study
+    with standard_streams():
+        code = _code()
+    sys.exit(code)
+
+
+def _code() -> int:
+    """Run the command; the exit code."""
     try:
         check_system()
         code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except OutputLostError as error:
+        code = 0 if error.reader_left else _refused(str(error))
     except UserError as error:
         code = _refused(str(error))
     except TyperException as error:
         code = _refused(_of_typer(error))
     except Exit as error:
         code = error.exit_code
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of stdout has closed it
-        code = 0
     except (KeyboardInterrupt, Abort):
         code = 130
     except Exception:  # noqa: BLE001 (a bug: show the whole traceback, without secrets)
         sys.stderr.write(visible(redacted(traceback.format_exc())))
         code = 1
-    sys.exit(code or 0)
+    return code or 0
 
 
 def _of_typer(error: TyperException) -> str:

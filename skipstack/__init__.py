@@ -305,6 +305,7 @@ def _execution(options: RunOptions, objective: Objective | None, before: AnyPath
     from logging import getLogger
 
     from skipstack.data.basis.errors import UserError, unknown
+    from skipstack.data.basis.saying import tried
     from skipstack.search.api.recorded_options import execution_of
 
     allowed = [name for name in RunOptions.__annotations__ if before is not None or name != "code"]
@@ -319,15 +320,21 @@ def _execution(options: RunOptions, objective: Objective | None, before: AnyPath
 
         return watched(where)
     log = getLogger("skipstack")
-    return replace(where, say=log.info, warn=log.warning)
+    return replace(where, say=tried(log.info), warn=tried(log.warning))
 
 
 def _finished(run: Run) -> Study:
     """The study once it is run to its end and MLflow shows it."""
-    from skipstack.dashboards.commands.published import published
+    from functools import partial
 
-    run.finish()
-    run.publish(published)
+    from skipstack.dashboards.commands.published import published
+    from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
+
+    try:
+        run.finish()
+        run.publish(partial(published, warn=run.execution.warn))
+    finally:
+        DRAWING.end()
     return open(run.folder.path)
 
 

@@ -1,11 +1,10 @@
-"""Renders charts as SVG or PNG with vl-convert: in this process, with its own fonts and without a network."""
+"""Charts as Vega-Lite specifications, their words, and, in this process, their pictures as SVG or PNG."""
 
 import re
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
 import altair as alt
-import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from skipstack.data.basis.printable import visible
@@ -17,19 +16,24 @@ UNDRAWN: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
 """Characters that XML does not allow: vl-convert kills the process if it meets one."""
 
 
-def load() -> None:
-    """Load the renderer, which takes longer than a chart."""
-    vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"}, vl_version=VERSION)
+def specification(chart: Any) -> dict[str, Any]:
+    """The chart as a specification, without characters that cannot be drawn."""
+    drawable: dict[str, Any] = _drawable(chart.to_dict(validate=False))
+    return drawable
 
 
 def as_svg(chart: Any) -> str:
     """The chart as SVG. The same chart gives the same text."""
-    return vl_convert.vegalite_to_svg(_drawable(chart.to_dict(validate=False)), vl_version=VERSION)
+    from skipstack.dashboards.charts import rendering  # may end the process
+
+    return rendering.svg(specification(chart), VERSION)
 
 
 def as_png(chart: Any, *, scale: float = 2) -> bytes:
     """The chart as PNG, enlarged by ``scale``."""
-    return vl_convert.vegalite_to_png(_drawable(chart.to_dict(validate=False)), vl_version=VERSION, scale=scale)
+    from skipstack.dashboards.charts import rendering
+
+    return rendering.png(specification(chart), VERSION, scale=scale)
 
 
 def unchecked() -> AbstractContextManager[None]:

@@ -10,6 +10,8 @@ from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.reports import confirmed_tables, with_confirmed
 from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
+from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.exploration.exploration import Exploration
@@ -28,12 +30,18 @@ LONGEST: Final = 7900
 WHOLE: Final = "\n\n... the whole report is the artifact `report.html`\n"
 
 
-def published(record: StudyRecord, folder: StudyFolder, found: Exploration | None = None) -> Publication:
-    """The publication of a study. ``found``: the exploration of its search, if it is already computed."""
+def published(
+    record: StudyRecord, folder: StudyFolder, found: Exploration | None = None, warn: Say = unsaid
+) -> Publication:
+    """The publication of a study. ``found``: the exploration of its search, if it is already computed. ``warn`` is told
+    why pictures are missing.
+    """
     tables = list(confirmed_tables(record))
     reports = [ablated_report(own, table) for own, table in tables]
     report = with_confirmed(exploration_report(found or exploration_of(record)), reports)
     pictures = tuple(report.pictures())
+    if DRAWING.trouble is not None:
+        warn(f"pictures are left out: {DRAWING.trouble}")
     report = replace(report, pictures=lambda: pictures)
     files = {
         "report.html": render(report, "html"),

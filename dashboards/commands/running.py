@@ -1,9 +1,10 @@
 """Runs a study with live progress, then prints its report and the next commands."""
 
+import shlex
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,8 @@ from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.verdict import verdict_of
-from skipstack.dashboards.reports.printing import print_report, print_sentence, say
+from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
+from skipstack.dashboards.reports.printing import print_report, print_sentence, say, unless_lost
 from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.loading import uncollected
@@ -59,11 +61,11 @@ def watched(where: Execution) -> Execution:
 def _prepare() -> None:
     """Load the modules that compute and draw a report, which takes two seconds, while trials run."""
     with uncollected():
-        from skipstack.dashboards.charts import drawing
+        from skipstack.dashboards.charts import drawing  # noqa: F401 (imported for its side effect)
         from skipstack.search.analysis.exploration import importance
 
+        DRAWING.begin()
         importance.load()
-        drawing.load()
 
 
 @contextmanager
@@ -85,6 +87,8 @@ def finish(run: Run) -> int:
     except StudyInterruptedError as cause:
         say(f"skipstack: {cause}")
         return INTERRUPTED
+    finally:
+        DRAWING.end()
 
 
 def _searched(run: Run) -> int:
@@ -94,28 +98,36 @@ def _searched(run: Run) -> int:
 
     with run.finished() as record:
         found = exploration_of(record)
-        print_report(
-            warned(with_confirmed(exploration_report(found), list(confirmed_reports(record))), record.warnings)
-        )
+        report = warned(with_confirmed(exploration_report(found), list(confirmed_reports(record))), record.warnings)
+        with _printed(run):
+            print_report(report)
     with said_if_long(PUBLISHING):
-        page = run.publish(partial(published, found=found), record)
+        page = run.publish(partial(published, found=found, warn=say), record)
     _next_steps(run, record, page)
     code = _faults(record)
-    print_sentence(search_in_a_sentence(found))
+    with _printed(run):
+        print_sentence(search_in_a_sentence(found))
     return code
 
 
 def _ablated(run: Run) -> int:
     with run.finished() as record:
         confirmed = ablated(record)
-        print_report(warned(ablated_report(record, confirmed), record.warnings))
+        with _printed(run):
+            print_report(warned(ablated_report(record, confirmed), record.warnings))
     with said_if_long(PUBLISHING):
-        run.publish(published)
+        run.publish(partial(published, warn=say))
     for line in after_ablation(run.folder.path, record):
         say(line)
     code = _faults(record)
-    print_sentence(verdict_of(record, confirmed))
+    with _printed(run):
+        print_sentence(verdict_of(record, confirmed))
     return code
+
+
+def _printed(run: Run) -> AbstractContextManager[None]:
+    """Within, the report of a study is printed; the study and its exit code do not depend on it."""
+    return unless_lost(f"`{shlex.join(['skipstack', 'report', str(run.folder.path)])}` prints the report")
 
 
 def _next_steps(run: Run, record: StudyRecord, page: str | None) -> None:

@@ -1,5 +1,6 @@
 """``skipstack sync``: writes the missing runs of a study into MLflow, from its ledger."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -38,5 +39,5 @@ def sync(
     if run.untracked:
         raise UserError(run.untracked[0])
     with said_if_long(PUBLISHING):
-        page = run.publish(published)
+        page = run.publish(partial(published, warn=say))
     say(f"the runs in MLflow: {page}" if page is not None else "nothing is shown in MLflow")

@@ -130,7 +130,10 @@ def _cell(cell: Cell, column: Column) -> str:
 
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
     drawn = [picture for picture in pictures if picture.svg]
-    missing = [f"{picture.heading} ({picture.about})" for picture in pictures if not picture.svg]
+    missing: dict[str, list[str]] = {}
+    for picture in pictures:
+        if not picture.svg:
+            missing.setdefault(picture.about, []).append(picture.heading)
     if drawn:
         yield '<div class="pictures">'
         for place, picture in enumerate(drawn):
@@ -139,7 +142,8 @@ def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
             yield f"<figcaption>{escape(picture.about)}</figcaption></figure></section>"
         yield "</div>"
     if missing:
-        yield f'<p class="dim">Pictures that are left out: {escape(", ".join(missing))}.</p>'
+        left_out = "; ".join(f"{', '.join(headings)} ({why})" for why, headings in missing.items())
+        yield f'<p class="dim">Pictures that are left out: {escape(left_out)}.</p>'
 
 
 def _code(text: str, *, code: bool) -> str:

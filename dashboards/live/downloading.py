@@ -1,18 +1,20 @@
 """Shows downloads: a progress bar for each file on a terminal, nothing elsewhere."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
+from skipstack.data.basis.streams import shown
 from skipstack.data.corpora.downloads import Watch
 
 
 @contextmanager
 def downloading() -> Iterator[Watch]:
     """Yields a callback that takes the bytes received of each file."""
-    console = Console(stderr=True)
+    console = Console(file=shown(sys.stderr))
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bars = {}

@@ -1,5 +1,6 @@
 """Live progress of a study on stderr: a table on a terminal, occasional lines elsewhere."""
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -15,6 +16,7 @@ from skipstack.dashboards.live.counts import Level, StudyCounts
 from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, reason_in_words
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
+from skipstack.data.basis.streams import shown
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried, Shortened
 from skipstack.search.record.domain_parts import short_name
 from skipstack.search.record.study_record import StudyRecord
@@ -37,12 +39,12 @@ class Progress:
     """Shows the progress of a study from its events, within a ``with`` block.
 
     Takes over ``record``, which holds all earlier events; further events are passed one by one. ``clock``, in seconds,
-    is the only source of time. ``console`` is stderr by default. stdout is never written to, and the terminal is
-    restored however the block ends.
+    is the only source of time. ``console`` is stderr by default; where that is lost, nothing is shown. stdout is never
+    written to, and the terminal is restored however the block ends.
     """
 
     def __init__(self, record: StudyRecord, *, clock: Callable[[], float], console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, highlight=False)
+        self._console = console or Console(file=shown(sys.stderr), highlight=False)
         self._clock = clock
         self._counts = StudyCounts(record)
         # The table is drawn from another thread. Never print while holding the lock: Live holds its own then.

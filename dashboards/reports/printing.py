@@ -3,6 +3,8 @@
 import codecs
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from textwrap import wrap
@@ -13,10 +15,12 @@ from rich.console import Console
 from skipstack.dashboards.formats.page import Page, Report
 from skipstack.dashboards.formats.rendering import FileFormat, render, rendered
 from skipstack.dashboards.formats.text import PAGE
+from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
+from skipstack.data.basis.streams import OutputLostError, shown
 
 TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "→": "->", "◆": "*"}
 """The special characters of reports, each with its replacement in ASCII."""
@@ -49,6 +53,7 @@ def print_report(report: Report, form: FileFormat = "text", out: Path | None = N
         raise UserError("--format parquet: got no file for it (allowed: with --out FILE)")
     console = Console()
     sys.stdout.write(render(report, form, width=_width(console), terminal=console.is_terminal))
+    _say_undrawn(form)
 
 
 def print_page(page: Page) -> None:
@@ -76,6 +81,7 @@ def print_sentence(sentence: str) -> None:
 def write_report(report: Report, form: FileFormat, out: Path) -> None:
     """Write a report to a file atomically. Raises UserError if it cannot be written."""
     write_file(rendered(report, form, width=page_width()), out)
+    _say_undrawn(form)
 
 
 def write_file(content: bytes, out: Path) -> None:
@@ -96,8 +102,28 @@ def say_page(page: Page) -> None:
 
 
 def say(line: str) -> None:
-    """Print a line to stderr, since it is not the result, with secrets removed."""
-    print(visible(redacted(line)), file=sys.stderr)
+    """Print a line to stderr, since it is not the result, with secrets removed; it is lost where stderr is."""
+    print(visible(redacted(line)), file=shown(sys.stderr))
+
+
+@contextmanager
+def unless_lost(again: str) -> Iterator[None]:
+    """Within, printing to a stdout that is lost is no error; the first time a line says so, and how to print it again.
+
+    For what is printed after the work that it is about, of which a report is the least.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except OutputLostError as error:
+        if error.first:
+            say(f"{error}; {again}")
+
+
+def _say_undrawn(form: FileFormat) -> None:
+    """Say why a report is without its pictures, if it is."""
+    if form == "html" and DRAWING.trouble is not None:
+        say(f"pictures are left out: {DRAWING.trouble}")
 
 
 def _width(console: Console) -> int:

@@ -14,6 +14,14 @@ def check_system() -> None:
         )
 
 
+def address_limit() -> int | None:
+    """Bytes of addresses that this process may use, as `ulimit -v` and batch systems limit them; None: no limit."""
+    import resource  # which Windows lacks
+
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if most == resource.RLIM_INFINITY else most
+
+
 def usable_cpus() -> int:
     """How many CPUs this process may use: on macOS all, since there no process can be kept to some of them."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

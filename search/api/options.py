@@ -1,14 +1,15 @@
 """Run options of a study: engine, device, MLflow store and callbacks. Torch and ray are imported only when needed."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import get_args
+from typing import Final, get_args
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.saying import Say, unsaid
+from skipstack.data.basis.system import address_limit
 from skipstack.search.api.run_options import DeviceName, EngineName, Share
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.history import Reader
@@ -27,6 +28,9 @@ from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.lazy_worker import LazyTrainingWorker
 from skipstack.search.workers.metered import MeteredWorkers
 from skipstack.search.workers.reporting import Objective
+
+LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
+"""Bytes of addresses in which a small study was seen to run, on two CPUs; with less it was not."""
 
 Watch = Callable[[StudyRecord], AbstractContextManager[Reader]]
 """Takes the record so far and returns a context manager, entered while the study runs, whose value receives events."""
@@ -147,6 +151,8 @@ def start_engine(
     function: Objective | None = None,
 ) -> Engine:
     """Start the engine that trains our networks, or calls ``function``. Raises UserError if it cannot start."""
+    if function is None or name == "ray":
+        check_addresses(name)
     trains: Workers = LazyTrainingWorker if function is None else FunctionWorkers(function)
     worker: Workers = MeteredWorkers(trains) if system_metrics else trains
     if name == "serial":
@@ -166,6 +172,14 @@ def start_engine(
         gpu_memory=_gpu_memory if function is None else nothing_known,
         memory=_memory if function is None else nothing_known,
     )
+
+
+def check_addresses(engine: EngineName) -> None:
+    """Raises UserError where too few addresses are allowed: torch, numba or Ray would fail or abort anywhere."""
+    most = address_limit()
+    if most is not None and most < LEAST_ADDRESSES[engine]:
+        least = " or ".join(f"{size / 1e9:.0f} GB with --engine {name}" for name, size in LEAST_ADDRESSES.items())
+        raise UserError(f"`ulimit -v` allows {most / 1e9:.1f} GB of addresses (allowed: at least {least})")
 
 
 def _gpu_memory() -> int:

@@ -1,4 +1,6 @@
-"""Handles SIGTERM, which cluster managers and ``ray job stop`` send, like Ctrl-C: the study ends in order."""
+"""Handles SIGTERM, which cluster managers and ``ray job stop`` send, and SIGHUP, which a terminal sends that is closed,
+like Ctrl-C: the study ends in order.
+"""
 
 import os
 import signal
@@ -9,17 +11,28 @@ from types import FrameType
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Within, SIGTERM raises SIGINT, which all code handles already; must be entered in the main thread."""
+    """Within, SIGTERM and SIGHUP raise SIGINT, which all code handles already; must be entered in the main thread.
+
+    A SIGHUP that follows one of them is no second Ctrl-C: the kernel and the shell both send it when a terminal is
+    closed, and systemd after SIGTERM. Where SIGHUP is ignored, as under ``nohup``, it stays ignored.
+    """
+    ending = False
 
     def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal ending
+        if ending and number == signal.SIGHUP:
+            return
+        ending = True
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script
             signal.signal(signal.SIGINT, signal.default_int_handler)
         os.kill(os.getpid(), signal.SIGINT)
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    handled = [signal.SIGTERM, *([signal.SIGHUP] if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN else [])]
+    before = {number: signal.signal(number, interrupt) for number in handled}
     at_interrupt = signal.getsignal(signal.SIGINT)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         signal.signal(signal.SIGINT, at_interrupt)

@@ -100,7 +100,7 @@ class ChildProcess:
 
 def do(work: Callable[[Link], None], descriptor: int) -> NoReturn:
     """The main program of the process. Threads that still wait for a store are not waited for."""
-    for sent_to_all in (signal.SIGINT, signal.SIGTERM):  # all processes of a job: the driver decides
+    for sent_to_all in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # all processes of a job: the driver decides
         signal.signal(sent_to_all, lambda *_: None)
     os.set_inheritable(descriptor, False)
     watching = threading.Thread(target=_end_with_the_driver, args=(descriptor,), daemon=True)

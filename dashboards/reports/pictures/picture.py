@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skipstack.dashboards.formats.page import Picture
+from skipstack.dashboards.reports.pictures.drawing_process import DRAWING, UndrawnError
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,15 +17,19 @@ class Drawn:
 
 
 def pictured(drawn: Iterable[Drawn]) -> tuple[Picture, ...]:
-    """Charts as SVG pictures, with title and sentences as text."""
+    """Charts as SVG pictures, with title and sentences as text; of one that could not be drawn, why not."""
     return tuple(map(_picture, drawn))
 
 
 def _picture(each: Drawn) -> Picture:
-    from skipstack.dashboards.charts.drawing import as_svg, unchecked, without_words, words
+    from skipstack.dashboards.charts.drawing import VERSION, specification, unchecked, without_words, words
 
     if isinstance(each.draw, str):
         return Picture(each.heading, each.draw)
     with unchecked():
         chart = each.draw()
-        return Picture(each.heading, words(chart), as_svg(without_words(chart)))
+        try:
+            svg = DRAWING.svg(specification(without_words(chart)), VERSION)
+        except UndrawnError as why:
+            return Picture(each.heading, str(why))
+        return Picture(each.heading, words(chart), svg)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 import ray
+from ray._private.services import canonicalize_bootstrap_address
 from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -26,6 +27,16 @@ OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
 
 KNOCK_SECONDS = 10
+
+ADDRESS: Final = "RAY_ADDRESS"
+"""The variable that says where the cluster ``auto`` is."""
+
+ALLOWED: Final = "HOST:PORT or ray://HOST:10001 of a running one, or --address local"
+
+LAST_PORT: Final = 65_535
+
+SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""An empty frame of settings, with which both ends of HTTP/2 begin; its fourth byte is its kind."""
 
 ANSWER_SECONDS = 120
 """Within which a machine must have answered a question; its first process has torch to import."""
@@ -70,6 +81,10 @@ def joined(address: str | None) -> Iterator[None]:
             )
         except (ConnectionError, AuthenticationError) as error:
             raise _unanswered(address, error) from error
+        except ValueError as error:  # of an address that a package is missing for
+            if address is None:
+                raise
+            raise _unanswered(address, error) from error
         except Exception as error:  # ray has no class of its own for it
             if LATE not in str(error):
                 raise
@@ -80,14 +95,44 @@ def joined(address: str | None) -> Iterator[None]:
 
 
 def check_address(address: str | None) -> None:
-    """Refuse an address behind which nothing listens; ray itself would wait for minutes. Raises UserError."""
-    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
-    if not port.isdigit():
-        return  # none, or `auto` and the like, which ray looks up
+    """Raises UserError for an address behind which no Ray cluster listens: ray itself would wait for minutes, and log.
+
+    ``auto`` stands for the address in ``RAY_ADDRESS``, or else for that of a cluster which ray finds on this machine.
+    """
+    if address is None or ray.is_initialized():
+        return
+    named = _given(address)
+    if named == "local":
+        return
     try:
-        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+        place = canonicalize_bootstrap_address(named) if named == "auto" else named
+        host, _, port = (place or "").removeprefix("ray://").rpartition(":")
+        if not host or not port.isdigit() or int(port) > LAST_PORT:
+            raise UserError(f"{_origin(address)}: is no address (allowed: {ALLOWED})")
+        _knock(host.strip("[]"), int(port))
     except OSError as error:
         raise _unanswered(address, error) from error
+
+
+def _knock(host: str, port: int) -> None:
+    """Raises OSError where nothing answers there as ray's processes do, by gRPC, which is HTTP/2."""
+    with socket.create_connection((host, port), timeout=KNOCK_SECONDS) as knocking:
+        if os.environ.get("RAY_USE_TLS", "0") not in ("0", ""):
+            return  # it waits for a certificate
+        knocking.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS)
+        if knocking.recv(len(SETTINGS), socket.MSG_WAITALL)[3:4] != SETTINGS[3:4]:
+            raise ConnectionError(f"what listens on port {port} is no process of Ray's")
+
+
+def _given(address: str) -> str:
+    """The address, or what the environment says for ``auto``."""
+    return (os.environ.get(ADDRESS) or address) if address == "auto" else address
+
+
+def _origin(address: str) -> str:
+    """Where an address is from, and what it is."""
+    given = _given(address)
+    return f"--address {address}" if given == address else f"{ADDRESS}={given}"
 
 
 def own_cpus() -> int | None:
@@ -241,4 +286,4 @@ def _unanswered(address: str | None, error: Exception) -> UserError:
         return UserError(
             f"Ray does not start on this machine ({one_line(error)}; allowed: where it does, --engine serial)"
         )
-    return UserError(f"--address {address}: no Ray cluster answers ({one_line(error)}; allowed: a running one, local)")
+    return UserError(f"{_origin(address)}: no Ray cluster answers ({one_line(error)}; allowed: {ALLOWED})")

@@ -5,11 +5,13 @@ import logging
 import os
 import resource
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import Final, TextIO
 
 ENVIRONMENT: Final = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the ledger is the log
@@ -47,10 +49,20 @@ def borrowed() -> Iterator[None]:
                     undo.callback(signal.signal, number, handler)
         undo.callback(resource.setrlimit, resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE))
         if not faulthandler.is_enabled():
+            if not _has_descriptor(sys.stderr):  # Ray would enable it there, and fail
+                faulthandler.enable(undo.enter_context(Path(os.devnull).open("w")))
             undo.callback(faulthandler.disable)
         os.environ.update({**UNLESS_SAID, **os.environ, **ENVIRONMENT})
         logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
         yield
+
+
+def _has_descriptor(stream: TextIO | None) -> bool:
+    """Whether a stream, of whatever class, can be written to by its number."""
+    try:
+        return stream is not None and stream.fileno() >= 0
+    except Exception:  # noqa: BLE001 (of streams of any class)
+        return False
 
 
 def _is_rays(name: str) -> bool:

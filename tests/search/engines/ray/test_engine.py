@@ -2,7 +2,9 @@
 
 import os
 import signal
+import socket
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -312,6 +314,47 @@ def test_an_address_where_no_cluster_answers_is_refused_before_ray_waits_for_one
     monkeypatch.setattr(ray, "init", None)  # it would wait for minutes
     with pytest.raises(UserError, match=r"--address 127.0.0.1:1: no Ray cluster answers"):
         RayEngine(ToyWorker, address="127.0.0.1:1", gpus_per_trial=0)
+    for wrong in ("nonsense", "127.0.0.1", "ray://head"):
+        with pytest.raises(UserError, match=rf"^--address {wrong}: is no address \(allowed: HOST:PORT or [^\n]+\)$"):
+            RayEngine(ToyWorker, address=wrong, gpus_per_trial=0)
+
+
+@pytest.mark.parametrize(
+    ("held", "why"),
+    [
+        ("127.0.0.1:1", "no Ray cluster answers (ConnectionRefusedError: "),
+        ("127.0.0.1:99999", "is no address ("),
+        ("no-such-host.invalid:6379", "no Ray cluster answers (gaierror: "),
+        ("http://127.0.0.1", "is no address ("),
+        ("nonsense", "is no address ("),
+    ],
+)
+def test_a_wrong_address_in_the_environment_is_told_by_the_name_of_its_variable(
+    held: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray, "init", None)
+    monkeypatch.setenv("RAY_ADDRESS", held)
+    with pytest.raises(UserError) as refused:
+        RayEngine(ToyWorker, address="auto", gpus_per_trial=0)
+    told = str(refused.value)
+    assert told.startswith(f"RAY_ADDRESS={held}: {why}")
+    assert told.endswith("allowed: HOST:PORT or ray://HOST:10001 of a running one, or --address local)")
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize("words", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-server\r\n", b""])
+def test_a_port_where_something_else_than_ray_listens_is_refused(words: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "init", None)
+
+    def serve(listening: socket.socket) -> None:
+        with listening.accept()[0] as caller:
+            caller.sendall(words)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        threading.Thread(target=serve, args=(listening,), daemon=True).start()
+        with pytest.raises(UserError, match=rf"^--address 127.0.0.1:{port}: no Ray cluster answers \(Connection"):
+            RayEngine(ToyWorker, address=f"127.0.0.1:{port}", gpus_per_trial=0)
 
 
 @pytest.mark.cluster

@@ -5,9 +5,11 @@ import logging
 import os
 import resource
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -113,3 +115,17 @@ def test_in_another_thread_handlers_of_signals_are_left_alone(before: dict[str, 
     thread.join()
     assert trouble == []
     assert shared() == before
+
+
+@pytest.mark.parametrize("stream", [None, "closed"])
+def test_ray_need_not_look_for_the_descriptor_of_a_stderr_that_is_lost(
+    stream: str | None, before: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulthandler.disable()
+    lost = None if stream is None else StringIO()
+    if lost is not None:
+        lost.close()
+    monkeypatch.setattr(sys, "stderr", lost)
+    with borrowed():
+        assert faulthandler.is_enabled(), "ray would enable it, on stderr, and fail"
+    assert not faulthandler.is_enabled()

@@ -1,0 +1,154 @@
+"""The standard streams of a process, any of which may be closed, full, or read by nobody any more.
+
+What is shown on stderr may be lost without harm. stdout carries the result of a command, so its loss is an error that
+the command must hear of.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from io import StringIO
+from typing import Any, Final, TextIO, TypeVar, cast
+
+from skipstack.data.basis.errors import UserError
+
+NUMBERS: Final = (0, 1, 2)
+"""The descriptors of stdin, stdout and stderr."""
+
+
+Written = TypeVar("Written")
+
+
+class OutputLostError(UserError):
+    """stdout cannot be written. ``reader_left``: whoever read it wants no more, as ``head`` does. ``first``: it is the
+    first error of this stdout.
+    """
+
+    def __init__(self, why: str, *, reader_left: bool = False, first: bool = True) -> None:
+        super().__init__(f"stdout cannot be written ({why})")
+        self.reader_left = reader_left
+        self.first = first
+
+
+class _Stream:
+    """A stream that is another one but for what its class changes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.lost = False
+        """Whether nothing can be written any more."""
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal that can be written."""
+        try:
+            return not self.lost and self._stream.isatty()
+        except Exception:  # noqa: BLE001 (the stream may be of any class: that of a notebook, or of a user)
+            return False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Shown(_Stream):
+    """A stream for what is only shown: what it cannot take is dropped, and so is what follows."""
+
+    def write(self, text: str) -> int:
+        """Write the text, if possible."""
+        self._try(partial(self._stream.write, text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered, if possible."""
+        self._try(self._stream.flush)
+
+    def _try(self, writing: Callable[[], object]) -> None:
+        if not self.lost:
+            try:
+                writing()
+            except BlockingIOError:
+                pass  # a pipe that does not wait for its reader, and is full for the moment
+            except Exception:  # noqa: BLE001 (of streams of any class)
+                self.lost = True
+
+
+class Result(_Stream):
+    """stdout, whose loss is an OutputLostError."""
+
+    def __init__(self, stream: TextIO, *, closed: bool = False) -> None:
+        super().__init__(stream)
+        self.lost = closed
+        self._why = "it is closed"
+        self._raised = False
+
+    def write(self, text: str) -> int:
+        """Write the text. Raises OutputLostError, the first time and from then on."""
+        if self.lost:
+            raise self._error()
+        return self._tried(partial(self._stream.write, text))
+
+    def flush(self) -> None:
+        """Write what is buffered. Raises OutputLostError, unless that was raised before."""
+        if not self.lost:
+            self._tried(self._stream.flush)
+
+    def _tried(self, writing: Callable[[], Written]) -> Written:
+        try:
+            return writing()
+        except UnicodeError:
+            raise
+        except (OSError, ValueError) as error:
+            self.lost = True
+            self._why = getattr(error, "strerror", None) or str(error)
+            raise self._error(reader_left=isinstance(error, BrokenPipeError)) from error
+
+    def _error(self, *, reader_left: bool = False) -> OutputLostError:
+        first, self._raised = not self._raised, True
+        return OutputLostError(self._why, reader_left=reader_left, first=first)
+
+
+def shown(stream: TextIO | None) -> TextIO:
+    """A stream for what is only shown, such as stderr; None, as where there is no stderr, shows nothing."""
+    return cast("TextIO", Shown(stream if stream is not None else StringIO()))
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Within, stdout is a ``Result`` and stderr ``Shown``; for a process of our own, since its descriptors change.
+
+    A closed descriptor is opened on nothing: a file that is opened later would be given its number, and be written by
+    whoever writes to stdout or stderr. At the end Python has nothing left to write that cannot be written.
+    """
+    for number in NUMBERS:
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free
+    before = sys.stdin, sys.stdout, sys.stderr
+    closed = sys.stdout is None
+    out = sys.stdout or os.fdopen(1, "w", closefd=False)
+    error = sys.stderr or os.fdopen(2, "w", closefd=False)
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    result, messages = Result(out, closed=closed), Shown(error)
+    sys.stdout, sys.stderr = cast("TextIO", result), cast("TextIO", messages)
+    try:
+        yield
+    finally:
+        with suppress(OutputLostError):
+            result.flush()
+        messages.flush()
+        for stream, own in ((result, out), (messages, error)):
+            if stream.lost:
+                _emptied(own)
+        sys.stdin, sys.stdout, sys.stderr = before
+
+
+def _emptied(stream: TextIO) -> None:
+    """Write what is buffered to nowhere: Python would try once more at its end, and exit with 120."""
+    with suppress(OSError, ValueError):
+        number = stream.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+        stream.flush()
