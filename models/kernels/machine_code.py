@@ -56,7 +56,8 @@ class Kept(_Cache):  # type: ignore[misc]
     """What was compiled of one function, as numba asks for it."""
 
     def __init__(self, function: Callable[..., object]) -> None:
-        """Raises OSError where the sources of the function cannot be read."""
+        """Raises OSError where the sources of the function cannot be read, and where there is no place."""
+        place()
         assert function.__closure__ is None, "all that a function is made of stands in its sources"
         module, name = function.__module__, function.__qualname__
         self._made_of = module, name, function.__code__.co_firstlineno, digest_of(module), made_by()
@@ -124,10 +125,13 @@ def keep(machine_code: Any, function: Callable[..., object]) -> None:
 
 
 def place() -> Path:
-    """The folder: under what the user chose, or in the user's cache."""
+    """The folder: under what the user chose, or in the user's cache. Raises OSError where there is no home."""
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR) / "skipstack"
-    return user_cache_path("skipstack", appauthor=False) / "compiled"
+    cache = user_cache_path("skipstack", appauthor=False)
+    if not cache.is_absolute():  # such as ~, of a user whom a container does not know
+        raise FileNotFoundError(f"there is no home for {cache}; NUMBA_CACHE_DIR names another place")
+    return cache / "compiled"
 
 
 def made_by() -> str:

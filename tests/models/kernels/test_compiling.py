@@ -22,7 +22,7 @@ from numba.core.registry import CPUTarget
 from skipstack.models.kernels import machine_code
 from skipstack.models.kernels.choice import VARIABLE
 from skipstack.models.kernels.gemm.registers import REGISTERS
-from skipstack.models.kernels.machine_code import DAY, OURS, ROOM, UNUSED, Kept, made_by, tidy
+from skipstack.models.kernels.machine_code import DAY, OURS, ROOM, UNUSED, Kept, keep, made_by, tidy
 from tests.pages import ROOT
 
 PASS = """
@@ -231,6 +231,22 @@ def test_a_folder_that_is_removed_meanwhile_is_made_anew() -> None:
     shutil.rmtree(functions.files[0].parent)
     assert functions.values() == VALUES
     assert len(functions.files) == 3
+
+
+def test_a_user_without_a_home_keeps_nothing_and_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A container may run as a user whom it does not know. Else a folder called ~ would appear where they stand."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setattr(machine_code, "_SAID", [])
+    monkeypatch.setattr(machine_code, "user_cache_path", lambda *_, **__: Path("~/.cache/skipstack"))
+    for function in (njit(twice.py_func), njit(thrice.py_func)):
+        keep(function, function.py_func)
+        assert function(3) in (6, 9)
+    assert [*tmp_path.iterdir()] == []
+    (said,) = caplog.records
+    assert "there is no home" in said.getMessage()
 
 
 def cut(content: bytes, number: random.Random, _: list[bytes]) -> bytes:
