@@ -7,10 +7,12 @@ losses, updates, and products outside of ``models/kernels/products.py``.
 """
 
 import functools
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal, TypeAlias, TypeVar
+from threading import Condition, Lock, local
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import torch
 
@@ -28,10 +30,14 @@ Class = TypeVar("Class", bound=type[torch.autograd.Function])
 
 @contextmanager
 def products_in(precision: Precision) -> Iterator[None]:
-    """Within the context, products are in this precision, and so are those of their gradients."""
+    """Within the context, products are in this precision, and so are those of their gradients.
+
+    Torch's switch for TF32 is the whole process's. So threads take turns: while some are here for TF32, others wait.
+    """
     token = _around.set(precision)
     try:
-        yield
+        with _TURNS.taken("tf32" if precision == "tf32" else "exact"):
+            yield
     finally:
         _around.reset(token)
 
@@ -84,16 +90,75 @@ def multiplies(function: Class) -> Class:
 @contextmanager
 def _multiplied_in(precision: Precision) -> Iterator[None]:
     """Sets torch's global switches, so that a GPU's products within the context are in ``precision``."""
-    if precision not in ("tf32", "bfloat16"):
+    switch = _SWITCHES.get(precision)
+    if switch is None:
         yield
         return
-    switches = torch.backends.cuda.matmul
-    before = switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction
-    if precision == "tf32":
-        switches.fp32_precision = "tf32"
-    else:
-        switches.allow_bf16_reduced_precision_reduction = False  # partial sums of a product stay in float32
-    try:
+    with switch.held():
         yield
-    finally:
-        switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction = before
+
+
+class _Switch:
+    """One of torch's, of the whole process: set for as long as any thread holds it, and then as it was before."""
+
+    def __init__(self, name: str, value: str | bool) -> None:
+        self.name, self.value = name, value
+        self.lock, self.holders, self.before = Lock(), 0, value
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """As long as the context lasts."""
+        with self.lock:
+            if self.holders == 0:
+                self.before = getattr(torch.backends.cuda.matmul, self.name)
+                setattr(torch.backends.cuda.matmul, self.name, self.value)
+            self.holders += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.holders -= 1
+                if self.holders == 0:
+                    setattr(torch.backends.cuda.matmul, self.name, self.before)
+
+
+_SWITCHES: Final[Mapping[str, _Switch]] = {
+    "tf32": _Switch("fp32_precision", "tf32"),
+    "bfloat16": _Switch("allow_bf16_reduced_precision_reduction", False),  # partial sums of a product stay in float32
+}
+"""By what products are in."""
+
+
+class _Turns:
+    """Threads that want different things of the whole process: those who want the same go together, others wait."""
+
+    def __init__(self) -> None:
+        self.changed, self.own = Condition(), local()
+        self.present, self.inside = "", 0
+        self.waiting = Counter[str]()
+
+    @contextmanager
+    def taken(self, wanted: str) -> Iterator[None]:
+        """Waits for a turn, which lasts as long as the context; a thread within one has it already."""
+        if getattr(self.own, "taken", False):
+            yield
+            return
+        with self.changed:
+            self.waiting[wanted] += 1
+            self.changed.wait_for(lambda: self._may_enter(wanted))
+            self.waiting[wanted] -= 1
+            self.present, self.inside, self.own.taken = wanted, self.inside + 1, True
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.inside, self.own.taken = self.inside - 1, False
+                self.changed.notify_all()
+
+    def _may_enter(self, wanted: str) -> bool:
+        """Nobody follows those inside while others wait, who else might wait for ever."""
+        others = self.waiting.total() > self.waiting[wanted]
+        return self.inside == 0 or (self.present == wanted and not others)
+
+
+_TURNS: Final = _Turns()

@@ -15,7 +15,7 @@ from numba.core.sigutils import normalize_signature
 from numba.extending import register_jitable
 from numba.np import linalg
 
-from skipstack.models.kernels.machine_code import Kept, place
+from skipstack.models.kernels.machine_code import keep
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,8 +32,7 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     It is kept in the user's cache (``NUMBA_CACHE_DIR`` names another place), and found there by later processes.
     """
     dispatcher = njit(nogil=True, **OPTIONS)(function)
-    if place() is not None:
-        dispatcher._cache = Kept(function)
+    keep(dispatcher, function)
     machine_code: Callable[P, R] = dispatcher
     return machine_code
 
@@ -43,8 +42,7 @@ def named(name: str, signature: Any, function: Callable[..., None]) -> None:
     its machine code in theirs.
     """
     machine_code: Any = CFunc(function, normalize_signature(signature), locals={}, options=OPTIONS)
-    if place() is not None:
-        machine_code._cache = Kept(function)
+    keep(machine_code, function)
     machine_code.compile()
     binding.add_symbol(name, machine_code.address)
     _NAMED.append(machine_code)

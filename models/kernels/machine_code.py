@@ -1,171 +1,202 @@
-"""Machine code, kept for later processes in a folder that is named by all that it was made from.
+"""Machine code, kept for later processes: a file for each function and the types of its arguments.
 
-That is the sources and constants of what is compiled, numba and LLVM, the CPU as numba describes it to LLVM, and the
-settings of numba that change code. Processes write one after another. What cannot be written or read, as on a full
-disk, is done without: each process then compiles for itself.
+A file's name tells apart all that it is made of: the sources of the function (``sources.py``), the versions of what
+compiles, the settings of numba that change code, and the CPU as numba describes it to LLVM. A file begins with a digest
+of its name and of what follows, so nothing is run but what was written for just that: a half of a file, or another one,
+is compiled anew. What cannot be written or read, as on a full disk, is done without: each process then compiles for
+itself.
 """
 
-import fcntl
 import hashlib
 import logging
 import os
 import pickle
-import platform
 import re
 import shutil
+import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import llvmlite
 import numba
+import numpy as np
+from llvmlite import binding
 from numba import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
-from numba.core.registry import cpu_target
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 from platformdirs import user_cache_path
+
+from skipstack.data.basis.atomic_files import write_atomically
+from skipstack.models.kernels.sources import digest_of
 
 LOG: Final = logging.getLogger(__name__)
 
-SOURCES: Final = ("compiled", "gemm", "compiling.py", "philox.py")
-"""What is compiled, and the constants in it: files and folders beside this one."""
 SETTINGS: Final = (
     *("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "DEBUG_NRT", "DISABLE_INTEL_SVML", "ENABLE_PROFILING", "NRT_STATS", "OPT"),
     *("EXTEND_VARIABLE_LIFETIMES", "LLVM_REFPRUNE_FLAGS", "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
+    "USING_SVML",
 )
 """Of numba, beside those of the CPU, by which it makes other code."""
-NAME: Final = re.compile("[0-9a-f]{16}")
-"""Of a folder, all of which are ours where they stand."""
-DAY: Final = 86_400.0
+DIGEST: Final = hashlib.sha256
+OURS: Final = re.compile(r"[0-9a-f]{16}|[\w.]+-[0-9a-f]{32}|\.[\w.]+-[0-9a-f]{32}\.[0-9a-f]{16}")
+"""The names of what we put there: folders, in earlier versions; files; and those that a killed process left."""
+HOUR, DAY = 3_600.0, 86_400.0
 UNUSED: Final = 30 * DAY
-"""A folder that no process has used for so long goes."""
-LEFT: Final = 3
-"""Beyond so many, one goes that none has used for a day."""
+"""What no process has used for so long goes."""
+ROOM: Final = 2**27
+"""Beyond so many bytes, what was not used for the longest time goes first, but nothing that was used within a day."""
 
 
-def place_of(sources: Sequence[Path], chosen: str) -> Path:
-    """Where the machine code of these files and folders is kept: under what the user chose, or in the cache."""
-    digest = hashlib.sha256()
-    for source in sources:
-        for file in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
-            digest.update(f"{file.relative_to(source.parent)}\n".encode())
-            digest.update(file.read_bytes())
-    settings = [str(getattr(config, name, None)) for name in SETTINGS]
-    made_by = numba.__version__, llvmlite.__version__, platform.python_version()
-    digest.update(repr((made_by, cpu_target.target_context.codegen().magic_tuple(), settings)).encode())
-    kept = Path(chosen) / "skipstack" if chosen else user_cache_path("skipstack", appauthor=False) / "compiled"
-    return kept / digest.hexdigest()[:16]
+class Kept(_Cache):  # type: ignore[misc]
+    """What was compiled of one function, as numba asks for it."""
 
+    def __init__(self, function: Callable[..., object]) -> None:
+        """Raises OSError where the sources of the function cannot be read, and where there is no place."""
+        place()
+        assert function.__closure__ is None, "all that a function is made of stands in its sources"
+        module, name = function.__module__, function.__qualname__
+        self._made_of = module, name, function.__code__.co_firstlineno, digest_of(module), made_by()
+        self._short = f"{module.rpartition('.')[2]}.{re.sub(r'[^.0-9A-Za-z_]', '', name)}"
 
-@cache
-def place() -> Path | None:
-    """Where this process keeps its own; None where nothing can be kept, as in a container without a home."""
-    own = place_of([Path(__file__).with_name(name) for name in SOURCES], config.CACHE_DIR)
-    try:
-        own.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        _done_without(error)
-        return None
-    with suppress(OSError):  # of an image that is read only, say: what is there can be read
-        os.utime(own)  # it is used
-    return own
-
-
-class Kept(FunctionCache):  # type: ignore[misc]
-    """What was compiled of one function. Only where there is a ``place``."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """None where there is nothing, or nothing that can be read."""
-        try:
-            return super().load_overload(sig, target_context)
-        except OSError as error:
-            _done_without(error)
-        except (EOFError, pickle.UnpicklingError) as error:  # a power cut left it half written
-            _done_without(error)
-            self._write(self.flush)
-        return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """For later processes, if it can be written."""
-        self._write(lambda: FunctionCache.save_overload(self, sig, data))
-
-    def _write(self, write: Any) -> None:
-        own = place()
-        assert own is not None, "there is a place"
-        try:
-            with alone(own):
-                write()
-            _tidied(own)
-        except OSError as error:
-            _done_without(error)
-
-
-class _Place(UserProvidedCacheLocator):  # type: ignore[misc]
-    """The one folder; its name tells versions of sources apart, so nothing else does."""
-
-    def __init__(self, function: Any, file: str) -> None:
-        self._py_file = file
-        self._function = function
-
-    def get_cache_path(self) -> str:
+    @property
+    def cache_path(self) -> str:
         """Of all functions alike."""
         return str(place())
 
-    def get_source_stamp(self) -> str:
-        """The same for all that is in it, wherever the sources were copied to, and when."""
-        return ""
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """None where there is nothing, or nothing that can be read."""
+        target_context.refresh()
+        file, content = self.file(sig, target_context.codegen()), b""
+        try:
+            content = file.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except IsADirectoryError:
+            pass  # it is no code of ours either
+        except OSError as error:
+            _done_without(error)
+            return None
+        code = _whole(content, file.name)
+        if code is None:
+            LOG.warning("skipstack: %s is damaged, so it is compiled anew", file)
+            return None
+        _used(file)
+        return CompileResult._rebuild(target_context, *pickle.loads(code))
 
-    def get_disambiguator(self) -> str:
-        """Files of the same name in several folders, and functions of the same name in a file."""
-        module = hashlib.sha256(self._function.__module__.encode()).hexdigest()[:8]
-        return f"{module}-{self._function.__code__.co_firstlineno}"
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """For later processes, if it can be written."""
+        assert not data.library.has_dynamic_globals, "an address is another one in the next process"
+        file, code = self.file(sig, data.codegen), dumps(data._reduce())
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if file.is_dir():
+                shutil.rmtree(file)
+            write_atomically(file, _digest(code, file.name) + code)
+            _tidied(file.parent)
+        except OSError as error:
+            _done_without(error)
 
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> "_Place":
-        """For any function."""
-        return cls(py_func, py_file)
+    def file(self, signature: Any, codegen: Any) -> Path:
+        """Of the function for arguments of these types, on this CPU."""
+        told = repr((self._made_of, signature, codegen.magic_tuple()))
+        return place() / f"{self._short}-{DIGEST(told.encode()).hexdigest()[:32]}"
+
+    def enable(self) -> None:
+        """It always is."""
+
+    def disable(self) -> None:
+        """It never is."""
+
+    def flush(self) -> None:
+        """Nothing is left to be written."""
 
 
-class _Results(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_Place,)
-
-
-Kept._impl_class = _Results
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Within, no other process writes there: numba's index would lose what two write at once, or mix it up."""
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+def keep(machine_code: Any, function: Callable[..., object]) -> None:
+    """From now on numba looks for the code of this dispatcher or callback where it is kept."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+        machine_code._cache = Kept(function)
+    except OSError as error:
+        _done_without(error)
 
 
-def tidy(own: Path, now: float) -> None:
-    """Remove what earlier versions left beside it and nobody has used for long (``UNUSED``, ``LEFT``)."""
-    beside = [each for each in own.parent.iterdir() if NAME.fullmatch(each.name) and each != own]
-    unused = {each: now - each.stat().st_mtime for each in beside}
-    for number, each in enumerate(sorted(beside, key=unused.__getitem__), start=2):
-        if unused[each] > (UNUSED if number <= LEFT else DAY):
-            shutil.rmtree(each, ignore_errors=True)
+def place() -> Path:
+    """The folder: under what the user chose, or in the user's cache. Raises OSError where there is no home."""
+    if config.CACHE_DIR:
+        return Path(config.CACHE_DIR) / "skipstack"
+    cache = user_cache_path("skipstack", appauthor=False)
+    if not cache.is_absolute():  # such as ~, of a user whom a container does not know
+        raise FileNotFoundError(f"there is no home for {cache}; NUMBA_CACHE_DIR names another place")
+    return cache / "compiled"
+
+
+def made_by() -> str:
+    """The versions of all that compiles, and the settings by which it makes other code."""
+    versions = numba.__version__, llvmlite.__version__, binding.llvm_version_info, np.__version__
+    python = sys.version, sys.implementation.cache_tag, getattr(sys, "abiflags", "")
+    return repr((versions, python, [(name, str(getattr(config, name, None))) for name in SETTINGS]))
+
+
+def tidy(folder: Path, now: float) -> None:
+    """Remove what nobody has used for long, and what there is no room for (``UNUSED``, ``ROOM``).
+
+    Raises OSError where the folder cannot be read.
+    """
+    found = []
+    for entry in folder.iterdir():
+        with suppress(FileNotFoundError):  # another process tidies up, too
+            if OURS.fullmatch(entry.name):
+                found.append((now - entry.stat().st_mtime, _size(entry), entry))
+    room = ROOM
+    for unused, size, entry in sorted(found):
+        room -= size
+        if unused > (UNUSED if room >= 0 else DAY):
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+
+
+def _used(file: Path) -> None:
+    """Noted from time to time, where it can be: an image may be read only."""
+    now = time.time()
+    with suppress(OSError):
+        if now - file.stat().st_mtime > HOUR:
+            os.utime(file, (now, now))
+
+
+def _size(entry: Path) -> int:
+    return sum(each.stat().st_size for each in (entry, *entry.rglob("*")))
+
+
+def _whole(content: bytes, name: str) -> bytes | None:
+    """The code in it; None where anything else was written there, or under another name."""
+    size = DIGEST().digest_size
+    digest, code = content[:size], content[size:]
+    return code if digest == _digest(code, name) else None
+
+
+def _digest(code: bytes, name: str) -> bytes:
+    digest = DIGEST(name.encode())
+    digest.update(code)
+    return digest.digest()
 
 
 @cache
-def _tidied(own: Path) -> None:
+def _tidied(folder: Path) -> None:
     """Once a process that has compiled something."""
-    tidy(own, time.time())
+    tidy(folder, time.time())
 
 
-def _done_without(error: Exception) -> None:
+def _done_without(error: OSError) -> None:
     """Said once a process."""
     if not _SAID:
         _SAID.append(error)
         LOG.warning("skipstack: machine code is not kept, so each process compiles anew (%r)", error)
 
 
-_SAID: Final[list[Exception]] = []
+_SAID: Final[list[OSError]] = []

@@ -1,13 +1,19 @@
 """The recurrent matrix product, U h_{t-1} at every time step, with one product for the gradient of U."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx
 
 from skipstack.models.ground.precision import multiplies
 from skipstack.models.kernels.products import plus_product, step_weight, weight_gradient
+
+
+class State(NamedTuple):
+    """h_{t-1} as a step read it, and how often it had been written until then."""
+
+    h_GBF: Tensor
+    version: int
 
 
 class Recurrence:
@@ -20,7 +26,7 @@ class Recurrence:
     def __init__(self, weight_GFX: Tensor, x_GTBX: Tensor) -> None:
         self.constant_GFX = step_weight(weight_GFX, x_GTBX.shape[2])
         self.learns = torch.is_grad_enabled() and weight_GFX.requires_grad
-        self.previous_TGBF: list[Tensor] = []
+        self.previous_TGBF: list[State] = []
         if self.learns:
             x_GTBX = _Tap.apply(x_GTBX, weight_GFX, self.constant_GFX, self.previous_TGBF)  # type: ignore[no-untyped-call]
         self.x_TGBX: tuple[Tensor, ...] = x_GTBX.unbind(1)
@@ -28,7 +34,7 @@ class Recurrence:
     def pre(self, step: int, h_GBF: Tensor) -> Tensor:
         """x_t + U h_{t-1}, to be called once for each step, in order."""
         if self.learns:
-            self.previous_TGBF.append(h_GBF.detach())
+            self.previous_TGBF.append(State(h_GBF.detach(), h_GBF._version))
         return plus_product(self.x_TGBX[step], h_GBF, self.constant_GFX)
 
 
@@ -40,16 +46,18 @@ class _Tap(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x_GTBX: Tensor, weight_GFX: Tensor, constant_GFX: Tensor, previous_TGBF: list[Tensor]
+        ctx: Any, x_GTBX: Tensor, weight_GFX: Tensor, constant_GFX: Tensor, previous_TGBF: list[State]
     ) -> Tensor:
-        ctx.constant_GFX = constant_GFX
+        ctx.save_for_backward(constant_GFX)
         ctx.previous_TGBF = previous_TGBF
         return x_GTBX.view_as(x_GTBX)
 
     @staticmethod
-    def backward(ctx: FunctionCtx, *gradients: Any) -> Any:
-        (pre_GTBX,) = gradients
-        previous_GTBF = torch.stack(ctx.previous_TGBF, dim=1)  # type: ignore[attr-defined]
-        constant_GFX = ctx.constant_GFX  # type: ignore[attr-defined]
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """Raises RuntimeError, as torch does, where a state has been written over since."""
+        (pre_GTBX,), (constant_GFX,) = gradients, ctx.saved_tensors
+        if any(h_GBF._version != version for h_GBF, version in ctx.previous_TGBF):
+            raise RuntimeError("a state of a loop, from which a gradient is, has been modified by an inplace operation")
+        previous_GTBF = torch.stack([h_GBF for h_GBF, _ in ctx.previous_TGBF], dim=1)
         weight_GFX = weight_gradient(previous_GTBF.flatten(1, 2), pre_GTBX.flatten(1, 2), constant_GFX)
         return pre_GTBX, weight_GFX, None, None

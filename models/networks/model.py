@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.configs.model import Pooling
+from skipstack.models.ground.precision import products_in
 from skipstack.models.ground.scanning import exporting
 from skipstack.models.kernels.fitting import check_shape
 from skipstack.models.layers.lookup import Distinct
@@ -51,13 +52,15 @@ class Network(nn.Module, ABC):
         """The training loss of each sentence, summed over its tags: loss_RB."""
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
-        """The head's decisions."""
-        return self.head.decode(*self.read(tokens, lexicon))
+        """The head's decisions, in float32 whatever training is in."""
+        with products_in("float32"):
+            return self.head.decode(*self.read(tokens, lexicon))
 
     def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
         """The ``Head.losses`` of the network's own decisions, and the result of ``decode``, from one forward pass."""
-        features_RUBF, counts_RB = self.read(tokens, lexicon)
-        return self.head.losses(features_RUBF, gold, counts_RB), self.head.decode(features_RUBF, counts_RB)
+        with products_in("float32"):
+            features_RUBF, counts_RB = self.read(tokens, lexicon)
+            return self.head.losses(features_RUBF, gold, counts_RB), self.head.decode(features_RUBF, counts_RB)
 
 
 class Stacked(Network):

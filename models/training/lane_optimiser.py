@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import increment_version
 
 from skipstack.models.kernels.choice import choose, in_range
 from skipstack.models.kernels.rows import gradient_rows
@@ -57,6 +58,8 @@ class LaneOptimiser(ABC):
             self.update(whole, learning_rate_R)
         for name in by_row:
             self.update_rows(name, learning_rate_R)
+        # Kernels write into memory unseen: untold, torch would take a backward pass from older numbers for a right one.
+        increment_version([self.parameters[name] for name in gradients])
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
         """Subtract each lane's learning rate times the direction from the parameters that have these gradients."""

@@ -202,11 +202,11 @@ class Training:
         """
         tags_R = gold.counted_R
         assert tags_R is not None, "a batch knows how many tags it has"
-        with products_in(self.config.precision):
-            loss_RB = self.model.loss(tokens, gold, self.lexicon)
         for parameter in self.optimiser.parameters.values():
             parameter.grad = None
-        torch.autograd.backward(loss_RB, self._shares(loss_RB, tags_R))
+        with products_in(self.config.precision):
+            loss_RB = self.model.loss(tokens, gold, self.lexicon)
+            torch.autograd.backward(loss_RB, self._shares(loss_RB, tags_R))
         if self.config.l2:
             penalise(self.optimiser.parameters, self.config.l2)
         if self.pretrained is not None:

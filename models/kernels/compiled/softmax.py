@@ -31,6 +31,7 @@ class CompiledLogLoss(Once):
         y_RNK = np.empty((*gold_RN.shape, tags), features.dtype)
         forward(x_RNF, weight, bias, gold_RN, y_RNK, losses.reshape(lanes, -1))
         ctx.known = x_RNF, weight, gold_RN, y_RNK
+        ctx.save_for_backward(features_RUBF, weight_RFK, gold_RUB)
         return losses_RUB
 
     @staticmethod

@@ -1,25 +1,28 @@
 """Machine code is kept for later processes, apart for each version of all that it is made of."""
 
-import ast
 import errno
 import os
+import random
+import shutil
 import subprocess
 import sys
 import time
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import numba
+import numpy as np
 import pytest
+from llvmlite import binding
 from numba import config, njit
-from numba.core.caching import IndexDataCacheFile
 from numba.core.registry import CPUTarget
 
 from skipstack.models.kernels import machine_code
 from skipstack.models.kernels.choice import VARIABLE
 from skipstack.models.kernels.gemm.registers import REGISTERS
-from skipstack.models.kernels.machine_code import place_of, tidy
+from skipstack.models.kernels.machine_code import DAY, OURS, ROOM, UNUSED, Kept, keep, made_by, tidy
 from tests.pages import ROOT
 
 PASS = """
@@ -33,67 +36,77 @@ print(made)
 """
 
 
-def test_a_change_in_any_file_or_folder_of_the_sources_moves_the_place(tmp_path: Path) -> None:
-    (tmp_path / "part").mkdir()
-    for name in ("one.py", "part/other.py"):
-        (tmp_path / name).write_text("x = 1\n")
-    sources = [tmp_path / "one.py", tmp_path / "part"]
-    found = [place_of(sources, "")]
-    assert place_of(sources, "") == found[0]
-    for name in ("one.py", "part/other.py"):
-        (tmp_path / name).write_text("x = 2\n")
-        found.append(place_of(sources, ""))
-    (tmp_path / "part/other.py").rename(tmp_path / "part/moved.py")
-    found.append(place_of(sources, ""))
-    assert len({*found}) == 4
-    assert {each.parent for each in found} == {found[0].parent}
-    assert place_of(sources, "/chosen") == Path("/chosen/skipstack") / found[-1].name
-
-
-def test_other_settings_and_versions_move_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [place_of([], "")]
+def test_other_settings_and_versions_have_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [made_by()]
     for owner, name, value in (
         (config, "OPT", type(config.OPT)(1)),
         (config, "BOUNDSCHECK", 1),
+        (config, "USING_SVML", True),
         (numba, "__version__", "0.0"),
         (llvmlite, "__version__", "0.0"),
-        (config, "CPU_FEATURES", "+sse2"),
-        (config, "CPU_NAME", "haswell"),
+        (binding, "llvm_version_info", (0, 0, 0)),
+        (np, "__version__", "0.0"),
+        (sys, "version", "0.0"),
+        (sys, "abiflags", "t"),
     ):
-        monkeypatch.setattr(owner, name, value)
-        if name.startswith("CPU"):
-            monkeypatch.setattr(machine_code, "cpu_target", CPUTarget("cpu"))
-        found.append(place_of([], ""))
+        monkeypatch.setattr(owner, name, value, raising=False)
+        found.append(made_by())
     assert len({*found}) == len(found)
     monkeypatch.setattr(config, "DUMP_LLVM", 1)
-    assert place_of([], "") == found[-1], "what numba prints changes no code"
+    assert made_by() == found[-1], "what numba prints changes no code"
 
 
-def test_nothing_that_is_compiled_has_a_constant_from_files_that_its_place_does_not_tell_apart() -> None:
-    known = {f"skipstack.models.kernels.{name.removesuffix('.py')}" for name in machine_code.SOURCES}
-    foreign = []
-    for source in (ROOT / "models/kernels" / name for name in machine_code.SOURCES):
-        for file in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
-            for node in ast.walk(ast.parse(file.read_text())):
-                if not isinstance(node, ast.ImportFrom) or not str(node.module).startswith("skipstack."):
-                    continue
-                if any(f"{node.module}.".startswith(f"{each}.") for each in known):
-                    continue
-                named = {name.name: getattr(import_module(str(node.module)), name.name) for name in node.names}
-                foreign += [f"{file.name}: {name}" for name, value in named.items() if not callable(value)]
-    assert foreign == []
+def test_other_cpus_have_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a home that machines of several kinds share."""
+    kept, found = Kept(twice.py_func), []
+    for name, value in (("CPU_NAME", None), ("CPU_NAME", "haswell"), ("CPU_FEATURES", "+sse2"), ("ENABLE_AVX", 0)):
+        monkeypatch.setattr(config, name, value)
+        found.append(kept.file((), CPUTarget("cpu").target_context.codegen()))
+    assert len({*found[:3]}) == 3
 
 
 def test_what_nobody_has_used_for_long_goes_and_nothing_else(tmp_path: Path) -> None:
-    own, now = tmp_path / f"{0:016x}", time.time()
-    days = {own: 90.0, tmp_path / "other": 90.0}
-    days |= {tmp_path / f"{number:016x}": age for number, age in enumerate((0.5, 0.6, 0.7, 2.0, 31.0), start=1)}
-    for folder, age in days.items():
-        folder.mkdir()
-        (folder / "code").touch()
-        os.utime(folder, (now - age * 86_400, now - age * 86_400))
-    tidy(own, now)
-    assert sorted(days[each] for each in tmp_path.iterdir()) == [0.5, 0.6, 0.7, 90.0, 90.0]
+    now = time.time()
+    code, folder, left = f"lstm.forward-{0:032x}", f"{0:016x}", f".lstm.forward-{0:032x}.{0:016x}"
+    days = {code: 31.0, folder: 31.0, left: 31.0, "other": 90.0, "other-file": 90.0}
+    days |= {f"dense.backward-{number:032x}": age for number, age in enumerate((0.0, 0.5, 2.0, 29.0))}
+    put(tmp_path, days, now)
+    tidy(tmp_path, now)
+    assert {each.name for each in tmp_path.iterdir()} == {*days} - {code, folder, left}
+
+
+def test_what_there_is_no_room_for_goes_the_oldest_first_and_nothing_of_today(tmp_path: Path) -> None:
+    now, large = time.time(), ROOM // 3
+    days = {f"dense.backward-{number:032x}": age for number, age in enumerate((0.1, 0.2, 0.3, 0.4, 2.0, 3.0))}
+    put(tmp_path, days, now)
+    for name in days:
+        os.truncate(tmp_path / name, large)
+        os.utime(tmp_path / name, (now - days[name] * DAY, now - days[name] * DAY))
+    tidy(tmp_path, now)
+    assert sorted(days[each.name] for each in tmp_path.iterdir()) == [0.1, 0.2, 0.3, 0.4]
+    tidy(tmp_path, now + 0.95 * DAY)
+    assert sorted(days[each.name] for each in tmp_path.iterdir()) == [0.1, 0.2, 0.3]
+
+
+def put(folder: Path, days: dict[str, float], now: float) -> None:
+    for name, age in days.items():
+        if len(name) == 16:
+            (folder / name).mkdir()
+        else:
+            (folder / name).touch()
+        os.utime(folder / name, (now - age * DAY, now - age * DAY))
+
+
+def test_what_is_used_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    functions = Functions()
+    functions.values()
+    long_ago = time.time() - UNUSED - DAY
+    for file in functions.files:
+        os.utime(file, (long_ago, long_ago))
+    assert Functions().run[0](3.0) == 6.0
+    tidy(tmp_path / "skipstack", time.time())
+    assert [each.name.split("-")[0] for each in functions.files] == ["test_compiling.twice"]
 
 
 def test_a_later_process_finds_what_an_earlier_one_compiled(tmp_path: Path) -> None:
@@ -104,7 +117,7 @@ def test_a_later_process_finds_what_an_earlier_one_compiled(tmp_path: Path) -> N
         assert run.returncode == 0, run.stderr
         made.append(int(run.stdout))
     assert made == [1, 0]
-    assert len(list(tmp_path.iterdir())) == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["skipstack"]
 
 
 def test_where_nothing_may_be_kept_the_loops_are_compiled_all_the_same() -> None:
@@ -119,75 +132,210 @@ def twice(x: float) -> float:
     return 2 * x
 
 
-class Function:
-    """One that keeps what was compiled of it as ours do, in a process that has kept nothing yet."""
+@njit
+def thrice(x: float) -> float:
+    return 3 * x
 
-    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        folder.mkdir(exist_ok=True)
-        patch.setattr(machine_code, "place", lambda: folder)
-        patch.setattr(machine_code, "_SAID", [])
-        self.run = njit(twice.py_func)
-        self.run._cache = machine_code.Kept(twice.py_func)
+
+class Functions:
+    """Some that keep what was compiled of them as ours do, in a process that has found nothing yet."""
+
+    def __init__(self) -> None:
+        self.run = [njit(each.py_func) for each in (twice, thrice)]
+        for each in self.run:
+            each._cache = Kept(each.py_func)
+
+    def values(self) -> list[float]:
+        return [each(number) for each in self.run for number in (3, 3.0)]
 
     @property
     def found(self) -> int:
-        return sum(self.run.stats.cache_hits.values())
+        return sum(sum(each.stats.cache_hits.values()) for each in self.run)
+
+    @property
+    def files(self) -> list[Path]:
+        return sorted(Path(config.CACHE_DIR, "skipstack").iterdir())
 
 
-def test_a_second_function_finds_what_a_first_one_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = (Function(tmp_path / "kept", monkeypatch) for _ in range(2))
-    assert [(each.run(3.0), each.found) for each in (first, second)] == [(6.0, 0), (6.0, 1)]
+VALUES = [6, 6.0, 9, 9.0]
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS])
-@pytest.mark.parametrize("where", ["_save_index", "_save_data", "_load_index", "_load_data"])
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of code for nothing else."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(machine_code, "_SAID", [])
+    machine_code._tidied.cache_clear()
+    return tmp_path / "kept"
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_second_process_finds_what_a_first_one_left() -> None:
+    first, second = Functions(), Functions()
+    assert [(each.values(), each.found) for each in (first, second)] == [(VALUES, 0), (VALUES, 4)]
+    assert all(OURS.fullmatch(each.name) for each in first.files)
+    assert len(first.files) == 4
+
+
+@pytest.mark.usefixtures("kept")
+def test_code_is_no_longer_found_once_a_source_of_it_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    Functions().values()
+    monkeypatch.setattr(machine_code, "digest_of", lambda _: "other")
+    changed = Functions()
+    assert (changed.values(), changed.found, len(changed.files)) == (VALUES, 0, 8)
+
+
+CALLS = {
+    "mkdir": (Path, "mkdir"),
+    "open and read": (Path, "read_bytes"),
+    "open and write": (Path, "write_bytes"),
+    "rename": (os, "replace"),
+    "remove": (Path, "unlink"),
+    "list": (Path, "iterdir"),
+    "look": (Path, "stat"),
+    "touch": (os, "utime"),
+}
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES])
+@pytest.mark.parametrize("call", CALLS)
 def test_a_disk_that_refuses_is_done_without_and_said_once(
-    number: int, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    number: int, call: str, kept: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Function(tmp_path / "kept", monkeypatch).run(1.0)
+    owner, name = CALLS[call]
+    before, refused = getattr(owner, name), list[str]()
 
-    def refused(*_: object) -> None:
-        raise OSError(number, os.strerror(number))
+    def refuses(path: Any, *given: Any, **named: Any) -> Any:
+        if not Path(path).is_relative_to(kept):
+            return before(path, *given, **named)
+        refused.append(str(path))
+        raise OSError(number, os.strerror(number), str(path))
 
-    monkeypatch.setattr(IndexDataCacheFile, where, refused)
-    function = Function(tmp_path / "kept", monkeypatch)
-    assert (function.run(3.0), function.run(3)) == (6.0, 6)
+    if call in ("touch", "open and read"):
+        assert Functions().run[0](3) == 6
+        for file in Functions().files:
+            os.utime(file, (0, 0))
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, refuses)
+        assert [Functions().run[0](3) for _ in range(2)] == [6, 6]
+    assert refused
     said = [record.getMessage() for record in caplog.records]
-    assert len(said) == (where != "_load_data")  # which numba itself takes for a file that is gone
+    assert len(said) == (call != "touch")
     assert all("is not kept" in line and os.strerror(number) in line for line in said)
 
 
-def test_a_folder_that_is_removed_meanwhile_is_done_without(
+@pytest.mark.usefixtures("kept")
+def test_a_folder_that_is_removed_meanwhile_is_made_anew() -> None:
+    functions = Functions()
+    assert functions.run[0](3) == 6
+    shutil.rmtree(functions.files[0].parent)
+    assert functions.values() == VALUES
+    assert len(functions.files) == 3
+
+
+def test_a_user_without_a_home_keeps_nothing_and_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    function = Function(tmp_path / "kept", monkeypatch)
-    (tmp_path / "kept").rmdir()
-    assert function.run(3.0) == 6.0
-    assert len(caplog.records) == 1
+    """A container may run as a user whom it does not know. Else a folder called ~ would appear where they stand."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setattr(machine_code, "_SAID", [])
+    monkeypatch.setattr(machine_code, "user_cache_path", lambda *_, **__: Path("~/.cache/skipstack"))
+    for function in (njit(twice.py_func), njit(thrice.py_func)):
+        keep(function, function.py_func)
+        assert function(3) in (6, 9)
+    assert [*tmp_path.iterdir()] == []
+    (said,) = caplog.records
+    assert "there is no home" in said.getMessage()
 
 
-@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
-def test_what_a_power_cut_left_half_written_is_compiled_anew_and_kept(
-    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def cut(content: bytes, number: random.Random, _: list[bytes]) -> bytes:
+    return content[: number.randrange(len(content))]
+
+
+def flipped(content: bytes, number: random.Random, _: list[bytes]) -> bytes:
+    changed = bytearray(content)
+    for _ in range(number.choice([1, 1, 8])):
+        changed[number.randrange(len(changed))] ^= 1 << number.randrange(8)
+    return bytes(changed)
+
+
+def zeroed(content: bytes, number: random.Random, _: list[bytes]) -> bytes:
+    """A page of it, as a power cut leaves it, or all."""
+    page = number.randrange(0, len(content), 4096)
+    return number.choice([content[:page] + bytes(4096) + content[page + 4096 :], bytes(len(content)), b""])
+
+
+def longer(content: bytes, number: random.Random, _: list[bytes]) -> bytes:
+    return content + number.randbytes(number.randrange(1, 100))
+
+
+def another(content: bytes, number: random.Random, others: list[bytes]) -> bytes:
+    """Of another function, of other arguments, or of an earlier version; or its head with the code of such a one."""
+    other = number.choice([each for each in others if each != content])
+    return number.choice([other, content[:32] + other[32:], other[:32] + content[32:]])
+
+
+def foreign(_: bytes, number: random.Random, __: list[bytes]) -> bytes:
+    return number.randbytes(5000)
+
+
+DAMAGES: list[Callable[[bytes, random.Random, list[bytes]], bytes]] = [cut, flipped, zeroed, longer, another, foreign]
+
+
+@pytest.mark.long
+def test_damaged_code_is_compiled_anew_and_never_run(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Function(tmp_path / "kept", monkeypatch).run(1.0)
-    for file in (tmp_path / "kept").glob(f"*{ending}"):
-        file.write_bytes(file.read_bytes()[:20] if ending == ".nbc" else b"")
-    damaged, later = (Function(tmp_path / "kept", monkeypatch) for _ in range(2))
-    assert [(each.run(3.0), each.found) for each in (damaged, later)] == [(6.0, 0), (6.0, 1)]
+    """200 times, in one file or in several."""
+    with monkeypatch.context() as patch:
+        patch.setattr(machine_code, "digest_of", lambda _: "of an earlier version")
+        assert Functions().values() == VALUES
+    earlier = [each.read_bytes() for each in Functions().files]
+    shutil.rmtree(kept)
+    assert Functions().values() == VALUES
+    whole = {each: each.read_bytes() for each in Functions().files}
+    number = random.Random(0)
+    for repetition in range(200):
+        damaged = number.sample(sorted(whole), number.choice([1, 1, 1, 1, 2]))
+        for file in damaged:
+            damage = (
+                DAMAGES[repetition % (len(DAMAGES) + 1)] if repetition % (len(DAMAGES) + 1) < len(DAMAGES) else None
+            )
+            if damage is None:
+                file.unlink()
+                file.mkdir()
+                (file / "code").write_bytes(whole[file])
+            else:
+                file.write_bytes(damage(whole[file], number, [*whole.values(), *earlier]))
+        caplog.clear()
+        repaired, later = Functions(), Functions()
+        told = f"repetition {repetition}: {[each.name for each in damaged]}"
+        assert (repaired.values(), repaired.found) == (VALUES, 4 - len(damaged)), told
+        assert sorted(record.args[0] for record in caplog.records if record.args) == sorted(damaged), told
+        assert (later.values(), later.found) == (VALUES, 4), told
+        assert later.files == sorted(whole), told
 
 
-def test_what_several_write_at_once_is_all_there(tmp_path: Path) -> None:
-    """Each adds a line to a file that it reads first, as numba does with its index."""
-    adding = (
-        "import sys; from pathlib import Path; from skipstack.models.kernels.machine_code import alone;"
-        "folder = Path(sys.argv[1]); file = folder / 'index'\n"
-        "for _ in range(100):\n"
-        "    with alone(folder): file.write_text((file.read_text() if file.exists() else '') + 'x')"
-    )
-    writers = [subprocess.Popen([sys.executable, "-c", adding, str(tmp_path)]) for _ in range(3)]
+def test_what_several_processes_write_at_once_is_all_there(tmp_path: Path) -> None:
+    """Each compiles the same functions, and begins where another may be writing them."""
+    code = "from tests.models.kernels.test_compiling import Functions, VALUES; assert Functions().values() == VALUES"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    writers = [subprocess.Popen([sys.executable, "-c", code], env=environment, cwd=ROOT) for _ in range(3)]
     assert [each.wait() for each in writers] == [0, 0, 0]
-    assert (tmp_path / "index").read_text() == "x" * 300
+    functions = [each for each in (tmp_path / "skipstack").iterdir() if each.name.startswith("test_compiling.")]
+    assert len(functions) == 4
+    assert all(OURS.fullmatch(each.name) and each.name[0] != "." for each in (tmp_path / "skipstack").iterdir())
+
+
+def test_importing_what_is_compiled_changes_no_setting_of_numba() -> None:
+    """Else what a user compiles of their own would be kept where ours is."""
+    code = (
+        "from numba import config; before = {**vars(config)}\n"
+        "import skipstack.models.kernels.compiled.philox\n"
+        "assert {name: value for name, value in vars(config).items() if before[name] is not value} == {}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 OWN = """

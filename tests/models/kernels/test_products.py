@@ -2,8 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +15,7 @@ from torch import Tensor
 from skipstack.models.configs.model import ModelConfig
 from skipstack.models.configs.training import Constant, Sgd, TrainingConfig
 from skipstack.models.ground import precision
-from skipstack.models.ground.precision import Precision, products_in
+from skipstack.models.ground.precision import Precision, multiplies, products_in
 from skipstack.models.kernels.choice import KERNELS
 from skipstack.models.kernels.products import product, step_weight, weight_gradient
 from skipstack.models.layers.lanes import Lane
@@ -185,3 +188,90 @@ def test_torchs_switches_stand_afterwards_where_they_stood() -> None:
         with chosen("reference"), pytest.raises(RuntimeError, match="Expected size"), products_in(each):
             product(generated(2, 70, 5), generated(2, 6, 5))
         assert (switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction) == before
+
+
+@multiplies
+class Waiting(torch.autograd.Function):
+    """Some product, in which one thread waits for what another does."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, meanwhile: Callable[[], object]) -> Tensor:
+        meanwhile()
+        return x
+
+
+def within_a_product(precision: Precision, meanwhile: Callable[[], object]) -> None:
+    with products_in(precision):
+        Waiting.apply(torch.zeros(1), meanwhile)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("precision", ["tf32", "bfloat16"])
+def test_torchs_switches_stand_as_long_as_any_thread_multiplies_so_and_no_longer(precision: Precision) -> None:
+    """Of two threads, the one that began first ends first."""
+    switches, seen = torch.backends.cuda.matmul, list[tuple[str, bool]]()
+    first_in, second_in, first_out = Event(), Event(), Event()
+
+    def stand() -> tuple[str, bool]:
+        return switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction
+
+    def first() -> None:
+        within_a_product(precision, lambda: (first_in.set(), second_in.wait(60)))
+        first_out.set()
+
+    def second() -> None:
+        assert first_in.wait(60)
+        within_a_product(precision, lambda: (second_in.set(), first_out.wait(60), seen.append(stand())))
+
+    before = stand()
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            for run in [threads.submit(first), threads.submit(second)]:
+                run.result()
+        assert stand() == before
+        assert seen == [("tf32", before[1]) if precision == "tf32" else (before[0], False)]
+    finally:
+        switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction = before
+
+
+@pytest.mark.parametrize("ours", ["float32", "bfloat16"])
+def test_no_thread_multiplies_in_tf32_because_another_one_does(ours: Precision) -> None:
+    x, weight = generated(2, 70, 5), generated(2, 5, 6, seed=1)
+    inside, multiplied = Event(), Event()
+
+    def made() -> Tensor:
+        with TensorCores(), products_in(ours):
+            return product(x, weight)
+
+    def other() -> Tensor:
+        assert inside.wait(60)
+        try:
+            return made()
+        finally:
+            multiplied.set()
+
+    with chosen("reference"), ThreadPoolExecutor(2) as threads:
+        alone, found = made(), threads.submit(other)
+        # What waits for its turn meanwhile goes on when this has waited long enough.
+        threads.submit(within_a_product, "tf32", lambda: (inside.set(), multiplied.wait(1))).result()
+        assert torch.equal(found.result(), alone)
+
+
+def test_those_who_wait_for_a_turn_are_not_overtaken_for_ever() -> None:
+    """Two threads that always follow each other, without a pause, let a third one in."""
+    done, began = Event(), [Event(), Event()]
+
+    def follows(number: int) -> None:
+        while not done.is_set():
+            with products_in("float32"):
+                began[number].set()
+                began[1 - number].wait(0.01)
+
+    with ThreadPoolExecutor(3) as threads:
+        running = [threads.submit(follows, number) for number in range(2)]
+        assert all(each.wait(60) for each in began)
+        try:
+            threads.submit(within_a_product, "tf32", lambda: None).result(60)
+        finally:
+            done.set()
+        for each in running:
+            each.result(60)

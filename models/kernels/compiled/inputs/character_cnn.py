@@ -32,7 +32,7 @@ class CompiledCharacterCnn(Once):
         weight_RWEF = weight.reshape(len(weight), -1, table.shape[-1], weight.shape[-1])
         place_RNF = np.empty(y.shape, np.int32)
         forward(table, weight_RWEF, bias, ids, boundary, y, place_RNF)
-        ctx.save_for_backward(y_RNF)
+        ctx.save_for_backward(y_RNF, ids_RNC, table_RVE, weight_RIF)
         ctx.known = table, weight_RWEF, ids, boundary, place_RNF
         return y_RNF
 
@@ -40,7 +40,7 @@ class CompiledCharacterCnn(Once):
     @once
     def backward(ctx: Any, above_RNF: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of the table, W and b."""
-        (y_RNF,) = ctx.saved_tensors
+        y_RNF, *_ = ctx.saved_tensors
         table, weight, ids, boundary, place_RNF = ctx.known
         to_table_RVE, to_weight_RWEF = y_RNF.new_empty(table.shape), y_RNF.new_empty(weight.shape)
         to_bias_R1F = y_RNF.new_empty(len(y_RNF), 1, y_RNF.shape[-1])

@@ -39,12 +39,14 @@ class SideBySide(Once):
         lanes, margined, sentences, _ = rows[0].shape
         width = window * sum(table.shape[-1] * each.shape[-1] for table, each in zip(tables, rows, strict=True))
         x_RTBX = tables[0].new_empty(lanes, margined - window + 1, sentences, width)
-        out, ctx.factors = arrays(x_RTBX, kept(x_RTBX))
+        factors_RTBX = kept(x_RTBX)
+        out, ctx.factors = arrays(x_RTBX, factors_RTBX)
         ctx.rows, ctx.by_row, ctx.shapes = [numbers(each) for each in rows], by_row, [each.shape for each in tables]
         first = 0
         for table, each in zip(tables, ctx.rows, strict=True):
             lay(numbers(table).reshape(-1, table.shape[-1]), each, ctx.factors, out, first)
             first += table.shape[-1] * each.shape[3]
+        ctx.save_for_backward(factors_RTBX, *rows)
         return x_RTBX
 
     @staticmethod

@@ -22,15 +22,15 @@ class CompiledLstmBothWays(Once):
         _, *ctx.moves = arrays(x_RTBI, lengths_RB, kept_GTBH)
         ctx.shape = x_RTBI.shape
         x_GTBI = moved("apart", x_RTBI, ctx.moves[0], ABSENT[x_RTBI.dtype])
-        h_GTBH, _ = lstm_through_time(ctx, x_GTBI, weights)
+        h_GTBH, _ = lstm_through_time(ctx, x_GTBI, weights, read_too=(lengths_RB, kept_GTBH))
+        ctx.between = h_GTBH.shape
         return moved("together", h_GTBH, *ctx.moves)
 
     @staticmethod
     @once
     def backward(ctx: Any, above_RTBF: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of x and the weights."""
-        _, _, h_GTBH, *_ = ctx.saved_tensors
-        above_GTBH = moved_back("together", above_RTBF, h_GTBH.shape, *ctx.moves)
+        above_GTBH = moved_back("together", above_RTBF, ctx.between, *ctx.moves)
         to_x_GTBI, to_below, to_bias, to_recurrent, *_ = returned(
             lstm.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0]
         )

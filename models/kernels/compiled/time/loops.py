@@ -2,7 +2,8 @@
 
 X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included. Weights have lanes and directions
 apart, R and D, as parameters do. What the way back reads is kept as arrays: to make them anew takes as long as many
-small operations. torch is told of it all the same, for whoever counts what a step keeps (``search/planning/``).
+small operations. All of it is saved with torch all the same: torch then finds what is written over in between, and
+whoever counts what a step keeps (``search/planning/``) sees it.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,8 +55,9 @@ def lstm_through_time(
     weights: Sequence[Tensor],
     skip_GTBH: Sequence[Tensor | None] = (None, None, None),
     start_2GBH: Tensor | None = None,
+    read_too: Sequence[Tensor | None] = (),
 ) -> tuple[Tensor, Tensor]:
-    """What ``CompiledLstm`` gives; ``ctx`` keeps what the way back reads."""
+    """What ``CompiledLstm`` gives; ``ctx`` keeps what the way back reads, and what its caller's ``read_too``."""
     (groups, steps, sentences, _), (_, _, hidden, width) = x_GTBI.shape, weights[2].shape
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
     h_GTBH, tanh_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
@@ -69,7 +71,8 @@ def lstm_through_time(
     lstm.forward(x, below, bias, recurrent, a, b, k, start, *made, *ctx.factors)
     ctx.known = x, below, recurrent, start, *made[:-1], k
     ctx.shapes = [each.shape for each in weights]
-    ctx.save_for_backward(x_GTBI, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH, skip_GTBH[2])
+    given = x_GTBI, weights[0], weights[2], skip_GTBH[2], start_2GBH
+    ctx.save_for_backward(gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH, *given, *read_too)
     return h_GTBH, last_2GBH
 
 
@@ -101,7 +104,7 @@ class CompiledBlock(Once):
         block.forward(x, below, bias, recurrent, a, b, q, start, *made, *ctx.factors)
         ctx.known = x, below, recurrent, start, *made
         ctx.shapes = below_RDIX.shape, bias_RDX.shape, recurrent_RDHX.shape
-        ctx.save_for_backward(x_GTBI, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH)
+        ctx.save_for_backward(gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH, x_GTBI, below_RDIX, recurrent_RDHX, start_GBH)
         return h_GTBH
 
     @staticmethod

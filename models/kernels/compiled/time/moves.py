@@ -44,6 +44,7 @@ class Moved(Once):
         """As the method of that name gives it."""
         ctx.name, ctx.shape = name, x_GTBF.shape
         ctx.known = arrays(x_GTBF, lengths_RB, kept_GTBF)[1:]
+        ctx.save_for_backward(lengths_RB, kept_GTBF)
         return moved(name, x_GTBF, *ctx.known)
 
     @staticmethod

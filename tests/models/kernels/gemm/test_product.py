@@ -11,9 +11,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
+from numba import config, njit
+from numba.core.registry import CPUTarget
 from numpy.typing import NDArray
 
+from skipstack.models.kernels.gemm import registers
 from skipstack.models.kernels.gemm.pairs import PAIRS, across, down
 from skipstack.models.kernels.gemm.product import multiply, pack, pack_transposed
 from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16, Registers, registers_of
@@ -121,6 +123,33 @@ def test_registers_are_those_of_the_cpu() -> None:
     assert registers_of(frozenset({"avx2", "fma", "sse2"})) == Registers(size=32, rows=6)
     assert registers_of(frozenset({"avx2", "sse2"})) is None
     assert registers_of(frozenset({"neon"})) is None
+
+
+WIDE = {"avx", "avx2", "avx512f", "avx512bf16"}
+
+
+@pytest.mark.parametrize("asked", [None, "", "+sse2", "+avx", "+avx2,+fma", "-avx2", "+avx512f"])
+@pytest.mark.parametrize("name", [None, "sandybridge", "ivybridge", "nehalem", "haswell", "generic"])
+@pytest.mark.parametrize("avx", [None, 0])
+def test_no_register_is_used_that_numba_does_not_let_llvm_use(
+    avx: int | None, name: str | None, asked: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LLVM would end the process. Numba lets it use no AVX where that is turned off, nor on Sandy and Ivy Bridge."""
+    without = avx == 0 or name in ("sandybridge", "ivybridge")
+    if name == "generic" and asked is None:
+        asked = ""  # as numba reads the environment
+    monkeypatch.setattr(config, "CPU_NAME", name)
+    monkeypatch.setattr(config, "CPU_FEATURES", asked)
+    if without:
+        monkeypatch.setattr(config, "ENABLE_AVX", 0)
+    monkeypatch.setattr(registers, "cpu_target", CPUTarget("cpu"))
+    told = registers.features()
+    if asked is not None:
+        assert told == {each[1:] for each in asked.split(",") if each.startswith("+")}, "as the user says"
+    elif without:
+        assert not told & WIDE
+    if not told & {"avx2", "avx512f"}:
+        assert registers_of(told) is None
 
 
 OTHER_CPU = """
