@@ -22,7 +22,8 @@ def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
     """A path beside ``path`` to write a file to, which then replaces ``path``.
 
     ``fsync``: the file is on the disk before it is renamed, and its name when this returns, so that both survive a
-    power cut. Raises OSError where the disk refuses. On any error ``path`` is as it was, and nothing is left beside it.
+    power cut. Raises OSError, which names ``path``, where the disk refuses. On any error ``path`` is as it was, and
+    nothing is left beside it.
     """
     temporary = _temporary(path)
     try:
@@ -30,6 +31,10 @@ def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
         if fsync:
             fsync_path(temporary)
         os.replace(temporary, path)
+    except OSError as error:
+        if error.filename in (None, str(temporary)):
+            error.filename, error.filename2 = str(path), None
+        raise
     finally:
         temporary.unlink(missing_ok=True)
     if fsync:

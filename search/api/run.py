@@ -26,7 +26,7 @@ from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.config import StudyConfig
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import StudyInterruptedError, full_disk_interrupts
+from skipstack.search.driver.faults import StudyInterruptedError, lost_disk_interrupts
 from skipstack.search.driver.functions import check_function_given, source_of, version_with
 from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.retention import Retention
@@ -213,7 +213,7 @@ def begin(
     """
     paths = [code_path(file.name, corpus_folder).resolve() for file in study.space.code]
     execution = replace(execution, code=tuple(map(str, paths)))
-    with full_disk_interrupts(path), new_folder(path) as beside:
+    with lost_disk_interrupts(str(path)), new_folder(path) as beside:
         open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
         run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
         run = _started(run, lambda: read_study(beside.path))

@@ -9,7 +9,7 @@ from skipstack.search.code_version import code_version
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import StudyInterruptedError, full_disk_interrupts
+from skipstack.search.driver.faults import StudyInterruptedError, lost_disk_interrupts
 from skipstack.search.driver.preparation import prepared
 from skipstack.search.earlier_studies.warm_start import earlier_studies, warm_starts
 from skipstack.search.ledger.events import Event, StudyOpened
@@ -139,7 +139,7 @@ def run_study(driver: Driver, engine: Engine) -> None:
     KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed.
     """
     try:
-        with full_disk_interrupts(driver.folder.path):
+        with lost_disk_interrupts(str(driver.folder.path)):
             engine.run(driver)
             driver.end_paused()
             while measurements := driver.measurements():

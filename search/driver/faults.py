@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.config import SearchConfig
 from skipstack.search.ledger.events import FaultReason, RetryCause
-from skipstack.search.ledger.segments import FULL_DISK
 from skipstack.search.record.trial_record import TrialRecord
 
 MEMORY_PHRASES: Final = (
@@ -54,6 +54,10 @@ class StudyInterruptedError(UserError):
 
 class OutOfSpaceError(StudyInterruptedError):
     """A disk is full."""
+
+
+class DiskLostError(StudyInterruptedError):
+    """A disk fails, or is gone."""
 
 
 class LedgerLostError(StudyInterruptedError):
@@ -136,21 +140,51 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 
 
 @contextmanager
-def full_disk_interrupts(path: Path) -> Iterator[None]:
-    """Within, a full disk raises OutOfSpaceError, one line that names ``path``."""
+def lost_disk_interrupts(what: str) -> Iterator[None]:
+    """Within, a full disk raises OutOfSpaceError, and a failing one DiskLostError, wherever it is and whoever wraps it:
+    one line that begins with ``what``, and says the error and its path.
+    """
+    try:
+        yield
+    except StudyInterruptedError:
+        raise
+    except Exception as error:
+        lost = lost_disk(error, what)
+        if lost is None:
+            raise
+        raise lost from error
+
+
+@contextmanager
+def own_file_interrupts(path: Path) -> Iterator[None]:
+    """Within, any failure to write ``path``, a file of the study itself, raises OutOfSpaceError or DiskLostError.
+
+    No trial is to blame: each of them writes such files.
+    """
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL_DISK:
-            raise
-        raise OutOfSpaceError(f"{path}: not written, the disk is full (allowed: a disk with room)") from error
+        trouble = disk_trouble(error)
+        if trouble is not None and trouble.full:
+            raise OutOfSpaceError(f"{path}: not written, the disk is full (allowed: a disk with room)") from error
+        raise DiskLostError(f"{path}: cannot be written: {one_line(error)}") from error
 
 
 @contextmanager
 def lost_ledger_interrupts(folder: Path) -> Iterator[None]:
     """Within, a failure to write the ledger in ``folder`` raises OutOfSpaceError or LedgerLostError."""
     try:
-        with full_disk_interrupts(folder):
+        with own_file_interrupts(folder):
             yield
-    except OSError as error:
-        raise LedgerLostError(f"{folder}: cannot be written: {one_line(error)}") from error
+    except DiskLostError as error:
+        raise LedgerLostError(str(error)) from error.__cause__
+
+
+def lost_disk(error: BaseException, what: str) -> StudyInterruptedError | None:
+    """The interruption by a full or a failing disk that ``error`` reports, one line that begins with ``what``."""
+    trouble = disk_trouble(error)
+    if trouble is None:
+        return None
+    if trouble.full:
+        return OutOfSpaceError(f"{what}: a disk is full ({trouble.words}; allowed: a disk with room)")
+    return DiskLostError(f"{what}: a disk fails ({trouble.words}; allowed: one that can be read and written)")

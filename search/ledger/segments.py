@@ -8,7 +8,6 @@ A driver that is killed while it writes leaves a torn last line. That append nev
 the line is cut. Damage anywhere else is an error.
 """
 
-import errno
 import fcntl
 import os
 import re
@@ -18,20 +17,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from skipstack.data.basis.atomic_files import atomic_file, fsync_path
+from skipstack.data.basis.disk_errors import FULL, PAUSES
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
 WORTH_COMPACTING = 10_000
 """Number of lines outside of the Parquet file from which the ledger is compacted."""
-
-PAUSES: Final = (1.0, 5.0)
-"""Seconds to wait before each retry of a failed append: a shared disk may be back by then."""
-
-FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
-"""Errors after which an append is not tried again: the disk is full."""
 
 SEGMENT = re.compile(r"(\d{6})\.jsonl")
 COMPACTED = re.compile(r"(\d{6})\.parquet")
@@ -132,7 +125,7 @@ class Segments:
                 self._append(encoded(payload))
                 return
             except OSError as error:
-                if pause is None or isinstance(error, TakenOverError) or error.errno in FULL_DISK:
+                if pause is None or isinstance(error, TakenOverError) or error.errno in FULL:
                     raise
                 self._pause(pause)
 
