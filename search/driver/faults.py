@@ -14,6 +14,7 @@ from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.config import SearchConfig
 from skipstack.search.ledger.events import FaultReason, RetryCause
+from skipstack.search.ledger.segments import FolderGoneError
 from skipstack.search.record.trial_record import TrialRecord
 
 MEMORY_PHRASES: Final = (
@@ -62,6 +63,14 @@ class DiskLostError(StudyInterruptedError):
 
 class LedgerLostError(StudyInterruptedError):
     """The ledger cannot be written: its disk does not answer, or another driver writes it."""
+
+
+class StudyGoneError(StudyInterruptedError):
+    """The study's folder was moved or deleted. ``now``: the path to continue it at, None where nobody knows one."""
+
+    def __init__(self, message: str, now: Path | None = None) -> None:
+        super().__init__(message)
+        self.now = now
 
 
 class ClusterLostError(StudyInterruptedError):
@@ -172,12 +181,31 @@ def own_file_interrupts(path: Path) -> Iterator[None]:
 
 @contextmanager
 def lost_ledger_interrupts(folder: Path) -> Iterator[None]:
-    """Within, a failure to write the ledger in ``folder`` raises OutOfSpaceError or LedgerLostError."""
+    """Within, a failure to write the ledger in ``folder`` raises OutOfSpaceError, LedgerLostError or StudyGoneError."""
     try:
         with own_file_interrupts(folder):
             yield
     except DiskLostError as error:
-        raise LedgerLostError(str(error)) from error.__cause__
+        cause = error.__cause__
+        raise (
+            _gone(folder.parent, cause) if isinstance(cause, FolderGoneError) else LedgerLostError(str(error))
+        ) from cause
+
+
+def _gone(study: Path, cause: FolderGoneError) -> StudyGoneError:
+    if cause.deleted:
+        return StudyGoneError(
+            f"{study}: the study's folder is gone, it was deleted while the study ran: all that the study recorded is "
+            "lost, except in a copy of it, as after a move to another disk (allowed: to resume such a copy)"
+        )
+    if cause.now is None:
+        return StudyGoneError(
+            f"{study}: the study's folder is gone, it was moved while the study ran; nothing is lost (allowed: to "
+            "resume the study at its new place)"
+        )
+    return StudyGoneError(
+        f"{study}: the study's folder is gone, it was moved to {cause.now.parent} while the study ran", cause.now.parent
+    )
 
 
 def lost_disk(error: BaseException, what: str) -> StudyInterruptedError | None:

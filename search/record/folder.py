@@ -18,6 +18,9 @@ BEST = "best.safetensors"
 GROUP = "seeds-from-{}"
 """In a trial's folder: the files of further seeds while they are trained, where seeds race."""
 
+TRIALS, ABLATIONS = "trials", "ablations"
+"""In a study's folder: those of the trials, and for each ablation by its number those of its trials."""
+
 
 class StudyFolder:
     """The paths of one study's folder; with ``ablation`` n, those of its n-th ablation, which has its own trials."""
@@ -26,7 +29,7 @@ class StudyFolder:
         self.path = path
         self.ledger = path / "ledger"
         self.corpora = path / "corpora"
-        self.trials = path / "trials" if ablation is None else path / "ablations" / str(ablation)
+        self.trials = path / TRIALS if ablation is None else path / ABLATIONS / str(ablation)
         self.frames = path / "frames"
         self.runs_database = path / "mlflow.db"
 
@@ -64,6 +67,16 @@ class StudyFolder:
         if not folder.ledger.is_dir():
             raise UserError(f"{path}: no study here (allowed: a folder that `skipstack search --out` made)")
         return folder
+
+
+def make_trial_folder(folder: Path) -> None:
+    """Make the folder of a trial, or one in it, unless it is there. Raises FileNotFoundError if the study's folder is
+    gone: one that was moved or deleted must not appear again beside its ledger.
+    """
+    study = next((parent.parent for parent in folder.parents if parent.name in (TRIALS, ABLATIONS)), None)
+    if study is not None:
+        study.stat()
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager

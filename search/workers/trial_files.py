@@ -7,6 +7,7 @@ from typing import Any, Final
 from skipstack.data.basis.errors import UserError
 from skipstack.models.training.checkpoint import Tensors, read_tensors, write_tensors
 from skipstack.search.driver.faults import own_file_interrupts
+from skipstack.search.record.folder import make_trial_folder
 
 ATTEMPT: Final = "attempt"
 """The file with the number of the attempt that writes here."""
@@ -55,7 +56,7 @@ class TrialFiles:
             raise SupersededError(f"attempt {self.attempt} was given up, {latest} has begun")
         if self._begun:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_trial_folder(self.folder)
         for torn in self.folder.glob(".*.safetensors.*"):
             torn.unlink(missing_ok=True)
         (self.folder / ATTEMPT).write_text(f"{self.attempt}\n")
