@@ -100,11 +100,15 @@ class Run:
             with Ledger(self.folder.ledger) as ledger, self._finished(ledger, self.engine) as record:
                 yield record
         except BaseException:
-            for tracker in self.tracking:
-                tracker.end()
-            if self.engine is not None:
-                self.engine.close()
+            self.close()
             raise
+
+    def close(self) -> None:
+        """End the engine, and the process that writes to MLflow."""
+        for tracker in self.tracking:
+            tracker.end()
+        if self.engine is not None:
+            self.engine.close()
 
     @contextmanager
     def _finished(self, ledger: Ledger, engine: Engine) -> Iterator[StudyRecord]:
@@ -214,10 +218,13 @@ def begin(
     """
     paths = [code_path(file.name, corpus_folder).resolve() for file in study.space.code]
     execution = replace(execution, code=tuple(map(str, paths)))
-    with lost_disk_interrupts(str(path)), new_folder(path) as beside:
-        open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
-        run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
-        run = _started(run, lambda: read_study(beside.path))
+    with ExitStack() as ending:
+        with new_folder(path) as beside, lost_disk_interrupts(str(path)):
+            open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
+            run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
+            run = _started(run, lambda: read_study(beside.path))
+            ending.callback(run.close)
+        ending.pop_all()  # from here on, whoever finishes the run closes it
     folder = StudyFolder(path)
     return replace(run, folder=folder, first=placement(execution, folder, time.time()))
 
