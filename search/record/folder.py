@@ -86,9 +86,9 @@ def new_folder(path: Path) -> Iterator[StudyFolder]:
     Raises UserError if something already lies at ``path``, also if it came there meanwhile, and if no folder can be
     made there.
     """
-    _check_name(path)
     with refused_where_unwritable(path):
         _check_free(path)
+        _check_name(path)
         try:
             with atomic_folder(path) as temporary:
                 yield StudyFolder(temporary)

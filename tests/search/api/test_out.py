@@ -56,8 +56,9 @@ def test_a_folder_that_cannot_be_made_is_refused_in_one_line_and_leaves_nothing(
     refused(tmp_path / ("n" * 256), "cannot be written: File name too long")
     refused(tmp_path / "new" / ("n" * 256), "cannot be written: File name too long")
     refused(tmp_path / "bad\udcff", "is not UTF-8")
-    refused(Path(), "does not name a new folder")
-    refused(Path(".."), "does not name a new folder")
+    refused(Path(), "is the working directory")
+    refused(Path(".."), "is not an empty folder")
+    refused(Path("nowhere/one/.."), "does not name a new folder")
     refused(tmp_path / "here", "is the working directory")
     assert sorted(tmp_path.rglob("*")) == before
 
