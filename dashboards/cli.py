@@ -17,6 +17,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from skipstack.dashboards.commands.commands import Commands
 from skipstack.dashboards.reports.printing import print_everywhere, say
+from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
@@ -60,9 +61,11 @@ def _code() -> int:
         code = error.exit_code
     except (KeyboardInterrupt, Abort):
         code = 130
-    except Exception:  # noqa: BLE001 (a bug: show the whole traceback, without secrets)
-        sys.stderr.write(visible(redacted(traceback.format_exc())))
-        code = 1
+    except Exception as error:  # noqa: BLE001 (a full disk, or a bug: show the whole traceback, without secrets)
+        trouble = disk_trouble(error)
+        if trouble is None:
+            sys.stderr.write(visible(redacted(traceback.format_exc())))
+        code = 1 if trouble is None else _refused(f"a disk is full or fails ({trouble.words}; allowed: one with room)")
     return code or 0
 
 

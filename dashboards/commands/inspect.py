@@ -8,7 +8,7 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.reports.printing import print_report, say
-from skipstack.data.basis.atomic_files import write_atomically
+from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
 from skipstack.data.basis.errors import UserError
 
 
@@ -31,8 +31,10 @@ def inspect(
 
     Which states it reads, how far its gates open, and how far the gradient reaches.
     """
-    if picture is not None and picture.exists():
-        raise UserError(f"--picture {picture}: exists (allowed: a new file)")
+    if picture is not None:
+        with refused_where_unwritable(picture):
+            if picture.exists():
+                raise UserError(f"--picture {picture}: exists (allowed: a new file)")
     from skipstack.dashboards.reports.insight import insight_report
     from skipstack.dashboards.reports.pictures import insight_picture
     from skipstack.models.ground.device import choose_device
@@ -45,5 +47,6 @@ def inspect(
         raise UserError(f"{file or 'stdin'}: got no sentence (allowed: one or more, one a line)")
     print_report(insight_report(seen), form)
     if picture is not None:
-        write_atomically(picture, insight_picture.picture(seen).encode())
+        with refused_where_unwritable(picture):
+            write_atomically(picture, insight_picture.picture(seen).encode())
         say(f"picture: {picture}")

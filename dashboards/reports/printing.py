@@ -86,13 +86,14 @@ def write_report(report: Report, form: FileFormat, out: Path) -> None:
 
 def write_file(content: bytes, out: Path) -> None:
     """Write a file atomically. Raises UserError if it cannot be written."""
-    target = out.resolve()
     try:
+        target = out.resolve()
         if target.exists() and not target.is_file():
             raise UserError(f"--out {out}: is no file (allowed: a new file, or one to replace)")
         write_atomically(target, content)
-    except OSError as error:
-        raise UserError(f"--out {out}: cannot be written ({error.strerror})") from error
+    except (OSError, RuntimeError) as error:  # the latter of a link to itself
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise UserError(f"--out {out}: cannot be written ({reason})") from error
 
 
 def say_page(page: Page) -> None:

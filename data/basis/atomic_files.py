@@ -7,8 +7,10 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from skipstack.data.basis.errors import UserError
 
 
 def write_atomically(path: Path, content: bytes, *, fsync: bool = False) -> None:
@@ -22,7 +24,8 @@ def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
     """A path beside ``path`` to write a file to, which then replaces ``path``.
 
     ``fsync``: the file is on the disk before it is renamed, and its name when this returns, so that both survive a
-    power cut. Raises OSError where the disk refuses. On any error ``path`` is as it was, and nothing is left beside it.
+    power cut. Raises OSError, which names ``path``, where the disk refuses. On any error ``path`` is as it was, and
+    nothing is left beside it.
     """
     temporary = _temporary(path)
     try:
@@ -30,6 +33,10 @@ def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
         if fsync:
             fsync_path(temporary)
         os.replace(temporary, path)
+    except OSError as error:
+        if error.filename in (None, str(temporary)):
+            error.filename, error.filename2 = str(path), None
+        raise
     finally:
         temporary.unlink(missing_ok=True)
     if fsync:
@@ -49,13 +56,39 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder_beside(path: Path) -> Iterator[Path]:
-    """A new folder beside ``path``, so on the same disk, with all parents; at the end it is removed, if still there."""
+    """A new folder beside ``path``, so on the same disk, with all parents; at the end it is removed, if still there,
+    and so are parents that were made for it and hold nothing.
+    """
     temporary = _temporary(path)
-    temporary.mkdir(parents=True)
+    made = [parent for parent in path.parents if not parent.exists()]
     try:
+        temporary.mkdir(parents=True)
         yield temporary
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        for parent in made:
+            with suppress(OSError):
+                parent.rmdir()
+
+
+@contextmanager
+def refused_where_unwritable(path: Path) -> Iterator[None]:
+    """Within, that ``path`` cannot be made is a UserError; an error of any other path is not."""
+    try:
+        yield
+    except OSError as error:
+        named = [Path(os.fsdecode(each)) for each in (error.filename, error.filename2) if isinstance(each, str | bytes)]
+        if not any(_concerns(each, path) for each in named):
+            raise
+        raise UserError(
+            f"{path}: cannot be written: {error.strerror} (allowed: a new name in a folder that can be written)"
+        ) from error
+
+
+def _concerns(named: Path, path: Path) -> bool:
+    """Whether a path is ``path``, above it, below it, or the temporary one beside it."""
+    beside = str(path.with_name(_beginning(path))) if path.name else str(path)
+    return named.is_relative_to(path) or path.is_relative_to(named) or str(named).startswith(beside)
 
 
 def fsync_path(path: Path | str) -> None:
@@ -68,5 +101,10 @@ def fsync_path(path: Path | str) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    """A name that no other writer has, nor anybody can guess; cut, since a name may have 255 bytes at most."""
-    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
+    """A name that no other writer has, nor anybody can guess."""
+    return path.with_name(_beginning(path) + secrets.token_hex(8))
+
+
+def _beginning(path: Path) -> str:
+    """How the names of temporary files beside ``path`` begin; cut, since a name may have 255 bytes at most."""
+    return f".{os.fsencode(path.name)[:100].decode(errors='ignore')}."

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
 from skipstack.data.basis.collection import collection_put_off
 from skipstack.data.basis.frozen import identity
 from skipstack.data.tasks.measure import Measure
@@ -176,10 +177,14 @@ class StudyFrames:
         return None if prepared is None else (prepared.baseline_dev, prepared.baseline_test)
 
     def to_parquet(self, folder: Path) -> None:
-        """Write every frame as a Parquet file to ``folder``, which is created if needed."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in (*MADE, "usage", "events"):
-            (folder / f"{name}.parquet").write_bytes(as_parquet(getattr(self, name)))
+        """Write every frame as a Parquet file to ``folder``, which is created if needed.
+
+        Raises UserError if it cannot be written.
+        """
+        with refused_where_unwritable(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in (*MADE, "usage", "events"):
+                write_atomically(folder / f"{name}.parquet", as_parquet(getattr(self, name)))
 
     def _made(self, name: str) -> pd.DataFrame:
         frame = self.cached(name)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from skipstack.data.basis.code_files import code_path, load_recorded
@@ -26,7 +26,7 @@ from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.config import StudyConfig
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import StudyInterruptedError, full_disk_interrupts
+from skipstack.search.driver.faults import StudyGoneError, StudyInterruptedError, lost_disk_interrupts
 from skipstack.search.driver.functions import check_function_given, source_of, version_with
 from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.retention import Retention
@@ -100,11 +100,15 @@ class Run:
             with Ledger(self.folder.ledger) as ledger, self._finished(ledger, self.engine) as record:
                 yield record
         except BaseException:
-            for tracker in self.tracking:
-                tracker.end()
-            if self.engine is not None:
-                self.engine.close()
+            self.close()
             raise
+
+    def close(self) -> None:
+        """End the engine, and the process that writes to MLflow."""
+        for tracker in self.tracking:
+            tracker.end()
+        if self.engine is not None:
+            self.engine.close()
 
     @contextmanager
     def _finished(self, ledger: Ledger, engine: Engine) -> Iterator[StudyRecord]:
@@ -133,11 +137,10 @@ class Run:
             execution.say(line)
         tracker = self._tracker()
         retention = Retention(folder, lambda: driver.record)
-        typed = shlex.join(["skipstack", "resume", str(folder.path)])
-        enough = "; with --enough it starts no further trial" if self.ablation is None else ""
-        if execution.function is not None:
-            typed, enough = f"skipstack.resume({str(folder.path)!r}, {source_of(execution.function).name})", ""
-        goes_on = f"nothing is lost: `{typed}` continues the study"
+        goes_on = partial(_goes_on, execution)
+        enough = (
+            "; with --enough it starts no further trial" if self.ablation is None and not execution.function else ""
+        )
         preparing = threading.Thread(target=execution.meanwhile, daemon=True)
         engine.on_idle = cache(preparing.start)  # once
         try:
@@ -147,10 +150,12 @@ class Run:
                     driver.resumed(version_with(execution.function))
                 run_study(driver, engine)
         except KeyboardInterrupt:
-            execution.say(f"interrupted; {goes_on}{enough}")
+            execution.say(f"interrupted; {goes_on(folder.path)}{enough}")
             raise
+        except StudyGoneError as gone:
+            raise (gone if gone.now is None else StudyGoneError(f"{gone}; {goes_on(gone.now)}")) from gone.__cause__
         except StudyInterruptedError as cause:
-            raise type(cause)(f"{cause}; {goes_on}") from cause
+            raise type(cause)(f"{cause}; {goes_on(folder.path)}") from cause
         else:
             engine.on_idle()
             preparing.join()  # two threads that import the same modules could see them half initialised
@@ -213,10 +218,13 @@ def begin(
     """
     paths = [code_path(file.name, corpus_folder).resolve() for file in study.space.code]
     execution = replace(execution, code=tuple(map(str, paths)))
-    with full_disk_interrupts(path), new_folder(path) as beside:
-        open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
-        run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
-        run = _started(run, lambda: read_study(beside.path))
+    with ExitStack() as ending:
+        with new_folder(path) as beside, lost_disk_interrupts(str(path)):
+            open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
+            run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
+            run = _started(run, lambda: read_study(beside.path))
+            ending.callback(run.close)
+        ending.pop_all()  # from here on, whoever finishes the run closes it
     folder = StudyFolder(path)
     return replace(run, folder=folder, first=placement(execution, folder, time.time()))
 
@@ -320,6 +328,14 @@ def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
         execution.say(engine.words)
         ending.pop_all()
     return replace(run, engine=engine, tracking=[tracking])
+
+
+def _goes_on(execution: Execution, study: Path) -> str:
+    """How the interrupted study in this folder is continued."""
+    typed = shlex.join(["skipstack", "resume", str(study)])
+    if execution.function is not None:
+        typed = f"skipstack.resume({str(study)!r}, {source_of(execution.function).name})"
+    return f"nothing is lost: `{typed}` continues the study"
 
 
 def _interrupted_twice(error: BaseException | None) -> bool:

@@ -1,7 +1,6 @@
 """Opens, extends, checks and runs a study."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
@@ -9,7 +8,7 @@ from skipstack.search.code_version import code_version
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import StudyInterruptedError, full_disk_interrupts
+from skipstack.search.driver.faults import StudyGoneError, StudyInterruptedError, lost_disk_interrupts
 from skipstack.search.driver.preparation import prepared
 from skipstack.search.earlier_studies.warm_start import earlier_studies, warm_starts
 from skipstack.search.ledger.events import Event, StudyOpened
@@ -136,10 +135,11 @@ def check_function(search: SearchConfig) -> None:
 def run_study(driver: Driver, engine: Engine) -> None:
     """Run the remaining trials of a study, then measure the selected trials on the test split.
 
-    KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed.
+    KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed. Raises StudyGoneError if its folder
+    was moved or deleted.
     """
     try:
-        with full_disk_interrupts(driver.folder.path):
+        with lost_disk_interrupts(str(driver.folder.path)):
             engine.run(driver)
             driver.end_paused()
             while measurements := driver.measurements():
@@ -148,8 +148,14 @@ def run_study(driver: Driver, engine: Engine) -> None:
     except KeyboardInterrupt:
         driver.interrupted()
         raise
-    except StudyInterruptedError:
-        with suppress(StudyInterruptedError):  # the ledger itself may be lost
-            driver.interrupted()
+    except Exception as cause:
+        # In a folder that is gone, any trouble of a worker comes from that.
+        if isinstance(cause, StudyInterruptedError) or not driver.folder.path.exists():
+            try:
+                driver.interrupted()
+            except StudyGoneError as gone:
+                raise gone from cause
+            except StudyInterruptedError:
+                pass  # the ledger itself may be lost
         raise
     driver.finished()

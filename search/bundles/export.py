@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from skipstack.data.basis.atomic_files import temporary_folder_beside
+from skipstack.data.basis.atomic_files import refused_where_unwritable, temporary_folder_beside
 from skipstack.data.basis.code_files import load_recorded
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
@@ -118,6 +118,19 @@ def export_bundles(
     UserError as ``chosen_trials`` and ``export_bundle`` do; where one cannot be written, none is.
     """
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
+    with refused_where_unwritable(to):
+        return _exported(record, folder, chosen, to, device, recipe, confirmed)
+
+
+def _exported(
+    record: StudyRecord,
+    folder: StudyFolder,
+    chosen: Sequence[TrialRecord],
+    to: Path,
+    device: str,
+    recipe: Recipe,
+    confirmed: ConfirmedOf,
+) -> list[Path]:
     if len(chosen) == 1:
         return [export_bundle(record, folder, chosen[0], to, device, recipe=recipe, confirmed=confirmed)]
     names = [f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.export import ExportedProgram
 
-from skipstack.data.basis.atomic_files import temporary_folder_beside
+from skipstack.data.basis.atomic_files import refused_where_unwritable, temporary_folder_beside
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.store.stored import StoredCorpus
 from skipstack.models.views.program import exported, takes_any_length, why_not
@@ -48,8 +48,11 @@ def check_program(config: TrialConfig, to: Path) -> None:
     """Raise UserError if a network of this config cannot be exported, or ``to`` is not a new file."""
     if to.suffix != SUFFIX:
         raise UserError(f"--torch-export: got {to.name} (allowed: a new file whose name ends in {SUFFIX})")
-    if to.exists():
-        raise UserError(f"--torch-export: {to}: exists (allowed: a new file)")
+    with refused_where_unwritable(to):
+        if to.exists():
+            raise UserError(f"--torch-export: {to}: exists (allowed: a new file)")
+        with temporary_folder_beside(to):
+            pass  # it can be written, which takes minutes to find out otherwise
     if (reason := why_not(config.model)) is not None:
         raise UserError(f"--torch-export: {reason}")
 
@@ -68,7 +71,10 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> Comparison:
     program = _exported(bundle, sentences, length)
     found = _compared(bundle, program, sentences, length)
     notes = {**bundle.provenance, "torch": torch.__version__, "length": length, "compared": asdict(found)}
-    with temporary_folder_beside(to) as temporary:  # torch wants a name that ends in SUFFIX
+    with (
+        refused_where_unwritable(to),
+        temporary_folder_beside(to) as temporary,
+    ):  # torch wants a name that ends in SUFFIX
         torch.export.save(program, temporary / to.name, extra_files={NOTES: json.dumps(notes)})
         os.replace(temporary / to.name, to)
     return found

@@ -6,8 +6,10 @@ update in the same way. So a driver that was killed and resumed decides as one t
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
+from skipstack.data.basis.disk_errors import tried_again
 from skipstack.search.driver.faults import Fault, after_untested, lost_ledger_interrupts, retried, time_is_over
 from skipstack.search.driver.history import History, Reader
 from skipstack.search.driver.measuring_on_test import Measurement, measurement
@@ -309,7 +311,7 @@ class Driver:
         with lost_ledger_interrupts(self._ledger.folder):
             for event in events:
                 if isinstance(event, Ended):
-                    self.folder.fsync_weights(event.trial)
+                    tried_again(partial(self.folder.fsync_weights, event.trial))
             self._ledger.append(*events)
         for event in events:
             for reader in self._readers:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.config import SearchConfig
 from skipstack.search.ledger.events import FaultReason, RetryCause
-from skipstack.search.ledger.segments import FULL_DISK
+from skipstack.search.ledger.segments import FolderGoneError
 from skipstack.search.record.trial_record import TrialRecord
 
 MEMORY_PHRASES: Final = (
@@ -56,8 +57,20 @@ class OutOfSpaceError(StudyInterruptedError):
     """A disk is full."""
 
 
+class DiskLostError(StudyInterruptedError):
+    """A disk fails, or is gone."""
+
+
 class LedgerLostError(StudyInterruptedError):
     """The ledger cannot be written: its disk does not answer, or another driver writes it."""
+
+
+class StudyGoneError(StudyInterruptedError):
+    """The study's folder was moved or deleted. ``now``: the path to continue it at, None where nobody knows one."""
+
+    def __init__(self, message: str, now: Path | None = None) -> None:
+        super().__init__(message)
+        self.now = now
 
 
 class ClusterLostError(StudyInterruptedError):
@@ -136,21 +149,70 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 
 
 @contextmanager
-def full_disk_interrupts(path: Path) -> Iterator[None]:
-    """Within, a full disk raises OutOfSpaceError, one line that names ``path``."""
+def lost_disk_interrupts(what: str) -> Iterator[None]:
+    """Within, a full disk raises OutOfSpaceError, and a failing one DiskLostError, wherever it is and whoever wraps it:
+    one line that begins with ``what``, and says the error and its path.
+    """
+    try:
+        yield
+    except StudyInterruptedError:
+        raise
+    except Exception as error:
+        lost = lost_disk(error, what)
+        if lost is None:
+            raise
+        raise lost from error
+
+
+@contextmanager
+def own_file_interrupts(path: Path) -> Iterator[None]:
+    """Within, any failure to write ``path``, a file of the study itself, raises OutOfSpaceError or DiskLostError.
+
+    No trial is to blame: each of them writes such files.
+    """
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL_DISK:
-            raise
-        raise OutOfSpaceError(f"{path}: not written, the disk is full (allowed: a disk with room)") from error
+        trouble = disk_trouble(error)
+        if trouble is not None and trouble.full:
+            raise OutOfSpaceError(f"{path}: not written, the disk is full (allowed: a disk with room)") from error
+        raise DiskLostError(f"{path}: cannot be written: {one_line(error)}") from error
 
 
 @contextmanager
 def lost_ledger_interrupts(folder: Path) -> Iterator[None]:
-    """Within, a failure to write the ledger in ``folder`` raises OutOfSpaceError or LedgerLostError."""
+    """Within, a failure to write the ledger in ``folder`` raises OutOfSpaceError, LedgerLostError or StudyGoneError."""
     try:
-        with full_disk_interrupts(folder):
+        with own_file_interrupts(folder):
             yield
-    except OSError as error:
-        raise LedgerLostError(f"{folder}: cannot be written: {one_line(error)}") from error
+    except DiskLostError as error:
+        cause = error.__cause__
+        raise (
+            _gone(folder.parent, cause) if isinstance(cause, FolderGoneError) else LedgerLostError(str(error))
+        ) from cause
+
+
+def _gone(study: Path, cause: FolderGoneError) -> StudyGoneError:
+    if cause.deleted:
+        return StudyGoneError(
+            f"{study}: the study's folder is gone, it was deleted while the study ran: all that the study recorded is "
+            "lost, except in a copy of it, as after a move to another disk (allowed: to resume such a copy)"
+        )
+    if cause.now is None:
+        return StudyGoneError(
+            f"{study}: the study's folder is gone, it was moved while the study ran; nothing is lost (allowed: to "
+            "resume the study at its new place)"
+        )
+    return StudyGoneError(
+        f"{study}: the study's folder is gone, it was moved to {cause.now.parent} while the study ran", cause.now.parent
+    )
+
+
+def lost_disk(error: BaseException, what: str) -> StudyInterruptedError | None:
+    """The interruption by a full or a failing disk that ``error`` reports, one line that begins with ``what``."""
+    trouble = disk_trouble(error)
+    if trouble is None:
+        return None
+    if trouble.full:
+        return OutOfSpaceError(f"{what}: a disk is full ({trouble.words}; allowed: a disk with room)")
+    return DiskLostError(f"{what}: a disk fails ({trouble.words}; allowed: one that can be read and written)")

@@ -1,10 +1,13 @@
 """The test phase: measures a selected trial on the test split, in any process, and classifies failures."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 
+from skipstack.data.basis.disk_errors import tried_again
 from skipstack.data.basis.errors import UserError
-from skipstack.search.driver.faults import Fault, fault_of
+from skipstack.search.driver.attempt import Attempt
+from skipstack.search.driver.faults import Fault, fault_of, lost_disk_interrupts
 from skipstack.search.driver.task import Measured, TrialTask, Workers, task_of
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.seed_races import groups
@@ -30,12 +33,14 @@ def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device
 def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
     """Measure the trial's best weights on the test split; a failure is returned as a fault.
 
-    Raises UserError for a failure that would affect every trial.
+    Raises UserError for a failure that would affect every trial, such as a full disk.
     """
     try:
         for task in measurement.training:
-            worker(task).run_epoch()
-        return worker.test(measurement.task)
+            with closing(Attempt(worker, task)) as attempt:
+                attempt.run_epoch()
+        with lost_disk_interrupts(f"trial {measurement.task.number} on test"):
+            return tried_again(lambda: worker.test(measurement.task))
     except UserError:
         raise
     except Exception as error:  # noqa: BLE001 (any other error concerns this trial, not the study)

@@ -1,14 +1,15 @@
 """The engine without ray: one trial after another in this process."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import closing
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.driver.attempt import Attempt
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.faults import Fault, fault_of
 from skipstack.search.driver.measuring_on_test import Measurement, measured
-from skipstack.search.driver.task import Measured, TrialTask, Worker, Workers
+from skipstack.search.driver.task import Measured, TrialTask, Workers
 
 
 class SerialEngine(Engine):
@@ -33,14 +34,10 @@ class SerialEngine(Engine):
             yield measurement.task.number, measured(self.worker, measurement)
 
     def _run_trial(self, driver: Driver, task: TrialTask) -> None:
-        with ExitStack() as leaving:
-            worker: Worker | None = None
+        with closing(Attempt(self.worker, task)) as attempt:
             while True:
                 try:
-                    if worker is None:
-                        worker = self.worker(task)
-                        leaving.callback(worker.close)
-                    result = worker.run_epoch()
+                    result = attempt.run_epoch()
                 except UserError:
                     raise
                 except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)

@@ -8,7 +8,6 @@ A driver that is killed while it writes leaves a torn last line. That append nev
 the line is cut. Damage anywhere else is an error.
 """
 
-import errno
 import fcntl
 import os
 import re
@@ -18,20 +17,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from skipstack.data.basis.atomic_files import atomic_file, fsync_path
+from skipstack.data.basis.disk_errors import FULL, PAUSES
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
 WORTH_COMPACTING = 10_000
 """Number of lines outside of the Parquet file from which the ledger is compacted."""
-
-PAUSES: Final = (1.0, 5.0)
-"""Seconds to wait before each retry of a failed append: a shared disk may be back by then."""
-
-FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
-"""Errors after which an append is not tried again: the disk is full."""
 
 SEGMENT = re.compile(r"(\d{6})\.jsonl")
 COMPACTED = re.compile(r"(\d{6})\.parquet")
@@ -41,6 +34,15 @@ HALF_COMPACTED = re.compile(r"\.\d{6}\.parquet(\.\w+)?")
 
 class TakenOverError(OSError):
     """Another driver has started to write: appends of this one no longer count."""
+
+
+class FolderGoneError(OSError):
+    """The folder was moved or deleted while its driver writes. ``now``: where it is now, None where nobody knows."""
+
+    def __init__(self, *, deleted: bool, now: Path | None = None) -> None:
+        super().__init__("the folder was deleted" if deleted else "the folder was moved")
+        self.deleted = deleted
+        self.now = now
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +127,15 @@ class Segments:
     def append(self, payload: bytes) -> None:
         """Write one line, which is durable when this returns. A failed write is retried after each of ``PAUSES``.
 
-        Raises OSError if it still fails, and TakenOverError if another driver has started; earlier lines are unchanged.
+        Raises OSError if it still fails, TakenOverError if another driver has started, and FolderGoneError if the
+        folder was moved or deleted; earlier lines are unchanged.
         """
         for pause in (*PAUSES, None):
             try:
                 self._append(encoded(payload))
                 return
             except OSError as error:
-                if pause is None or isinstance(error, TakenOverError) or error.errno in FULL_DISK:
+                if pause is None or isinstance(error, TakenOverError | FolderGoneError) or error.errno in FULL:
                     raise
                 self._pause(pause)
 
@@ -145,9 +148,7 @@ class Segments:
 
     def _append(self, line: bytes) -> None:
         assert self._segment is not None, "the ledger is not open for writing"
-        following = self._path(self._number + 1)
-        if os.fstat(self._segment).st_nlink == 0 or following.exists():  # compacted by another, or not yet
-            raise TakenOverError(f"another driver has begun to write, in {following.name}")
+        self._check_place(self._segment)
         try:
             os.ftruncate(self._segment, self._size)  # drops the rest of a failed attempt
             _write(self._segment, line)
@@ -157,6 +158,25 @@ class Segments:
                 os.ftruncate(self._segment, self._size)
             raise
         self._size += len(line)
+
+    def _check_place(self, segment: int) -> None:
+        """Raises TakenOverError where another driver has begun, and FolderGoneError where the segment is not here."""
+        following, own = self._path(self._number + 1), os.fstat(segment)
+        if _is_at(own, self._path(self._number)):
+            if following.exists():
+                raise TakenOverError(f"another driver has begun to write, in {following.name}")
+            return
+        if own.st_nlink:  # Linux says where it is now; a file server keeps a deleted file under another name
+            now = _open_file(segment)
+            renamed = now is not None and now.name != self._path(self._number).name
+            raise FolderGoneError(deleted=renamed, now=None if now is None or renamed else now.parent)
+        if following.exists() or self._path(self._number).with_suffix(".parquet").exists() or self._later():
+            raise TakenOverError(f"another driver has begun to write, in {following.name}")  # and has compacted this
+        raise FolderGoneError(deleted=True)
+
+    def _later(self) -> bool:
+        """Whether files follow this segment: those of another driver."""
+        return self._content().last > self._number
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:06d}.jsonl"
@@ -243,6 +263,21 @@ def _split(segment: Path) -> Iterator[Line]:
     with segment.open("rb") as file:
         for number, text in enumerate(file, start=1):
             yield Line(name, number, decoded(text))
+
+
+def _is_at(own: os.stat_result, path: Path) -> bool:
+    try:
+        return os.path.samestat(own, path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _open_file(descriptor: int) -> Path | None:
+    """The path of an open file; None on a system that does not say."""
+    try:
+        return Path(f"/proc/self/fd/{descriptor}").readlink()
+    except OSError:
+        return None
 
 
 def _locked(folder: Path) -> int:

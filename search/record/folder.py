@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from skipstack.data.basis.atomic_files import atomic_folder, fsync_path
+from skipstack.data.basis.atomic_files import atomic_folder, fsync_path, refused_where_unwritable
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
@@ -18,6 +18,9 @@ BEST = "best.safetensors"
 GROUP = "seeds-from-{}"
 """In a trial's folder: the files of further seeds while they are trained, where seeds race."""
 
+TRIALS, ABLATIONS = "trials", "ablations"
+"""In a study's folder: those of the trials, and for each ablation by its number those of its trials."""
+
 
 class StudyFolder:
     """The paths of one study's folder; with ``ablation`` n, those of its n-th ablation, which has its own trials."""
@@ -26,7 +29,7 @@ class StudyFolder:
         self.path = path
         self.ledger = path / "ledger"
         self.corpora = path / "corpora"
-        self.trials = path / "trials" if ablation is None else path / "ablations" / str(ablation)
+        self.trials = path / TRIALS if ablation is None else path / ABLATIONS / str(ablation)
         self.frames = path / "frames"
         self.runs_database = path / "mlflow.db"
 
@@ -66,19 +69,53 @@ class StudyFolder:
         return folder
 
 
+def make_trial_folder(folder: Path) -> None:
+    """Make the folder of a trial, or one in it, unless it is there. Raises FileNotFoundError if the study's folder is
+    gone: one that was moved or deleted must not appear again beside its ledger.
+    """
+    study = next((parent.parent for parent in folder.parents if parent.name in (TRIALS, ABLATIONS)), None)
+    if study is not None:
+        study.stat()
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 @contextmanager
 def new_folder(path: Path) -> Iterator[StudyFolder]:
     """A temporary study folder to fill, which takes the name ``path`` if nothing fails.
 
-    Raises UserError if something already lies at ``path``.
+    Raises UserError if something already lies at ``path``, also if it came there meanwhile, and if no folder can be
+    made there.
     """
+    with refused_where_unwritable(path):
+        _check_free(path)
+        _check_name(path)
+        try:
+            with atomic_folder(path) as temporary:
+                yield StudyFolder(temporary)
+        except OSError:
+            _check_free(path)  # another search may have been first
+            raise
+
+
+def _check_free(path: Path) -> None:
     if StudyFolder(path).ledger.exists():
         resume = shlex.join(["skipstack", "resume", str(path)])
         raise UserError(f"{path}: holds a study already (allowed: a new folder, or `{resume}`)")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UserError(f"{path}: is not an empty folder (allowed: a new folder for the study)")
-    with atomic_folder(path) as temporary:
-        yield StudyFolder(temporary)
+    if path.is_symlink() and not path.exists():
+        raise UserError(f"{path}: is a link to {path.readlink()}, where nothing is (allowed: a new folder)")
+    if path.resolve() == Path.cwd():
+        raise UserError(f"{path}: is the working directory (allowed: a new folder, such as one in it)")
+
+
+def _check_name(path: Path) -> None:
+    if path.name in ("", ".."):
+        raise UserError(f"{path}: does not name a new folder (allowed: a path that ends in its name)")
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise UserError(f"{path}: is not UTF-8 (allowed: a path of UTF-8 alone, since records name it)") from None
 
 
 def free_name(parent: Path, name: str) -> Path:

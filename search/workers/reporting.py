@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, final
 
 from skipstack.data.basis.errors import unknown
+from skipstack.search.record.folder import make_trial_folder
 from skipstack.spaces.domains import Json
 from skipstack.spaces.function import SEED
 from skipstack.spaces.paths import present, read
@@ -81,7 +82,7 @@ class Report:
     @property
     def folder(self) -> Path:
         """The folder where the function may save its state and results."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_trial_folder(self._folder)
         return self._folder
 
     def __call__(self, score: float, *, epoch: int | None = None, test: float | None = None, **metrics: float) -> None:

@@ -86,7 +86,9 @@ class SeedRun:
 def _as_ordinary_error(error: BaseException) -> BaseException:
     """The error with a note of its source lines; one that would end the study or process becomes a RuntimeError."""
     if isinstance(error, UserError) or not isinstance(error, Exception):
-        error = RuntimeError(one_line(error)).with_traceback(error.__traceback__)
+        ordinary = RuntimeError(one_line(error)).with_traceback(error.__traceback__)
+        ordinary.__cause__ = error
+        error = ordinary
     frames = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).name != OURS]
     if frames:
         error.add_note(f"at {', '.join(f'{Path(each.filename).name}:{each.lineno} in {each.name}' for each in frames)}")

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from skipstack.data.basis.errors import UserError
 from skipstack.models.training.checkpoint import Tensors, read_tensors, write_tensors
-from skipstack.search.driver.faults import full_disk_interrupts
+from skipstack.search.driver.faults import own_file_interrupts
+from skipstack.search.record.folder import make_trial_folder
 
 ATTEMPT: Final = "attempt"
 """The file with the number of the attempt that writes here."""
@@ -41,9 +42,10 @@ class TrialFiles:
     def write(self, name: str, tensors: Tensors, notes: Mapping[str, Any]) -> None:
         """Write a file; on an error it is as before.
 
-        Raises OutOfSpaceError if the disk is full, and SupersededError if a later attempt has started.
+        Raises OutOfSpaceError if the disk is full, DiskLostError if it cannot be written for another reason, and
+        SupersededError if a later attempt has started.
         """
-        with full_disk_interrupts(self.folder / name):
+        with own_file_interrupts(self.folder / name):
             self._begin()
             write_tensors(self.folder / name, tensors, notes)
 
@@ -54,7 +56,7 @@ class TrialFiles:
             raise SupersededError(f"attempt {self.attempt} was given up, {latest} has begun")
         if self._begun:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_trial_folder(self.folder)
         for torn in self.folder.glob(".*.safetensors.*"):
             torn.unlink(missing_ok=True)
         (self.folder / ATTEMPT).write_text(f"{self.attempt}\n")

@@ -87,8 +87,8 @@ class TrainingWorker(Worker):
     def run_epoch(self) -> EpochResult:
         """Train one epoch, or return the one that was trained but not reported.
 
-        Raises TimeOverError if the time limit ends before the epoch, and OutOfSpaceError if its weights cannot be
-        written; then the files are those of the epoch before.
+        Raises TimeOverError if the time limit ends before the epoch, and OutOfSpaceError or DiskLostError if its
+        weights cannot be written; then the files are those of the epoch before.
         """
         self.reported += 1
         result, self.unreported = self.unreported, None

@@ -13,9 +13,9 @@ with uncollected():  # half of a worker's start
     from ray.tune.execution.class_cache import DEFAULT_ENV_VARS
 
     from skipstack.data.basis.errors import UserError
+    from skipstack.search.driver.attempt import Attempt
     from skipstack.search.driver.faults import fault_of
     from skipstack.search.driver.measuring_on_test import Measurement, measured
-    from skipstack.search.driver.task import Worker
     from skipstack.search.engines.ray.preflight import Preflight
 
 
@@ -23,9 +23,9 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
     """One process of the cluster; it trains one trial after another, and measures."""
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Without a worker: Tune is not told in time why one cannot be made."""
+        """Without an attempt: Tune is not told in time why a worker cannot be made."""
         os.environ.update(DEFAULT_ENV_VARS)  # which Tune would start a process of its own for
-        self.worker: Worker | None = None
+        self.attempt: Attempt | None = None
 
     def cleanup(self) -> None:
         """Tune ends this process."""
@@ -40,12 +40,12 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
     def step(self) -> dict[str, Any]:
         """What the trial or the measurement gives, or what it raises: Tune does not tell a scheduler why it failed."""
         try:
-            if self.worker is None:
+            if self.attempt is None:
                 _check_once(self.config["preflight"])
                 if isinstance(self.config["task"], Measurement):
                     return {"outcome": measured(self.config["worker"], self.config["task"])}
-                self.worker = self.config["worker"](self.config["task"])
-            return {"outcome": self.worker.run_epoch()}
+                self.attempt = Attempt(self.config["worker"], self.config["task"])
+            return {"outcome": self.attempt.run_epoch()}
         except UserError as mistake:
             return {"outcome": mistake}
         except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
@@ -54,9 +54,9 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
 
     def _leave(self) -> None:
         """Let go of the trial, and of its memory."""
-        worker, self.worker = self.worker, None
-        if worker is not None:
-            worker.close()
+        attempt, self.attempt = self.attempt, None
+        if attempt is not None:
+            attempt.close()
 
 
 @lru_cache(maxsize=1)

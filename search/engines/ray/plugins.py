@@ -13,7 +13,7 @@ from ray.tune.search import Searcher
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
-from skipstack.search.driver.faults import DIED, Fault, kernel_kills, says_out_of_memory
+from skipstack.search.driver.faults import DIED, Fault, kernel_kills, lost_disk, says_out_of_memory
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Workers
 from skipstack.search.engines.ray.machines import check_this_machine
@@ -168,10 +168,15 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         faulted(self._death(trial))
 
     def _death(self, trial: Trial) -> Fault:
-        """Why an actor died, as far as ray and the kernel of this machine tell."""
+        """Why an actor died, as far as ray and the kernel of this machine tell. Raises StudyInterruptedError where it
+        was a full or a failing disk.
+        """
         error = Path(trial.error_file).read_text() if trial.error_file else ""
         if UNBORN in error:
-            return Fault("failed", error.split(UNBORN)[1].strip().splitlines()[-1])
+            unborn = error.split(UNBORN)[1].strip().splitlines()[-1]
+            if (lost := lost_disk(RuntimeError(unborn), "a worker's process does not start")) is not None:
+                raise lost
+            return Fault("failed", unborn)
         before, self.plugins.kernel_kills = self.plugins.kernel_kills, kernel_kills()
         here = trial.node_ip in (None, ray.util.get_node_ip_address())
         if says_out_of_memory(error) or (here and self.plugins.kernel_kills > before):

@@ -13,9 +13,11 @@ from skipstack.data.basis.atomic_files import (
     atomic_file,
     atomic_folder,
     fsync_path,
+    refused_where_unwritable,
     temporary_folder_beside,
     write_atomically,
 )
+from skipstack.data.basis.errors import UserError
 
 KILLED = """
 import os, sys
@@ -139,3 +141,25 @@ def test_a_temporary_folder_may_be_renamed_or_is_removed(tmp_path: Path) -> None
     with temporary_folder_beside(tmp_path / "folder") as temporary:
         temporary.rename(tmp_path / "folder")
     assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
+
+
+def test_a_place_that_cannot_be_written_is_refused_in_one_line_and_other_errors_pass(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    below, long, new = tmp_path / "file" / "below", tmp_path / ("n" * 256), tmp_path / "new"
+    with pytest.raises(UserError, match="below: cannot be written: Not a directory"), refused_where_unwritable(below):
+        write_atomically(below, b"")
+    with pytest.raises(UserError, match="cannot be written: File name too long"), refused_where_unwritable(long):
+        write_atomically(long, b"")
+    with pytest.raises(UserError, match="one: cannot be written: No such file"), refused_where_unwritable(new / "one"):
+        write_atomically(new / "one", b"")
+    with pytest.raises(FileNotFoundError), refused_where_unwritable(tmp_path / "to"):
+        (tmp_path / "what is read").read_bytes()
+
+
+def test_parents_that_were_made_for_a_folder_go_with_it_where_nothing_came_of_it(tmp_path: Path) -> None:
+    with temporary_folder_beside(tmp_path / "one" / "two" / "three") as temporary:
+        assert temporary.parent == tmp_path / "one" / "two"
+    assert list(tmp_path.iterdir()) == []
+    with temporary_folder_beside(tmp_path / "one" / "two" / "three") as temporary:
+        temporary.rename(tmp_path / "one" / "two" / "three")
+    assert (tmp_path / "one" / "two" / "three").is_dir()

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from skipstack.data.basis.disk_errors import PAUSES
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger import segments
 from skipstack.search.ledger.events import Event, Finished, Started
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.lines import encoded
-from skipstack.search.ledger.segments import PAUSES, WORTH_COMPACTING, Segments, TakenOverError
+from skipstack.search.ledger.segments import WORTH_COMPACTING, Segments, TakenOverError
 from tests.search.ledger.batches import BATCH, DECIDED, REPORTED, Batch
 
 SESSIONS = st.lists(st.lists(BATCH, max_size=3), min_size=1, max_size=3)

@@ -19,7 +19,7 @@ from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.models.networks.model import Tokens
 from skipstack.models.training import captured
 from skipstack.models.training.checkpoint import read_tensors, write_tensors
-from skipstack.search.driver.faults import Fault, OutOfSpaceError, TimeOverError, WeightsLostError
+from skipstack.search.driver.faults import DiskLostError, Fault, OutOfSpaceError, TimeOverError, WeightsLostError
 from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import EpochResult, TrialTask
 from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP
@@ -284,6 +284,19 @@ def test_a_disk_that_is_full_leaves_the_epoch_before_and_says_so_in_one_line(
     assert {path.name: path.read_bytes() for path in (tmp_path / "full").iterdir()} == before
     again = TrainingWorker(replace(task(corpus, tmp_path / "full", reported=1), attempt=2))
     assert [told(again.run_epoch()) for _ in range(2)] == whole[1:]
+
+
+def test_a_file_of_its_own_that_cannot_be_written_for_whatever_reason_is_not_the_trials_fault(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path, data: bytes) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    worker = TrainingWorker(task(corpus, tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", denied)
+        with pytest.raises(DiskLostError, match=r"safetensors: cannot be written: PermissionError: .* denied"):
+            worker.run_epoch()
 
 
 def test_a_worker_that_was_given_up_on_writes_nothing_once_another_has_begun(corpus: Path, tmp_path: Path) -> None:

@@ -1,0 +1,48 @@
+"""An attempt at a trial: its worker, which is made anew where a disk failed for a moment."""
+
+from dataclasses import replace
+
+from skipstack.data.basis.disk_errors import tried_again
+from skipstack.search.driver.faults import lost_disk_interrupts
+from skipstack.search.driver.task import EpochResult, TrialTask, Worker, Workers
+
+
+class Attempt:
+    """One attempt at ``task``, in the process that trains it. Its worker is made when the first epoch is asked for."""
+
+    def __init__(self, workers: Workers, task: TrialTask) -> None:
+        self._workers = workers
+        self._task = task
+        self._worker: Worker | None = None
+
+    def run_epoch(self) -> EpochResult | None:
+        """The next epoch, as the worker gives it.
+
+        Where a disk fails, a new worker goes on from what the trial has saved. Raises OutOfSpaceError for a full disk
+        and DiskLostError for one that still fails, and whatever else the worker raises.
+        """
+        with lost_disk_interrupts(f"trial {self._task.number}"):
+            result = tried_again(self._epoch)
+        if result is not None:
+            left = self._task.time_left
+            self._task = replace(
+                self._task,
+                reported=self._task.reported + 1,
+                time_left=None if left is None else left - result.seconds,
+            )
+        return result
+
+    def close(self) -> None:
+        """Let go of the worker, and of its memory."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+
+    def _epoch(self) -> EpochResult | None:
+        try:
+            if self._worker is None:
+                self._worker = self._workers(self._task)
+            return self._worker.run_epoch()
+        except BaseException:
+            self.close()
+            raise
