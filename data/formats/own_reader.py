@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.own_code import OwnConfig
@@ -14,7 +15,7 @@ from skipstack.data.formats.own import FormatFacts, OwnFormat
 from skipstack.data.formats.running_text import check_words
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
-from skipstack.data.labels.schemes import PREFIXES, Scheme, repaired
+from skipstack.data.labels.schemes import PREFIXES, Scheme, by_name, repaired
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +79,10 @@ class OwnReader:
     def scheme(self) -> Scheme | None:
         """The label scheme of the tags. Raises UserError if the code is not loaded, and for an invalid scheme."""
         with self._errors_placed(self.own.kind):
-            scheme = self._reader().scheme
+            scheme = by_name(self._reader().scheme)
         if scheme is not None and scheme not in PREFIXES:
             raise UserError(f"{self._name}: {unknown('scheme', scheme, PREFIXES)}")
-        return scheme
+        return cast("Scheme | None", scheme)
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
         """Raise UserError for splits that do not fit together."""
