@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from statistics import fmean
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.reports.space_report import axes_content, axis_lines, space_content, space_lines
 from skipstack.dashboards.reports.wording import duration, number
+from skipstack.data.basis.counted import counted
 from skipstack.search.planning.plan import Forecast, Network, Plan
 from skipstack.search.schedulers.build import described
 from skipstack.spaces.space import Space
@@ -156,6 +158,20 @@ def _forecasts(content: Content) -> Table:
     return _table(headings, rows)
 
 
+def _assumed(machine: Content, networks: Sequence[Content]) -> str:
+    """The load of the machine and the pace on which the hours rest."""
+    cpus, busy = counted(machine["cpus"], "CPU"), machine["busy_cpus"]
+    seen = "how many were busy is not known here" if busy is None else f"{busy:.1f} were busy in the minute before"
+    drawn = [each["epoch_seconds"] for each in networks if "drawn" in each["roles"] and each["epoch_seconds"]]
+    pace = f" at {duration(fmean(drawn))} an epoch, the mean of the drawn networks," if drawn else ""
+    trials = counted(machine["slots"], "trial")
+    return (
+        f"The hours assume a machine as free as now{pace} and {trials} side by side as fast as the one: {cpus} here, "
+        f"of which {seen}. Beside other programs a study takes longer; while it runs, its time left follows its own "
+        "pace."
+    )
+
+
 def _notes(content: Content) -> Iterator[str]:
     if content["unmeasured"]:
         yield f"no networks and no hours: {content['unmeasured']}"
@@ -167,4 +183,5 @@ def _notes(content: Content) -> Iterator[str]:
         f"of all seeds, an epoch ends with dev; both were timed here, on {device}, one trial running, without "
         "pretraining. ±: the standard error, since the drawn networks stand for all others."
     )
+    yield _assumed(content["machine"], content["networks"])
     yield f"Kernels: {content['machine']['kernels']}."

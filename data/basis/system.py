@@ -17,3 +17,11 @@ def check_system() -> None:
 def usable_cpus() -> int:
     """How many CPUs this process may use: on macOS all, since there no process can be kept to some of them."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def busy_cpus() -> float | None:
+    """How many CPUs of the machine were busy on average in the last minute; None where the system does not count it."""
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return None
