@@ -160,15 +160,15 @@ def _forecasts(content: Content) -> Table:
 
 def _assumed(machine: Content, networks: Sequence[Content]) -> str:
     """The load of the machine and the pace on which the hours rest."""
-    cpus, busy = counted(machine["cpus"], "CPU"), machine["busy_cpus"]
-    seen = "how many were busy is not known here" if busy is None else f"{busy:.1f} were busy in the minute before"
+    cpus, load = counted(machine["cpus"], "CPU"), machine["load_average"]
+    programs = "an unknown number of" if load is None else f"{load:.1f}"
     drawn = [each["epoch_seconds"] for each in networks if "drawn" in each["roles"] and each["epoch_seconds"]]
     pace = f" at {duration(fmean(drawn))} an epoch, the mean of the drawn networks," if drawn else ""
     trials = counted(machine["slots"], "trial")
     return (
         f"The hours assume a machine as free as now{pace} and {trials} side by side as fast as the one: {cpus} here, "
-        f"of which {seen}. Beside other programs a study takes longer; while it runs, its time left follows its own "
-        "pace."
+        f"for which {programs} programs ran or waited in the minute before. Beside other programs a study takes longer; "
+        "while it runs, its time left follows its own pace."
     )
 
 

@@ -19,8 +19,8 @@ def usable_cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def busy_cpus() -> float | None:
-    """How many CPUs of the machine were busy on average in the last minute; None where the system does not count it."""
+def load_average() -> float | None:
+    """How many programs ran or waited for a CPU in the last minute, on average; None where it is not counted."""
     try:
         return os.getloadavg()[0]
     except OSError:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.basis.system import busy_cpus, usable_cpus
+from skipstack.data.basis.system import load_average, usable_cpus
 from skipstack.data.store.batches import Batch
 from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.ground.device import choose_device, clock
@@ -189,7 +189,7 @@ def room(device: str, gpus_per_trial: float | Literal["auto"]) -> Room:
         gpus_per_trial=share,
         kernels=in_a_line(torch.device(chosen)),
         cpus=cpus,
-        busy_cpus=busy_cpus(),
+        load_average=load_average(),
     )
 
 

@@ -82,8 +82,8 @@ class Network:
 class Room:
     """The number of trials in parallel, their device and kernels, and each one's share of a GPU.
 
-    ``cpus``: the CPUs that this process may use; ``busy_cpus``: how many CPUs of the machine other programs kept busy
-    before anything was measured, None if unknown.
+    ``cpus``: the CPUs that this process may use; ``load_average``: how many programs ran or waited for a CPU in
+    the minute before anything was measured, None if unknown.
     """
 
     slots: int = 1
@@ -91,7 +91,7 @@ class Room:
     gpus_per_trial: float = 0.0
     kernels: str = ""
     cpus: int = 1
-    busy_cpus: float | None = None
+    load_average: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -61,7 +61,7 @@ def test_a_plan_tells_space_networks_and_hours_and_leaves_nothing(here: Path) ->
         "Kernels: ",
         "The hours assume a machine as free as now at ",
         "an epoch, the mean of the drawn networks,",
-        "were busy in the minute before",
+        "programs ran or waited in the minute before",
     ):
         assert text in " ".join(shown.stdout.split()), text
     assert re.search(r"largest +[\d,]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+", shown.stdout)
@@ -81,9 +81,9 @@ def test_json_holds_everything_by_full_names_and_all_but_times_is_the_same_each_
     assert 0 < best["hours"] < typical["hours"] < worst["hours"]
     assert worst["epochs"] == 16 * 6
     assert told["machine"]["cpus"] == usable_cpus()
-    assert told["machine"]["busy_cpus"] >= 0
+    assert told["machine"]["load_average"] >= 0
     for each in (told, again):
-        del each["machine"]["busy_cpus"]
+        del each["machine"]["load_average"]
         for network in each["networks"]:
             del network["step_seconds"], network["epoch_seconds"]
         each["forecasts"] = [forecast["epochs"] for forecast in each["forecasts"]]
@@ -176,12 +176,12 @@ def test_the_load_and_the_pace_that_the_hours_assume_are_named() -> None:
     drawn = [
         network.measured.epoch_seconds for network in free.networks if network.measured and "drawn" in network.roles
     ]
-    busy = replace(free, room=Room(slots=2, cpus=2, busy_cpus=1.94))
+    busy = replace(free, room=Room(slots=2, cpus=2, load_average=1.94))
     text = " ".join(as_text(busy).split())
     assert f"as free as now at {duration(fmean(drawn))} an epoch" in text
-    assert "2 trials side by side as fast as the one: 2 CPUs here, of which 1.9 were busy in the minute before" in text
-    unknown = " ".join(as_text(replace(free, room=Room(slots=1, cpus=4, busy_cpus=None))).split())
-    assert "4 CPUs here, of which how many were busy is not known here" in unknown
+    assert "2 trials side by side as fast as the one: 2 CPUs here, for which 1.9 programs ran" in text
+    unknown = " ".join(as_text(replace(free, room=Room(slots=1, cpus=4, load_average=None))).split())
+    assert "4 CPUs here, for which an unknown number of programs ran" in unknown
 
 
 @pytest.mark.slow

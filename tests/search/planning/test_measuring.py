@@ -170,7 +170,7 @@ def test_what_stands_amid_each_run_is_chosen() -> None:
 def test_a_machine_without_a_gpu_has_room_for_a_trial_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
     monkeypatch.setattr(os, "getloadavg", _uncounted)
-    here = Room(slots=3, device="cpu", kernels=in_a_line(torch.device("cpu")), cpus=3, busy_cpus=None)
+    here = Room(slots=3, device="cpu", kernels=in_a_line(torch.device("cpu")), cpus=3, load_average=None)
     assert room("cpu", 0.5) == replace(here, gpus_per_trial=0.5)
     assert room("cpu", "auto") == here
 
@@ -192,7 +192,7 @@ def test_room_is_counted_gpu_by_gpu_and_without_a_share_trials_compute_on_a_cpu(
     device = "cuda" if counted else "cpu"
     kernels = in_a_line(torch.device(device))
     assert room("auto", share) == Room(
-        slots=slots, device=device, gpus_per_trial=counted, kernels=kernels, cpus=16, busy_cpus=1.5
+        slots=slots, device=device, gpus_per_trial=counted, kernels=kernels, cpus=16, load_average=1.5
     )
     with pytest.raises(UserError, match="--gpus-per-trial 5: got 4 GPUs here"):
         room("auto", 5.0)
