@@ -167,8 +167,8 @@ def _assumed(machine: Content, networks: Sequence[Content]) -> str:
     trials = counted(machine["slots"], "trial")
     return (
         f"The hours assume a machine as free as now{pace} and {trials} side by side as fast as the one: {cpus} here, "
-        f"for which {programs} programs ran or waited in the minute before. Beside other programs a study takes longer; "
-        "while it runs, its time left follows its own pace."
+        f"for which {programs} programs ran or waited in the minute before. Beside other programs a study takes "
+        "longer; while it runs, its time left follows its own pace."
     )
 
 
