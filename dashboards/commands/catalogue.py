@@ -1,7 +1,6 @@
 """``skipstack spaces``: presets, and the space and settings of a study."""
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from skipstack.dashboards.formats.rendering import Format
 from skipstack.dashboards.reports.listing_report import listing_report
 from skipstack.dashboards.reports.printing import print_report
 from skipstack.dashboards.reports.space_report import DescribedStudy, space_report
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import AbsentCorpusError
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.confirmation.papers import tables
 from skipstack.search.config import StudyConfig
@@ -64,12 +63,16 @@ def spaces(
 
 
 def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> None:
+    from skipstack.search.api.start import rehearsed
+
     study, corpus_folder = load_study(name, scale=scale)
+    with rehearsed(study, data_dir=data_dir, corpus_folder=corpus_folder) as opened:
+        epoch = _epoch(study, opened.folder.corpora, data_dir, corpus_folder)
     described = DescribedStudy(
         study=study,
         counted=count(Space(study.space), generator(study.search.seed, "plan", "count")),
         origins=origins(name, scale),
-        epoch=_epoch(study, data_dir, corpus_folder),
+        epoch=epoch,
         one_network=one_networks(Space(study.space), generator(study.search.seed, "plan", "one network")),
         scales=scales(name),
         papers=tuple(table for table, each in tables().items() if each.preset == name),
@@ -79,15 +82,14 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
         print(f"\nthe study file of this preset:\n\n{presets()[name].read_text(encoding='utf-8')}", end="")
 
 
-def _epoch(study: StudyConfig, data_dir: Path | None, corpus_folder: Path) -> EpochSize | str:
-    """The size of an epoch of the base, or the reason why it is not known."""
+def _epoch(study: StudyConfig, stores: Path, data_dir: Path | None, corpus_folder: Path) -> EpochSize | str:
+    """The size of an epoch of the base, whose corpus is among the ``stores``; or why this machine does not know it."""
     from skipstack.data.store.stored import open_store
     from skipstack.data.store.writing import store
 
     base = as_network(study.space.base)
-    with tempfile.TemporaryDirectory(prefix="skipstack-spaces-") as scratch:
-        try:
-            stored = store(base.data.corpus, root=Path(scratch), data_dir=data_dir, folder=corpus_folder)
-            return EpochSize.of(base, open_store(stored))
-        except UserError as missing:
-            return str(missing)
+    try:
+        stored = store(base.data.corpus, root=stores, data_dir=data_dir, folder=corpus_folder)
+    except AbsentCorpusError as absent:
+        return str(absent)
+    return EpochSize.of(base, open_store(stored))

@@ -48,10 +48,13 @@ def draw(
         _refuse("a bundle", {"--trial": trial is not None, "--base": base, "--scale": scale, "--set": settings})
         config, name = _of_bundle(folder), folder.name
     else:
+        from skipstack.search.api.start import rehearsed
         from skipstack.search.study_files.study_file import load_study
 
         _refuse("a study that was not begun", {"--trial": trial is not None})
-        study, _ = load_study(network, scale=scale, overrides=settings or [])
+        study, corpus_folder = load_study(network, scale=scale, overrides=settings or [])
+        with rehearsed(study, data_dir=None, corpus_folder=corpus_folder):
+            pass  # refuses what `search` refuses
         config, name = study.space.base, f"{study.name}: base"
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
     from skipstack.dashboards.network_drawing.sentences import described

@@ -1,9 +1,6 @@
 """``skipstack plan``: estimates the size, memory and hours of a study."""
 
-import tempfile
-import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -25,11 +22,7 @@ from skipstack.dashboards.commands.options import (
     studied,
 )
 from skipstack.dashboards.reports.printing import print_report, say
-from skipstack.data.basis.errors import UserError
-from skipstack.search.config import StudyConfig
-from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import read_study
-from skipstack.search.record.study_record import StudyRecord
 
 
 def add_to(app: typer.Typer) -> None:
@@ -72,32 +65,21 @@ def plan(
     )
     from skipstack.dashboards.reports.plan_report import plan_report
     from skipstack.search.api.options import share
-    from skipstack.search.api.start import check_study
+    from skipstack.search.api.start import rehearsed
     from skipstack.search.planning import plan as planning
     from skipstack.search.planning.measuring import TrainingMeter, room
 
-    check_study(config)
     here = room(device, share(gpus_per_trial or "auto"))
-    if here.device == "cuda" and gpus_per_trial in (None, "auto"):
-        say("a whole GPU is counted for each trial, although `auto` gives less to those that need less")
-    say(f"counting the space of {config.name}")
-    made = planning.plan(config, here)
-    with tempfile.TemporaryDirectory(prefix="skipstack-plan-") as scratch:
-        folder = StudyFolder(Path(scratch))
-        try:
-            record = _prepared(config, folder, data_dir=data_dir, corpus_folder=corpus_folder)
-        except UserError as missing:
-            made = replace(made, unmeasured=str(missing))
+    with rehearsed(config, data_dir=data_dir, corpus_folder=corpus_folder) as opened:
+        if here.device == "cuda" and gpus_per_trial in (None, "auto"):
+            say("a whole GPU is counted for each trial, although `auto` gives less to those that need less")
+        say(f"counting the space of {config.name}")
+        made = planning.plan(config, here)
+        if opened.absent is not None:
+            made = replace(made, unmeasured=opened.absent)
         else:
+            record = read_study(opened.folder.path)
             for line in record.warnings:
                 say(f"warning: {line}")
-            made = planning.measured(made, TrainingMeter(record, folder, device), tell=say)
+            made = planning.measured(made, TrainingMeter(record, opened.folder, device), tell=say)
     print_report(plan_report(made), form)
-
-
-def _prepared(config: StudyConfig, folder: StudyFolder, *, data_dir: Path | None, corpus_folder: Path) -> StudyRecord:
-    from skipstack.search.api.start import open_study
-
-    say("preparing its corpora")
-    open_study(config, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
-    return read_study(folder.path)

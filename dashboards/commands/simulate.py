@@ -9,6 +9,7 @@ import typer
 
 from skipstack.dashboards.commands.options import Seed, Trials, whole
 from skipstack.dashboards.reports.printing import print_report
+from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.config import SearchConfig
 from skipstack.search.proposers.config import ProposerName
@@ -113,6 +114,7 @@ def simulate(
 
     def report(path: Path) -> "Report":
         record = read_study(path)
+        cut = [] if record.cut is None else [record.cut]
         recorded = recordings(record, extrapolate=extrapolate)
         own = record.study.search
         searches = [
@@ -122,10 +124,10 @@ def simulate(
         ]
         if repeat == 1:
             outcomes = [simulated(record, recorded, search, workers=workers) for search in searches]
-            return simulation_report(record, recorded, workers, searches, outcomes)
+            return warned(simulation_report(record, recorded, workers, searches, outcomes), cut)
         goal = goal_of(record, recorded, within / abs(record.measure.factor))
         settings = [repeated(record, recorded, each, goal, repeats=repeat, workers=workers) for each in searches]
-        return repeats_report(record, recorded, goal, workers, settings)
+        return warned(repeats_report(record, recorded, goal, workers, settings), cut)
 
     reports = [report(path) for path in studies]
     print_report(reports[0] if len(reports) == 1 else several(reports), form)

@@ -21,6 +21,10 @@ COUNTED = 1000
 """Counts at most this many points of a finite space, to see whether it has fewer than the study's trials."""
 
 
+FEWEST = 20
+"""The pace is that of the later half of the trials that ended in this session, and of at least this many."""
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """The trials whose last rung is ``rung`` (0: none yet), counted by state.
@@ -46,7 +50,8 @@ class StudyCounts:
         self.best: TrialRecord | None = next(iter(record.ranked()), None)
         """The best trial so far."""
         self._began: float | None = None
-        self._ended_now = 0
+        self._ends: list[float] = []
+        """When the trials that were trained in this session ended."""
         self.ended = sum(trial.reason is not None for trial in record.trials.values())
         """How many trials have ended."""
         self._total: int | None = None
@@ -68,7 +73,8 @@ class StudyCounts:
             case Ended():
                 if self.record.study.search.proposer.kind == "path":
                     self._total = None  # a step that ends says what the next one may take
-                self._ended_now += self.record.trials[event.trial].reused is None
+                if self.record.trials[event.trial].reused is None:
+                    self._ends.append(now)
                 if self.best is self.record.trials[event.trial] and self.best.score is None:
                     self.best = next(iter(self.record.ranked()), None)
                 if self.left == 0 and self.record.study.space.base.keeps_weights:
@@ -127,10 +133,15 @@ class StudyCounts:
         return list(levels.values())
 
     def per_minute(self, now: float) -> float | None:
-        """Ended trials per minute since the first start in this session; None before one ended."""
-        if self._began is None or not self._ended_now or now <= self._began:
+        """Ended trials per minute, over the later half of those that ended in this session; None before one ended.
+
+        So it follows a machine that other programs slow down, and is still a mean over many trials.
+        """
+        recent = max(FEWEST, len(self._ends) // 2)
+        since = self._ends[-recent - 1] if len(self._ends) > recent else self._began
+        if since is None or not self._ends or now <= since:
             return None
-        return 60 * self._ended_now / (now - self._began)
+        return 60 * min(recent, len(self._ends)) / (now - since)
 
     def seconds_left(self, now: float) -> float | None:
         """Seconds until the last trial ends at this rate; None if the rate is not known."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from statistics import fmean
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
@@ -13,6 +14,7 @@ from skipstack.dashboards.reports.space_report import (
     space_lines,
 )
 from skipstack.dashboards.reports.wording import duration, number
+from skipstack.data.basis.counted import counted
 from skipstack.search.planning.plan import Forecast, Network, Plan
 from skipstack.search.planning.small_space import SmallSpace, small_space
 from skipstack.search.schedulers.build import described
@@ -172,6 +174,20 @@ def _forecasts(content: Content) -> Table:
     return _table(headings, rows)
 
 
+def _assumed(machine: Content, networks: Sequence[Content]) -> str:
+    """The load of the machine and the pace on which the hours rest."""
+    cpus, load = counted(machine["cpus"], "CPU"), machine["load_average"]
+    programs = "an unknown number of" if load is None else f"{load:.1f}"
+    drawn = [each["epoch_seconds"] for each in networks if "drawn" in each["roles"] and each["epoch_seconds"]]
+    pace = f" at {duration(fmean(drawn))} an epoch, the mean of the drawn networks," if drawn else ""
+    trials = counted(machine["slots"], "trial")
+    return (
+        f"The hours assume a machine as free as now{pace} and {trials} side by side as fast as the one: {cpus} here, "
+        f"for which {programs} programs ran or waited in the minute before. Beside other programs a study takes "
+        "longer; while it runs, its time left follows its own pace."
+    )
+
+
 def _notes(content: Content) -> Iterator[str]:
     if content["unmeasured"]:
         yield f"no networks and no hours: {content['unmeasured']}"
@@ -183,4 +199,5 @@ def _notes(content: Content) -> Iterator[str]:
         f"of all seeds, an epoch ends with dev; both were timed here, on {device}, one trial running, without "
         "pretraining. ±: the standard error, since the drawn networks stand for all others."
     )
+    yield _assumed(content["machine"], content["networks"])
     yield f"Kernels: {content['machine']['kernels']}."

@@ -14,6 +14,10 @@ class UserError(ValueError):
     """
 
 
+class AbsentCorpusError(UserError):
+    """A named corpus that is not on this machine: its studies can be described, but not trained."""
+
+
 def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
     """One line for a name that does not exist: ``unknown preset 'qick' (nearest: 'quick'; allowed: ...)``."""
     names = [str(name) for name in allowed]

@@ -6,17 +6,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import assert_never
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import AbsentCorpusError, UserError
 from skipstack.data.corpora.cards import Card, FileCard, FilesCard, SectionsCard
 from skipstack.data.corpora.data_folder import data_folder
 from skipstack.data.formats.files import SourceFile, joint_sha256
 
 
 def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFile, ...]:
-    """The files of a split, with checked bytes. Raises UserError where one is missing or differs from the card."""
+    """The files of a split, with checked bytes. Raises UserError where one is missing or differs from the card,
+    AbsentCorpusError where the corpus has no folder.
+    """
     folder = data_folder(data_dir) / card.folder
     if not folder.is_dir():
-        raise UserError(f"corpus {card.name!r} got no folder {folder} ({remedy(card, data_dir)})")
+        raise AbsentCorpusError(f"corpus {card.name!r} got no folder {folder} ({remedy(card, data_dir)})")
     files = card.files[split]
     if isinstance(files, SectionsCard):
         return tuple(SourceFile.read(path) for path in _in_sections(folder, files))

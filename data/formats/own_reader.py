@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.own_code import OwnConfig
@@ -15,7 +16,7 @@ from skipstack.data.formats.own import FormatFacts, OwnFormat
 from skipstack.data.formats.running_text import check_words
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
-from skipstack.data.labels.schemes import PREFIXES, Scheme, repaired
+from skipstack.data.labels.schemes import PREFIXES, Scheme, by_name, repaired
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +80,10 @@ class OwnReader:
     def scheme(self) -> Scheme | None:
         """The label scheme of the tags. Raises UserError if the code is not loaded, and for an invalid scheme."""
         with self._errors_placed(self.own.kind):
-            scheme = self._reader().scheme
+            scheme = by_name(self._reader().scheme)
         if scheme is not None and scheme not in PREFIXES:
             raise UserError(f"{self._name}: {unknown('scheme', scheme, PREFIXES)}")
-        return scheme
+        return cast("Scheme | None", scheme)
 
     def beside(self, path: Path) -> None:
         """None: a user's format reads each file alone."""

@@ -7,16 +7,30 @@ prefix alone. Array legend: K tags.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import BeforeValidator
 
 from skipstack.data.labels.transitions import Transitions
 
-Scheme = Literal["bio", "iob1", "bioes", "bmes"]
-"""``bio`` (IOB2): every span begins with B. ``iob1`` (CoNLL-2003): I, and B only for a span directly after one of its
-own type. ``bioes``: B, I, E, and S for a span of one token. ``bmes`` (Chinese segmentation): the same with M for I and
-without O, since every character is in a word."""
+OTHER_NAMES: Mapping[str, str] = {"iob2": "bio", "iob": "iob1", "iobes": "bioes", "biluo": "bilou"}
+"""Further names of schemes. IOB without a number is IOB1, as Ramshaw and Marcus (1995) write it."""
+
+
+def by_name(name: object) -> object:
+    """The scheme that has this name, in upper or lower case; any other value unchanged, for its field to refuse."""
+    if not isinstance(name, str):
+        return name
+    named = OTHER_NAMES.get(name.lower(), name.lower())
+    return named if named in PREFIXES else name
+
+
+Scheme = Annotated[Literal["bio", "iob1", "io", "bioes", "bilou", "bmes", "bmeso"], BeforeValidator(by_name)]
+"""``bio`` (IOB2): every span begins with B. ``iob1`` (IOB; CoNLL-2003): I, and B only for a span directly after one of
+its own type. ``io``: I alone, so no span directly follows one of its own type. ``bioes`` (IOBES): B, I, E, and S for a
+span of one token. ``bilou`` (BILUO): the same with L for E and U for S. ``bmes`` (Chinese segmentation): the same as
+``bioes`` with M for I and without O, since every character is in a word. ``bmeso`` (Chinese names): ``bmes`` with O."""
 
 OUTSIDE = "O"
 
@@ -56,8 +70,13 @@ class Prefixes:
 
     @property
     def joining(self) -> tuple[str, ...]:
-        """Prefixes that continue a span of their type."""
-        return (self.chained,) if self.chained else (self.inside, self.last)
+        """Prefixes that stand only directly after a token of their type whose span has not ended."""
+        return (self.chained,) if self.chained else tuple({self.inside, self.last} - {self.first})
+
+    @property
+    def merging(self) -> bool:
+        """Whether a span directly after one of its type would be read as its continuation."""
+        return self.chained is None and self.first == self.inside
 
     @property
     def unfinished(self) -> tuple[str, ...]:
@@ -68,13 +87,16 @@ class Prefixes:
 PREFIXES: Mapping[Scheme, Prefixes] = {
     "bio": Prefixes("B", "I", "I", "B"),
     "iob1": Prefixes("I", "I", "I", "I", chained="B"),
+    "io": Prefixes("I", "I", "I", "I"),
     "bioes": Prefixes("B", "I", "E", "S"),
+    "bilou": Prefixes("B", "I", "L", "U"),
     "bmes": Prefixes("B", "M", "E", "S", outside=False),
+    "bmeso": Prefixes("B", "M", "E", "S"),
 }
 
-OPENING = ("B", "S")
+OPENING = ("B", "S", "U")
 """Prefixes that begin a span in any context, in every scheme."""
-CLOSING = ("E", "S")
+CLOSING = ("E", "S", "L", "U")
 """Prefixes that end a span in any context, in every scheme."""
 
 
@@ -100,8 +122,8 @@ def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
 
     A span begins at B or S; at I, M or E after O, after another type, and after a span that E or S ended. It ends
     before the next span and before O. So no sequence is illegal, and for legal ones this is the inverse of ``tags_of``.
-    conlleval itself knows B, I, E and O; M is read as I, S as a B that is an E as well. Raises ValueError for a tag
-    outside the scheme.
+    conlleval itself knows B, I, E and O; M is read as I, S as a B that is an E as well, L as E, and U as S. Raises
+    ValueError for a tag outside the scheme.
     """
     found: list[Span] = []
     before = (OUTSIDE, "")
@@ -118,7 +140,8 @@ def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
 def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ...]:
     """The tags of a sentence of ``length`` tokens with these spans, which are sorted and disjoint.
 
-    Raises ValueError for other spans, and for a token in no span if the scheme has no O.
+    Raises ValueError for other spans, for a token in no span if the scheme has no O, and for a span directly after one
+    of its type if the scheme would merge the two.
     """
     tags = [OUTSIDE] * length
     for before, after in pairwise([Span(0, 0, ""), *spans, Span(length, length, "")]):
@@ -126,6 +149,8 @@ def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ..
             raise ValueError(f"got {after} after {before}, allowed: spans that ascend and share no token")
     for before, span in pairwise([Span(-1, -1, ""), *spans]):
         chained = (before.stop, before.type) == (span.start, span.type)
+        if chained and PREFIXES[scheme].merging:
+            raise ValueError(f"got {span} directly after {before}, allowed in {scheme}: another type, or a gap")
         tags[span.start : span.stop] = [
             joined(prefix, span.type) for prefix in _written(span.stop - span.start, chained, PREFIXES[scheme])
         ]

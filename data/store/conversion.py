@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skipstack.data.basis.arrays import Ids
+from skipstack.data.basis.arrays import Flags, Ids
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import OUTSIDE, PREFIXES, Scheme, closed, joined
 from skipstack.data.store.stored import Split, StoredCorpus
@@ -18,8 +18,8 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
     """The corpus with tags in ``scheme``; its spans, and so F1, do not change.
 
     As always, ``tags`` are those of train, sorted and closed, and -1 in dev and test is a tag that train lacks:
-    ``S-city`` may be one although ``B-city`` was not. Raises UserError for a corpus whose tags have no scheme, and for
-    tokens in no span if the scheme has no O.
+    ``S-city`` may be one although ``B-city`` was not. Raises UserError for a corpus whose tags have no scheme, for
+    tokens in no span if the scheme has no O, and for spans directly after one of their type if it would merge them.
     """
     if stored.scheme is None:
         raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")
@@ -31,6 +31,10 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
         if outside:
             allowed = ", ".join(name for name, prefixes in PREFIXES.items() if prefixes.outside)
             raise UserError(f"data.scheme: got {scheme}, but {outside} tokens are in no span (allowed: {allowed})")
+    if PREFIXES[scheme].merging and (merged := sum(int(_chained(split).sum()) for split in stored.splits.values())):
+        allowed = ", ".join(name for name, prefixes in PREFIXES.items() if prefixes.outside and not prefixes.merging)
+        follow = "1 span directly follows one" if merged == 1 else f"{merged} spans directly follow one"
+        raise UserError(f"data.scheme: got {scheme}, but {follow} of the same type (allowed: {allowed})")
     names = {-1: OUTSIDE} | {
         place * len(stored.span_types) + row: joined(prefix, span_type)
         for place, prefix in enumerate(PREFIXES[scheme].all)
@@ -55,11 +59,17 @@ def _written(split: Split, scheme: Scheme, types: int) -> Ids:
     prefix_N[spans.stop_M - 1] = place[prefixes.last]
     prefix_N[spans.start_M] = np.where(length_M == 1, place[prefixes.single], place[prefixes.first])
     if prefixes.chained is not None:
-        follows_M = np.append(False, (spans.stop_M[:-1] == spans.start_M[1:]) & (spans.type_M[:-1] == spans.type_M[1:]))
-        chained_M = follows_M & ~np.isin(spans.start_M, split.offsets_S1)
-        prefix_N[spans.start_M[chained_M]] = place[prefixes.chained]
+        prefix_N[spans.start_M[_chained(split)]] = place[prefixes.chained]
     type_N = np.full(len(split.tags_L), -1)
     before_M = np.cumsum(length_M) - length_M
     inside_P = np.arange(length_M.sum()) + np.repeat(spans.start_M - before_M, length_M)
     type_N[inside_P] = np.repeat(spans.type_M, length_M)
     return np.where(type_N < 0, -1, prefix_N * types + type_N)
+
+
+def _chained(split: Split) -> Flags:
+    """Whether each span directly follows one of its type in its sentence."""
+    spans = split.spans
+    assert spans is not None, "a corpus with a scheme has spans"
+    follows_M = (spans.stop_M[:-1] == spans.start_M[1:]) & (spans.type_M[:-1] == spans.type_M[1:])
+    return np.append(False, follows_M) & ~np.isin(spans.start_M, split.offsets_S1)

@@ -50,7 +50,7 @@ class StudyFrames:
 
     ``study``: its config, including extensions; ``corpora``: by the identity of their configs; ``base``: the number of
     the trial of the base config; ``finished``: whether nothing is left to run; ``ablated``: whether it has an ablation;
-    ``warnings``: about its corpora; ``enough``: the gain for which the study itself stopped starting trials.
+    ``warnings``: of its record; ``enough``: the gain for which the study itself stopped starting trials.
     """
 
     past: PastEvents

@@ -1,9 +1,13 @@
 """Opens, extends, checks and runs a study."""
 
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import AbsentCorpusError, UserError
 from skipstack.search.code_version import code_version
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.driver.driver import Driver
@@ -48,6 +52,32 @@ def open_study(
     corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
     with Ledger(folder.ledger) as ledger:
         ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, clock))
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A study that was opened in a temporary folder. ``absent``: the named corpus that this machine lacks, in one line;
+    None: the study is prepared.
+    """
+
+    folder: StudyFolder
+    absent: str | None
+
+
+@contextmanager
+def rehearsed(study: StudyConfig, *, data_dir: Path | None, corpus_folder: Path) -> Iterator[Rehearsal]:
+    """Opens a study as ``search`` does, in a temporary folder that is removed afterwards.
+
+    So commands that only describe a study refuse what ``search`` refuses. Raises UserError as ``open_study`` does,
+    except for a named corpus that is not on this machine: a study may be described before its corpus is fetched.
+    """
+    with tempfile.TemporaryDirectory(prefix="skipstack-") as scratch:
+        folder, absent = StudyFolder(Path(scratch)), None
+        try:
+            open_study(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
+        except AbsentCorpusError as error:
+            absent = str(error)
+        yield Rehearsal(folder, absent)
 
 
 def extend_study(

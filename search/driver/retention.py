@@ -4,7 +4,17 @@ import shutil
 from collections.abc import Callable
 from copy import copy
 
-from skipstack.search.ledger.events import Ended, Event, Finished, Reported, Tested, Untested
+from skipstack.search.ledger.events import (
+    Decided,
+    Ended,
+    Event,
+    Finished,
+    Promoted,
+    Proposed,
+    Reported,
+    Tested,
+    Untested,
+)
 from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP, StudyFolder
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
@@ -27,6 +37,12 @@ class Retention:
         self._record = record
         self._kept: dict[int, int] | None = None
         """Bytes of the best weights of each ended trial; None before the folder was scanned."""
+        self._kept_bytes = 0
+        self._running: set[int] = set()
+        """Trials that may write at any time; there are as many as the engine runs at once."""
+        self._paused: dict[int, int] = {}
+        """Bytes of the files of each paused trial, which stay as they are until it is promoted."""
+        self._paused_bytes = 0
         self._due = 0
         self._exceeded = 0
 
@@ -34,7 +50,14 @@ class Retention:
         """Read an event that is in the ledger."""
         kept = self._look() if self._kept is None else self._kept
         match event:
+            case Proposed(trial=number) | Promoted(trial=number):
+                self._leave(number)
+                self._running.add(number)
+            case Decided(trial=number, decision="pause"):
+                self._leave(number)
+                self._pause(number)
             case Ended(trial=number):
+                self._leave(number)
                 self._settle(number, kept)
                 self._collect(kept, final=False)
             case Tested(trial=number) | Untested(trial=number):
@@ -60,7 +83,21 @@ class Retention:
         for trial in self._record().trials.values():
             if trial.reason is not None:
                 self._settle(trial.number, self._kept)
+            elif trial.paused:
+                self._pause(trial.number)
+            else:
+                self._running.add(trial.number)
         return self._kept
+
+    def _leave(self, number: int) -> None:
+        """Forget that a trial was running or paused."""
+        self._running.discard(number)
+        self._paused_bytes -= self._paused.pop(number, 0)
+
+    def _pause(self, number: int) -> None:
+        limited = self._record().study.search.disk_budget is not None
+        self._paused[number] = self._bytes(number) if limited else 0
+        self._paused_bytes += self._paused[number]
 
     def _settle(self, number: int, kept: dict[int, int]) -> None:
         """Delete the checkpoints of an ended trial, and note the size of its weights, which is final."""
@@ -72,27 +109,30 @@ class Retention:
         if self._record().trials[number].score is None:
             path.unlink(missing_ok=True)
         elif path.exists():
-            kept[number] = path.stat().st_size
+            size = path.stat().st_size
+            self._kept_bytes += size - kept.get(number, 0)
+            kept[number] = size
 
     def _collect(self, kept: dict[int, int], *, final: bool) -> None:
         """Delete surplus weights. Ranking a study takes time, so this waits until a share of ``EASE`` is surplus."""
         search = self._record().study.search
-        running = 0 if search.disk_budget is None else self._running_bytes()
-        over = search.disk_budget is not None and sum(kept.values()) + running > search.disk_budget
+        unended = 0 if search.disk_budget is None else self._unended_bytes()
+        over = search.disk_budget is not None and self._kept_bytes + unended > search.disk_budget
         many = search.keep_checkpoints is not None and len(kept) > max(search.keep_checkpoints, self._due)
         if not over and not many and not (final and search.keep_checkpoints is not None):
             return
         needed = self._needed(final=final)
-        ranked = [trial.number for trial in self._record().ranked() if trial.number in kept]
+        trials = self._record().trials
+        ranked = sorted(kept, key=lambda number: trials[number].rank_key)  # only trials with a score are kept
         for place in reversed(range(len(ranked))):  # the worst first
             surplus = search.keep_checkpoints is not None and place >= search.keep_checkpoints
-            full = over and sum(kept.values()) + running > (1 - EASE) * (search.disk_budget or 0)
+            full = over and self._kept_bytes + unended > (1 - EASE) * (search.disk_budget or 0)
             if (surplus or full) and ranked[place] not in needed:
                 (self._folder.trial(ranked[place]) / BEST).unlink(missing_ok=True)
-                del kept[ranked[place]]
+                self._kept_bytes -= kept.pop(ranked[place])
         self._due = len(kept) + int(EASE * len(kept))
-        if search.disk_budget is not None and sum(kept.values()) + running > search.disk_budget:
-            self._exceeded = max(self._exceeded, sum(kept.values()) + running)
+        if search.disk_budget is not None and self._kept_bytes + unended > search.disk_budget:
+            self._exceeded = max(self._exceeded, self._kept_bytes + unended)
 
     def _needed(self, *, final: bool) -> set[int]:
         """The ended trials whose weights must be kept.
@@ -106,8 +146,11 @@ class Retention:
         best = {trial.number for trial in ended.ranked()[:1]}
         return best if final else best | {number for number in selected(ended) if not ended.trials[number].tested}
 
-    def _running_bytes(self) -> int:
-        """Bytes of the weights of running and paused trials."""
-        trials = [trial for trial in self._record().trials.values() if trial.reason is None]
-        files = [path for trial in trials for path in self._folder.trial(trial.number).rglob("*.safetensors")]
+    def _unended_bytes(self) -> int:
+        """Bytes of the weights of running and paused trials; only those of running ones are looked at again."""
+        return self._paused_bytes + sum(map(self._bytes, self._running))
+
+    def _bytes(self, number: int) -> int:
+        """Bytes of the weights in the folder of a trial."""
+        files = self._folder.trial(number).rglob("*.safetensors")
         return sum(path.stat().st_size for path in files if path.exists())

@@ -201,15 +201,25 @@ class GpuShares:
     def __init__(self, device: int, count: Callable[[TrialTask], Counting]) -> None:
         self.device = device
         self._count = count
-        self._counts: dict[tuple[str, int], Counting] = {}
+        self._counting: dict[tuple[str, int], Counting] = {}
+        """Counts under way, each of which the cluster keeps an answer for."""
+        self._shares: dict[tuple[str, int], float] = {}
+        """The shares that were counted."""
 
     def is_known(self, task: TrialTask) -> bool:
         """Whether ``share`` would answer at once; if not, its memory is being counted from now on."""
-        return self._counted(task).is_over()
+        key = _counted_as(task)
+        return key in self._shares or self._counted(key, task).is_over()
 
     def share(self, task: TrialTask) -> float:
         """The ordinary share of a trial, at most a whole GPU; that too where counting fails, as for lack of memory."""
-        memory = self._counted(task).answer()
+        key = _counted_as(task)
+        if key not in self._shares:
+            self._shares[key] = self._share_of(self._counted(key, task).answer())
+            del self._counting[key]
+        return self._shares[key]
+
+    def _share_of(self, memory: int | UserError) -> float:
         if isinstance(memory, UserError):
             return 1.0
         return min(1.0, math.ceil((CONTEXT + MARGIN * memory) / self.device * STEPS) / STEPS)
@@ -218,11 +228,15 @@ class GpuShares:
         """The bytes of tensors that a trial with ``share`` may hold; None for one that has a GPU to itself."""
         return None if share >= 1 else max(1, int(share * self.device) - CONTEXT)
 
-    def _counted(self, task: TrialTask) -> Counting:
-        key = task.config.identity, len(task.seeds)
-        if key not in self._counts:
-            self._counts[key] = self._count(task)
-        return self._counts[key]
+    def _counted(self, key: tuple[str, int], task: TrialTask) -> Counting:
+        if key not in self._counting:
+            self._counting[key] = self._count(task)
+        return self._counting[key]
+
+
+def _counted_as(task: TrialTask) -> tuple[str, int]:
+    """What a trial's memory depends on: its config and the number of its seeds."""
+    return task.config.identity, len(task.seeds)
 
 
 @dataclass(frozen=True, slots=True)

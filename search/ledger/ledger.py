@@ -5,9 +5,10 @@ append that returned is durable; a torn last one is cut, and ``Ledger.cut`` says
 one driver at a time writes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -18,12 +19,15 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.ledger.events import Event, Extended, from_json, to_json
 from skipstack.search.ledger.lines import Line
-from skipstack.search.ledger.segments import WORTH_COMPACTING, Segments
+from skipstack.search.ledger.segments import WORTH_COMPACTING, Checked, Segments, Version
 
 ADDRESS: Final = "address"
 """The file with the address of a ledger that version 0.1.0 wrote to an object store."""
 
 Value = TypeVar("Value")
+
+RARE: Final = frozenset({"extended", "finished", "placed", "resumed"})
+"""The kinds of events of which each run of a study writes one or two."""
 
 READINGS: Final = 3
 """Maximum number of attempts to read a ledger, while a compaction removes files that are being read."""
@@ -119,14 +123,24 @@ class Ledger:
         return (event for event in self.only("extended") if isinstance(event, Extended))
 
     def only(self, *kinds: str) -> Iterator[Event]:
-        """The events of these kinds, much faster than reading all. Raises UserError as ``replay`` does."""
-        marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # quotes in texts are escaped: no text contains one
+        """The events of these kinds, much faster than reading all. Raises UserError as ``replay`` does.
+
+        Those of kinds in ``RARE`` are read once, however often they are asked for, until the ledger has changed.
+        """
         try:
-            for line in self._segments.lines():
-                if line.payload is not None and any(mark in line.payload for mark in marks):
-                    yield from (event for event in events_of(line) if event.kind in kinds)
+            known = self._survey() if set(kinds) <= RARE else None
+            found = _found(self._segments.lines(), kinds) if known is None else known.events
+            yield from (event for event in found if event.kind in kinds)
         except OSError as error:
             raise self._unreadable(error) from error
+
+    def _survey(self) -> "_Survey | None":
+        version = self._segments.version()
+        return None if version is None else _surveyed(self.folder, version)
+
+    def _checked(self) -> Checked | None:
+        known = self._survey()
+        return None if known is None else known.checked
 
     def append(self, *events: Event) -> None:
         """Append events that belong together: after a crash all of them are stored, or none.
@@ -144,7 +158,7 @@ class Ledger:
         has changed.
         """
         try:
-            self._segments.open()
+            self._segments.open(self._checked)
         except OSError as error:
             raise UserError(f"{self.folder}: the ledger cannot be written: {one_line(error)}") from error
         return self
@@ -161,6 +175,33 @@ class Ledger:
     def _events(self) -> Iterator[Event]:
         for line in self._segments.lines():
             yield from events_of(line)
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """A ledger that was read whole: what was found of its lines, and its events of kinds in ``RARE``."""
+
+    checked: Checked
+    events: tuple[Event, ...]
+
+
+@lru_cache(maxsize=4)
+def _surveyed(folder: Path, version: Version) -> _Survey:
+    """The survey of the ledger in ``folder``, which has this version. Raises as ``Segments.lines`` does."""
+    segments = Segments(folder)
+    loose, events = 0, list[Event]()
+    for line in segments.lines():
+        loose += not line.segment.endswith(".parquet")
+        events += _found([line], RARE)
+    return _Survey(Checked(segments.appends, loose, segments.cut), tuple(events))
+
+
+def _found(lines: Iterable[Line], kinds: Collection[str]) -> Iterator[Event]:
+    """The events of these kinds in whole lines; other lines are not parsed."""
+    marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # quotes in texts are escaped: no text contains one
+    for line in lines:
+        if line.payload is not None and any(mark in line.payload for mark in marks):
+            yield from (event for event in events_of(line) if event.kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)

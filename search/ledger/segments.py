@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from skipstack.data.basis.atomic_files import atomic_file, fsync_path
 from skipstack.data.basis.disk_errors import FULL, PAUSES
@@ -25,6 +26,13 @@ from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
 WORTH_COMPACTING = 10_000
 """Number of lines outside of the Parquet file from which the ledger is compacted."""
+
+SETTLED: Final = 2.0
+"""Seconds after its last change from which the size and time of a file show every further one: disks have slow clocks,
+and a change in the same tick leaves the time as it is."""
+
+Version = tuple[tuple[str, int, int, int], ...]
+"""The files that have lines: their names, inodes, sizes, and times of change in nanoseconds."""
 
 SEGMENT = re.compile(r"(\d{6})\.jsonl")
 COMPACTED = re.compile(r"(\d{6})\.parquet")
@@ -43,6 +51,17 @@ class FolderGoneError(OSError):
         super().__init__("the folder was deleted" if deleted else "the folder was moved")
         self.deleted = deleted
         self.now = now
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of a whole reading without damage: the number of appends, that of lines outside of the Parquet file,
+    and one line about a torn append.
+    """
+
+    appends: int
+    loose: int
+    cut: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +108,31 @@ class Segments:
         content = self._content()
         return (*([content.compacted] if content.compacted else []), *content.segments)
 
-    def open(self) -> None:
+    def version(self) -> Version | None:
+        """The version of the ledger; None if it changed within the last ``SETTLED`` seconds, so that a change could
+        leave it the same, and while a compaction removes files. Raises UserError on a missing segment.
+        """
+        try:
+            stats = [(path.name, path.stat()) for path in self.files()]
+        except FileNotFoundError:
+            return None
+        filled = [(name, each) for name, each in stats if each.st_size]
+        if any(time.time() - each.st_mtime < SETTLED for _, each in filled):
+            return None
+        return tuple((name, each.st_ino, each.st_size, each.st_mtime_ns) for name, each in filled)
+
+    def open(self, known: Callable[[], Checked | None] = lambda: None) -> None:
         """Lock the folder, cut a torn last line, compact old segments, and start a segment.
 
-        The folder is created if needed. Raises UserError if another driver writes or the ledger is damaged; then no
-        segment has changed.
+        ``known``, called once the folder is locked, gives what an earlier reading of just this content found; None: it
+        is read now. The folder is created if needed. Raises UserError if another driver writes or the ledger is
+        damaged; then no segment has changed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.folder)
         try:
             content = self._content()
-            loose = self._checked(content)
+            loose = self._cut_torn(content, known() or self._checked(content))
             for path in content.stale:
                 path.unlink()
             if loose >= self._worth_compacting:
@@ -231,18 +264,20 @@ class Segments:
         if torn is not None:
             self.cut = f"{torn.segment}:{torn.number}: torn while it was written; cut, the study goes on before it"
 
-    def _checked(self, content: _Content) -> int:
-        """The number of lines outside of the Parquet file, after cutting a torn last one.
-
-        Raises UserError on other damage, and then changes nothing.
-        """
+    def _checked(self, content: _Content) -> Checked:
+        """The result of a whole reading. Raises UserError on damage."""
         self.cut = None
         loose = sum(not line.segment.endswith(".parquet") for line in self._whole(content))
+        return Checked(self.appends, loose, self.cut)
+
+    def _cut_torn(self, content: _Content, checked: Checked) -> int:
+        """The number of lines outside of the Parquet file, after cutting a torn last one."""
+        self.appends, self.cut = checked.appends, checked.cut
         if self.cut is not None:
             written = [segment for segment in content.segments if segment.stat().st_size]
             *_, torn = _split(written[-1])
             _shorten(written[-1], torn.number)
-        return loose
+        return checked.loose
 
     def _compact(self, content: _Content) -> _Content:
         """Write everything into one Parquet file, read it back, and only then delete the old files."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.basis.system import usable_cpus
+from skipstack.data.basis.system import load_average, usable_cpus
 from skipstack.data.store.batches import Batch
 from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.ground.device import choose_device, clock
@@ -177,13 +177,20 @@ def room(device: str, gpus_per_trial: float | Literal["auto"]) -> Room:
     """
     chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
     share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial
-    slots = usable_cpus()
+    cpus = slots = usable_cpus()
     if chosen == "cuda":
         gpus = torch.cuda.device_count()
         if not 0 < share <= gpus:
             raise UserError(f"--gpus-per-trial {share:g}: got {gpus} GPUs here (allowed: above 0, at most that many)")
         slots = min(slots, gpus // int(share) if share >= 1 else gpus * int(1 / share + 1e-9))
-    return Room(slots=slots, device=chosen, gpus_per_trial=share, kernels=in_a_line(torch.device(chosen)))
+    return Room(
+        slots=slots,
+        device=chosen,
+        gpus_per_trial=share,
+        kernels=in_a_line(torch.device(chosen)),
+        cpus=cpus,
+        load_average=load_average(),
+    )
 
 
 def middles(order: Sequence[int], runs: int) -> list[int]:

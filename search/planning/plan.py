@@ -81,12 +81,18 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The number of trials in parallel, their device and kernels, and each one's share of a GPU."""
+    """The number of trials in parallel, their device and kernels, and each one's share of a GPU.
+
+    ``cpus``: the CPUs that this process may use; ``load_average``: how many programs ran or waited for a CPU in
+    the minute before anything was measured, None if unknown.
+    """
 
     slots: int = 1
     device: str = "cpu"
     gpus_per_trial: float = 0.0
     kernels: str = ""
+    cpus: int = 1
+    load_average: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

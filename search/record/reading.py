@@ -50,6 +50,7 @@ def read_study(path: Path) -> StudyRecord:
     record = ledger.whole(lambda: _long(ledger)) or StudyRecord.of(ledger.read())
     if record.opened is None:
         raise _empty(path)
+    record.cut = ledger.cut
     return record
 
 

@@ -53,6 +53,8 @@ class StudyRecord:
 
     def __init__(self) -> None:
         self.events = 0
+        self.cut: str | None = None
+        """One line about a torn append at the end of the ledger, which was left out; None if there was none."""
         self.opened: StudyOpened | None = None
         self.corpora: dict[str, CorpusPrepared] = {}
         self.warm_starts: list[WarmStarted] = []
@@ -212,10 +214,12 @@ class StudyRecord:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about its corpora, and those of its ablations, that spoil comparisons: each line once."""
+        """Warnings that reports begin with, each line once: of a torn append, and of what spoils comparisons in its
+        corpora and those of its ablations.
+        """
         records = [self, *self.ablations.values()]
         each = (line for record in records for corpus in record.corpora.values() for line in corpus.warnings)
-        return tuple(dict.fromkeys(each))
+        return tuple(dict.fromkeys([*([] if self.cut is None else [self.cut]), *each]))
 
     def ranked(self) -> list[TrialRecord]:
         """The trials that have a score, the best first (``TrialRecord.rank_key``)."""

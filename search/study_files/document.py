@@ -126,11 +126,17 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
     except OSError as error:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None
     data, lines = read_yaml(text, name)
-    return document(data or {}, Source(name, lines), scale, base)
+    return document(data, Source(name, lines), scale, base)
 
 
 def document(data: Any, source: Source, scale: str | None = None, base: Raw | None = None) -> Document:
-    """The data of a study file, merged over the preset that it extends. Raises UserError as ``read_document`` does."""
+    """The data of a study file, merged over the preset that it extends. Raises UserError as ``read_document`` does, and
+    for data without a key, which would silently be the study of all defaults.
+    """
+    if data is None or data == {}:
+        got = "an empty mapping" if data is not None else "null" if source.lines else "an empty file"
+        keys = ", ".join(FileContent.model_fields)
+        raise source.error([], f"got {got} (allowed: a mapping of {keys}, such as extends: quickstart)")
     try:
         file = FileContent.model_validate(data)
     except ValidationError as error:

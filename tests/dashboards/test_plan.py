@@ -5,6 +5,7 @@ import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from typer.testing import CliRunner, Result
 from skipstack.dashboards.cli import app
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.plan_report import plan_report
+from skipstack.dashboards.reports.wording import duration
+from skipstack.data.basis.system import usable_cpus
 from skipstack.search.planning.plan import Plan, Room, plan
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study
@@ -56,8 +59,11 @@ def test_a_plan_tells_space_networks_and_hours_and_leaves_nothing(here: Path) ->
         "stopping: asha (grace 2, reduction 2), rungs at epoch 2",
         "none stopped",
         "Kernels: ",
+        "The hours assume a machine as free as now at ",
+        "an epoch, the mean of the drawn networks,",
+        "programs ran or waited in the minute before",
     ):
-        assert text in shown.stdout, text
+        assert text in " ".join(shown.stdout.split()), text
     assert re.search(r"largest +[\d,]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+", shown.stdout)
     assert "timing network 1 of " in shown.stderr
     assert sorted(path.name for path in here.rglob("*")) == ["scratch", "study.yaml"]
@@ -74,7 +80,10 @@ def test_json_holds_everything_by_full_names_and_all_but_times_is_the_same_each_
     best, typical, worst = told["forecasts"]
     assert 0 < best["hours"] < typical["hours"] < worst["hours"]
     assert worst["epochs"] == 16 * 6
+    assert told["machine"]["cpus"] == usable_cpus()
+    assert told["machine"]["load_average"] >= 0
     for each in (told, again):
+        del each["machine"]["load_average"]
         for network in each["networks"]:
             del network["step_seconds"], network["epoch_seconds"]
         each["forecasts"] = [forecast["epochs"] for forecast in each["forecasts"]]
@@ -159,6 +168,20 @@ def test_a_space_beyond_any_float_is_told_too() -> None:
     assert json.loads(as_json(made))["space"]["configurations"] == 25 * 10**398
     few = replace(made, space=replace(counted, combinations=98765432))
     assert "about 24,700,000 configurations" in as_text(few)
+
+
+def test_the_load_and_the_pace_that_the_hours_assume_are_named() -> None:
+    meter = KnownMeter()
+    free = planned(study(trials=8), meter=meter)
+    drawn = [
+        network.measured.epoch_seconds for network in free.networks if network.measured and "drawn" in network.roles
+    ]
+    busy = replace(free, room=Room(slots=2, cpus=2, load_average=1.94))
+    text = " ".join(as_text(busy).split())
+    assert f"as free as now at {duration(fmean(drawn))} an epoch" in text
+    assert "2 trials side by side as fast as the one: 2 CPUs here, for which 1.9 programs ran" in text
+    unknown = " ".join(as_text(replace(free, room=Room(slots=1, cpus=4, load_average=None))).split())
+    assert "4 CPUs here, for which an unknown number of programs ran" in unknown
 
 
 @pytest.mark.slow

@@ -146,6 +146,27 @@ def test_the_table_says_it_too() -> None:
     ]
 
 
+def test_the_time_left_follows_a_machine_that_got_slower() -> None:
+    """100 trials end at one a second, then one in ten seconds: other programs came. The rate of all would promise 550 s
+    for the last 100, which take 1,000.
+    """
+    config = study({DEPTH: {"integer": [1, 1000]}}, trials=300)
+    counts = _counts(opening(config))
+    counts.apply(_at(0.0, proposed(config, 0, {DEPTH: 1})), 0.0)
+    counts.apply(Started(time=0.0, trial=0), 0.0)
+    clock, paces = 0.0, []
+    for number in range(200):
+        clock += 1.0 if number < 100 else 10.0
+        if number:
+            counts.apply(_at(clock, proposed(config, number, {DEPTH: number + 1})), clock)
+        counts.apply(_at(clock, ended(number)), clock)
+        paces.append(counts.per_minute(clock))
+    assert paces[0] == paces[99] == 60.0
+    assert paces[199] == 6.0  # the later hundred
+    assert counts.seconds_left(clock) == 100 * 10.0
+    assert paces[119] == pytest.approx(60 * 60 / (40 * 1.0 + 20 * 10.0))
+
+
 def test_before_anything_runs_the_table_says_what_it_waits_for() -> None:
     assert _shown(_counts(opening(study())), 5.0)[-3:] == ["best –", "0 epochs", "starting workers ..."]
 

@@ -2,7 +2,7 @@
 
 A chunk ends between two tokens, and one begins, by tables of the prefixes on both sides; a change of type ends one
 and begins one as well. conlleval's tables know B, I, E and O. The rows below the line are ours: an E ends its
-chunk before a B too; S is a B that is an E; M is an I.
+chunk before a B too; S is a B that is an E; M is an I; L is an E, and U an S.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ Tag = tuple[str, str]
 
 def parted(tag: str) -> Tag:
     prefix, _, kind = tag.partition("-")
-    return prefix.replace("M", "I"), kind
+    return prefix.translate(str.maketrans("MLU", "IES")), kind
 
 
 def ends(before: Tag, now: Tag) -> bool:

@@ -451,6 +451,7 @@ def test_a_point_must_fit_the_axes() -> None:
         ({GATE: {"choice": ["nnoe"]}}, [], "unknown value 'nnoe' (nearest: 'none'; allowed: none,"),
         ({GATE: {"choice": ["none", "none"]}}, [], 'value "none" occurs twice'),
         ({GATE: {"named": {"one": "none", "two": "none"}}}, [], 'value "none" occurs twice'),
+        ({"data.scheme": {"choice": ["bio", "iob2"]}}, [], 'value "bio" occurs twice'),
         ({GATE: {"named": {"one": "nnoe"}}}, [], "unknown value 'nnoe' (nearest: 'none'; allowed: none,"),
         (
             {GATE: {"named": {"open": "none"}}, HIDDEN: {"choice": [1], "when": {GATE: ["linear"]}}},

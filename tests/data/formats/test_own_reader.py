@@ -144,8 +144,9 @@ def test_a_format_that_cannot_be_made_or_has_no_scheme_is_told_with_its_line(tmp
     )
     assert told(lambda: own.scheme) == "mine: mine.py:13: KeyError: 'x'"
     own = reader(tmp_path, "scheme = 'boi'\ndef read(self, file, layer):\n    return []")
-    said = "mine of mine.py: unknown scheme 'boi' (nearest: 'bio'; allowed: bio, iob1, bioes, bmes)"
+    said = "mine of mine.py: unknown scheme 'boi' (nearest: 'bio'; allowed: bio, iob1, io, bioes, bilou, bmes, bmeso)"
     assert told(own.read, file_of(""), "tag") == said
+    assert reader(tmp_path, "scheme = 'IOB2'\ndef read(self, file, layer):\n    return []").scheme == "bio"
     own = reader(tmp_path, "def check(self, splits):\n    [][0]\ndef read(self, file, layer):\n    return []")
     assert told(own.check, {}) == "mine: mine.py:12: IndexError: list index out of range"
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import pairwise, product
-from typing import get_args
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.corpora.config import DataConfig
 from skipstack.data.labels.schemes import (
     PREFIXES,
     RARE,
@@ -23,8 +24,9 @@ from skipstack.data.labels.schemes import (
     transitions,
 )
 from tests.oracles import conlleval
+from tests.oracles import schemes as by_definition
 
-SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+SCHEMES: tuple[Scheme, ...] = tuple(PREFIXES)
 TYPES = ("", "x", "y", "x-y")
 
 
@@ -34,14 +36,17 @@ def every_tag(scheme: Scheme, types: Sequence[str] = TYPES) -> list[str]:
 
 
 @st.composite
-def sentences(draw: st.DrawFn, *, gaps: bool) -> tuple[list[Span], int]:
-    """Spans, and the length of their sentence."""
+def sentences(draw: st.DrawFn, *schemes: Scheme) -> tuple[list[Span], int]:
+    """Spans that all of ``schemes`` can write, and the length of their sentence."""
+    gaps = all(PREFIXES[scheme].outside for scheme in schemes)
     spans: list[Span] = []
     end = 0
     for length, name, gap in draw(
         st.lists(st.tuples(st.integers(1, 4), st.sampled_from(TYPES), st.integers(0, 2)), max_size=6)
     ):
         start = end + gap * gaps
+        if "io" in schemes and spans and (spans[-1].stop, spans[-1].type) == (start, name):
+            continue
         spans.append(Span(start, start + length, name))
         end = start + length
     return spans, end + draw(st.integers(0, 2)) * gaps
@@ -51,17 +56,57 @@ def sentences(draw: st.DrawFn, *, gaps: bool) -> tuple[list[Span], int]:
 @settings(deadline=None, max_examples=50)
 @given(data=st.data())
 def test_spans_come_back_from_their_tags(scheme: Scheme, data: st.DataObject) -> None:
-    spans, length = data.draw(sentences(gaps=PREFIXES[scheme].outside))
+    spans, length = data.draw(sentences(scheme))
     tags = tags_of(spans, length, scheme)
     assert len(tags) == length
     assert spans_of(tags, scheme) == spans
     assert repaired(tags, scheme) == tags
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_short_sentence_is_written_and_read_as_its_scheme_is_defined(scheme: Scheme) -> None:
+    """Against a twin that knows only the definitions; sentences that a scheme cannot write are refused."""
+    read: dict[tuple[str, ...], list[Span]] = {}
+    length = 5
+    for extents in by_definition.everything(length, ("x", "y")):
+        spans = [Span(*extent) for extent in extents]
+        tags = by_definition.tags(extents, length, scheme)
+        if (scheme == "bmes" and "O" in tags) or (scheme == "io" and by_definition.touching(extents)):
+            with pytest.raises(ValueError, match=f"allowed in {scheme}"):
+                tags_of(spans, length, scheme)
+            continue
+        assert tags_of(spans, length, scheme) == tags
+        assert spans_of(tags, scheme) == spans
+        assert read.setdefault(tags, spans) == spans
+    assert len(read) > 10
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("iob2", "bio"),
+        ("IOB2", "bio"),
+        ("BIO", "bio"),
+        ("iob", "iob1"),
+        ("iobes", "bioes"),
+        ("BIOES", "bioes"),
+        ("biluo", "bilou"),
+        *((each, each) for each in ("bio", "iob1", "bioes", "bmes", "bmeso", "bilou", "io")),
+    ],
+)
+def test_a_scheme_is_known_by_each_of_its_names(name: str, scheme: Scheme) -> None:
+    """Another name is the same config: the same canonical form, so the same trial and the same prepared corpus."""
+    files = {"kind": "columns", "train": "train", "dev": "dev", "test": "test"}
+    named = DataConfig.model_validate({"corpus": {**files, "scheme": name}, "scheme": name})
+    same = DataConfig.model_validate({"corpus": {**files, "scheme": scheme}, "scheme": scheme})
+    assert named.scheme == scheme
+    assert canonical_json(named) == canonical_json(same)
+
+
 @settings(deadline=None)
 @given(source=st.sampled_from(SCHEMES), target=st.sampled_from(SCHEMES), data=st.data())
 def test_converting_there_and_back_changes_nothing(source: Scheme, target: Scheme, data: st.DataObject) -> None:
-    spans, length = data.draw(sentences(gaps=PREFIXES[source].outside and PREFIXES[target].outside))
+    spans, length = data.draw(sentences(source, target))
     tags = tags_of(spans, length, source)
     there = converted(tags, source, target)
     assert spans_of(there, target) == spans
@@ -74,6 +119,8 @@ def test_converting_there_and_back_changes_nothing(source: Scheme, target: Schem
         ("bio", "B-x I-x O B-y B-y I-y B-x"),
         ("iob1", "I-x I-x O I-y B-y I-y I-x"),
         ("bioes", "B-x E-x O S-y B-y E-y S-x"),
+        ("bilou", "B-x L-x O U-y B-y L-y U-x"),
+        ("bmeso", "B-x E-x O S-y B-y E-y S-x"),
     ],
 )
 def test_a_sentence_is_written_as_each_scheme_defines(scheme: Scheme, tags: str) -> None:
@@ -101,6 +148,8 @@ def test_words_of_one_to_four_characters_are_written_in_bmes() -> None:
         ("bioes", "B-x I-x", "B-x E-x"),
         ("bioes", "B-x B-x E-x B-x", "S-x B-x E-x S-x"),
         ("bmes", "M-n M-n S-n M-v", "B-n E-n S-n S-v"),
+        ("bilou", "L-x L-x I-x U-x L-y O", "U-x U-x U-x U-x U-y O"),
+        ("io", "I-x O I-x I-y I-y", "I-x O I-x I-y I-y"),
     ],
 )
 def test_illegal_tags_are_repaired_as_conlleval_reads_them(scheme: Scheme, tags: str, legal: str) -> None:
@@ -139,11 +188,10 @@ def test_the_moves_are_those_of_sequences_that_need_no_repair(scheme: Scheme) ->
 @given(data=st.data())
 def test_what_train_lacks_leaves_a_legal_sequence_open(scheme: Scheme, data: st.DataObject) -> None:
     """Some tagging with the tags of train agrees with every tag of another legal sentence that train has."""
-    gaps = PREFIXES[scheme].outside
-    train, test = (tags_of(*data.draw(sentences(gaps=gaps)), scheme) for _ in range(2))
+    train, test = (tags_of(*data.draw(sentences(scheme)), scheme) for _ in range(2))
     known = sorted(closed(train, scheme))
     assert set(train) <= set(known)
-    assume(any(tag == "O" or tag.startswith("S") or scheme in ("bio", "iob1") for tag in known))
+    assume(any(tag == "O" or tag.startswith(("S", "U")) or scheme in ("bio", "iob1", "io") for tag in known))
     moves = transitions(known, scheme)
     fits = [[not (tag in known and tag != each) for each in known] for tag in test[:6]]
     open_K = [moves.start_K[tag] and fits[0][tag] for tag in range(len(known))] if fits else []

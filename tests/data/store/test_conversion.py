@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,11 +11,12 @@ from hypothesis import strategies as st
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import ColumnCorpus, DataConfig, GrammarCorpus
 from skipstack.data.formats.sentences import SPLITS
-from skipstack.data.labels.schemes import RARE, Scheme, Span, closed, converted, repaired, spans_of, tags_of
+from skipstack.data.labels.schemes import PREFIXES, RARE, Scheme, Span, closed, converted, repaired, spans_of, tags_of
 from skipstack.data.store.conversion import with_scheme
 from skipstack.data.store.prepared import prepare, with_learnt_tags
 from skipstack.data.store.stored import StoredCorpus, open_store
 from skipstack.data.store.writing import store
+from tests.oracles import schemes as by_definition
 
 Corpus = dict[str, list[tuple[str, ...]]]
 
@@ -38,7 +38,7 @@ def read_back(corpus: StoredCorpus, split: str) -> list[tuple[str | None, ...]]:
     return [tuple(names[start:stop]) for start, stop in pairwise(bounds)]
 
 
-@pytest.mark.parametrize("target", get_args(Scheme))
+@pytest.mark.parametrize("target", PREFIXES)
 @settings(deadline=None, max_examples=25)
 @given(splits=corpora, source=st.sampled_from(["bio", "iob1"]))
 def test_every_sentence_is_converted_as_on_its_own(
@@ -47,6 +47,11 @@ def test_every_sentence_is_converted_as_on_its_own(
     corpus = stored(splits, source, tmp_path_factory.mktemp("corpus"))
     if target == "bmes" and any("O" in tags for sentences in splits.values() for tags in sentences):
         with pytest.raises(UserError, match=r"data.scheme: got bmes, but \d+ tokens are in no span .allowed: bio, "):
+            with_scheme(corpus, target)
+        return
+    found = [pair for sentences in splits.values() for tags in sentences for pair in pairwise(spans_of(tags, source))]
+    if target == "io" and any((one.stop, one.type) == (other.start, other.type) for one, other in found):
+        with pytest.raises(UserError, match=r"data.scheme: got io, but .+ one of the same type .allowed: bio, iob1, "):
             with_scheme(corpus, target)
         return
     wanted = {split: [converted(tags, source, target) for tags in sentences] for split, sentences in splits.items()}
@@ -102,3 +107,25 @@ def test_tags_are_converted_before_the_rare_ones_are_cut_off(tmp_path: Path) -> 
     assert read_back(prepared.stored, "train") == [("S-x", "S-x", RARE, RARE)]
     assert read_back(prepared.stored, "test") == [("S-x", "S-x", None, None)]
     assert prepared.stored.splits["test"].spans is corpus.splits["test"].spans
+
+
+@pytest.mark.parametrize("name", ["iob2", "BIO", "iob", "iobes", "bilou", "BILUO", "bmeso", "io"])
+def test_files_in_each_scheme_have_the_spans_that_were_written(name: str, tmp_path: Path) -> None:
+    """The files are written by a twin that knows the definitions alone, under the name that a study file gives."""
+    extents = [[(0, 2, "x"), (2, 3, "y"), (4, 5, "x")], [(1, 4, "y")]]
+    letters = {"iob2": "bio", "BIO": "bio", "iob": "iob1", "iobes": "bioes", "BILUO": "bilou"}.get(name, name)
+    text = "\n\n".join("\n".join(f"w\t{tag}" for tag in by_definition.tags(each, 5, letters)) for each in extents)
+    for split in SPLITS:
+        (tmp_path / split).write_text(text)
+    own = ColumnCorpus.model_validate({"train": "train", "dev": "dev", "test": "test", "scheme": name})
+    corpus = open_store(store(own, root=tmp_path / "stores", data_dir=None, folder=tmp_path))
+    assert read_back(corpus, "dev") == [by_definition.tags(each, 5, letters) for each in extents]
+    spans = corpus.splits["dev"].spans
+    assert spans is not None
+    types = [corpus.span_types[row] for row in spans.type_M]
+    assert list(zip(spans.start_M.tolist(), spans.stop_M.tolist(), types, strict=True)) == [
+        (0, 2, "x"),
+        (2, 3, "y"),
+        (4, 5, "x"),
+        (6, 9, "y"),
+    ]

@@ -1,7 +1,6 @@
 """Span counts: conlleval's figures on hard cases, its plain twin on random tags, and published figures."""
 
 from collections.abc import Sequence
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from skipstack.data.labels.spans import Spans, find_spans, reading, types_of
 from skipstack.data.tasks.f1 import SpanCounts, spans_by_sentence
 from tests.oracles import conlleval
 
-SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+SCHEMES: tuple[Scheme, ...] = tuple(PREFIXES)
 Tags = Sequence[str]
 
 
@@ -57,6 +56,9 @@ HARD = [
     ("bioes", "S-x S-x", "E-x I-x", (2, 2, 2)),  # and so does I after E
     ("bioes", "B-x I-x E-x", "B-x E-x I-x", (1, 2, 0)),
     ("bioes", "B-x E-x B-x E-x", "B-x I-x I-x E-x", (2, 1, 0)),
+    ("bilou", "U-x U-x", "L-x I-x", (2, 2, 2)),
+    ("bilou", "B-x L-x B-x L-x", "B-x I-x I-x L-x", (2, 1, 0)),
+    ("io", "I-x O I-y", "I-x I-x I-y", (2, 2, 1)),
     ("bmes", "B-n E-n S-v", "B-n E-v S-v", (2, 3, 1)),
     ("bmes", "B-n M-n E-n S-n", "B-n M-n M-n E-n", (2, 1, 0)),
 ]

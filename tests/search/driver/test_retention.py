@@ -1,7 +1,9 @@
 """Which weights stay: whatever is measured or exported in the end was there, and the disk is no fuller than agreed."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +13,13 @@ from skipstack.search.driver.faults import Fault
 from skipstack.search.driver.retention import Retention
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask
 from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.ledger.events import Ended, Event, Metrics
+from skipstack.search.ledger.events import Decided, Ended, Event, Metrics, Proposed, Started
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import BEST, CHECKPOINT, StudyFolder
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
 from tests.search.changed import searched
+from tests.search.made_up import ended, opening, reported
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 WEIGHTS, STATE = 1000, 3000
@@ -144,6 +147,73 @@ def test_a_trial_that_leads_and_then_fails_displaces_none_that_ended(tmp_path: P
         assert kept(folder) == {0, 1}
         driver.faulted(numbers[1], Fault("failed", "ValueError: a bug"))
         assert kept(folder) == {0}
+
+
+class Looks:
+    """Counts how often the file system and the trials of a record are asked, at the level of ``os`` and of ``dict``."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        for name in ("stat", "scandir", "listdir"):
+            monkeypatch.setattr(os, name, self._counting(getattr(os, name)))
+
+    def _counting(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **options: Any) -> Any:
+            self.count += 1
+            return call(*arguments, **options)
+
+        return counted
+
+
+class Trials(dict[int, Any]):
+    """The trials of a record, each of which counts as a look when all are gone through."""
+
+    looks: Looks
+
+    def values(self) -> Any:
+        self.looks.count += len(self)
+        return super().values()
+
+
+def most_looks(path: Path, trials: int, *, pause: bool, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The most looks of an event after the first, in a study whose ``trials`` run one after another. With ``pause``,
+    every second trial pauses and stays so.
+    """
+    config = searched(toy_study(trials=trials), disk_budget=10**9)
+    folder, record, most = StudyFolder(path), StudyRecord.of(opening(config)), 0
+    retention = Retention(folder, lambda: record)
+    with monkeypatch.context() as patch:
+        looks = Looks(patch)
+        record.trials = Trials()
+        record.trials.looks = looks
+        for number in range(trials):
+            folder.trial(number).mkdir(parents=True)
+            report = reported(number, 1, 0.5)
+            paused = Decided(time=0.0, trial=number, epoch=1, decision="pause", rung=1)
+            for event in (
+                Proposed(time=0.0, trial=number, point={}, config_identity="", seeds=(0,)),
+                Started(time=0.0, trial=number),
+                report,
+                paused if pause and number % 2 else ended(number),
+            ):
+                if event is report:
+                    for name in (BEST, CHECKPOINT):
+                        (folder.trial(number) / name).write_bytes(bytes(WEIGHTS))
+                record.apply(event)
+                looks.count = 0
+                retention(event)
+                most = max(most, looks.count if number else 0)
+    return most
+
+
+@pytest.mark.parametrize("pause", [False, True])
+def test_what_an_event_costs_does_not_grow_with_the_study(
+    pause: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few, many = (
+        most_looks(tmp_path / str(trials), trials, pause=pause, monkeypatch=monkeypatch) for trials in (20, 40)
+    )
+    assert 0 < few == many
 
 
 def test_what_a_killed_driver_left_is_deleted_by_the_next_one(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Shares of GPUs, against sums by hand; what a config holds, against the tensors that are there."""
 
+import gc
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +68,26 @@ def test_a_config_is_counted_once_for_as_many_seeds_and_while_it_is_nobody_waits
     assert shares.is_known(replace(small, number=5))
     assert not shares.is_known(replace(small, seeds=(1,)))
     assert len(counts) == 2
+
+
+def test_a_count_is_let_go_once_it_is_answered_however_many_configs_there_are(small: TrialTask) -> None:
+    """The cluster keeps the answer of a count for as long as somebody holds it."""
+    held: weakref.WeakSet[Counted] = weakref.WeakSet()
+
+    def count(_: TrialTask) -> Counted:
+        held.add(counted := Counted(GIB, asks=1))
+        return counted
+
+    shares, most = GpuShares(16 * GIB, count), 0
+    for seeds in range(1, 41):  # another number of seeds is another config to it
+        trial = replace(small, seeds=tuple(range(seeds)))
+        assert not shares.is_known(trial)
+        assert shares.is_known(trial)
+        assert shares.share(trial) == shares.share(trial) == 0.14
+        gc.collect()
+        most = max(most, len(held))
+    assert most <= 1
+    assert shares.is_known(small), "and is counted no second time"
 
 
 def test_what_a_config_holds_grows_with_lanes_width_and_batch_and_not_with_the_rate(small: TrialTask) -> None:

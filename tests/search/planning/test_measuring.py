@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -168,9 +169,14 @@ def test_what_stands_amid_each_run_is_chosen() -> None:
 
 def test_a_machine_without_a_gpu_has_room_for_a_trial_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
-    kernels = in_a_line(torch.device("cpu"))
-    assert room("cpu", 0.5) == Room(slots=3, device="cpu", gpus_per_trial=0.5, kernels=kernels)
-    assert room("cpu", "auto") == Room(slots=3, device="cpu", gpus_per_trial=0.0, kernels=kernels)
+    monkeypatch.setattr(os, "getloadavg", _uncounted)
+    here = Room(slots=3, device="cpu", kernels=in_a_line(torch.device("cpu")), cpus=3, load_average=None)
+    assert room("cpu", 0.5) == replace(here, gpus_per_trial=0.5)
+    assert room("cpu", "auto") == here
+
+
+def _uncounted() -> None:
+    raise OSError("this system counts no load")
 
 
 @pytest.mark.parametrize(
@@ -180,11 +186,14 @@ def test_room_is_counted_gpu_by_gpu_and_without_a_share_trials_compute_on_a_cpu(
     share: Any, slots: int, counted: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
+    monkeypatch.setattr(os, "getloadavg", lambda: (1.5, 3.0, 4.0))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     device = "cuda" if counted else "cpu"
     kernels = in_a_line(torch.device(device))
-    assert room("auto", share) == Room(slots=slots, device=device, gpus_per_trial=counted, kernels=kernels)
+    assert room("auto", share) == Room(
+        slots=slots, device=device, gpus_per_trial=counted, kernels=kernels, cpus=16, load_average=1.5
+    )
     with pytest.raises(UserError, match="--gpus-per-trial 5: got 4 GPUs here"):
         room("auto", 5.0)
     with pytest.raises(UserError, match="--gpus-per-trial 0: got 4 GPUs here"):

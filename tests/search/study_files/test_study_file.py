@@ -108,8 +108,8 @@ search: {trials: 2, scheduler: {kind: asha, grace: 2}}
     assert load_study("mine.yaml")[1] == tmp_path.resolve()
 
 
-def test_an_empty_file_is_one_trial_of_the_defaults(study: Any) -> None:
-    assert study("# nothing\n").space == SpaceConfig()
+def test_a_file_without_base_and_axes_is_one_trial_of_the_defaults(study: Any) -> None:
+    assert study("about: what do the defaults reach?\n").space == SpaceConfig()
 
 
 def test_a_file_extends_a_preset_part_by_part(study: Any) -> None:
