@@ -11,7 +11,6 @@ number where a trial lost its score to a fault. What is varied stands apart, as 
 
 import math
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
 from skipstack.data.basis.frozen import identity
 from skipstack.search.config import StudyConfig
@@ -40,6 +39,7 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.statistics.descriptive import mean
 from skipstack.search.tracking.entry import (
     LONGEST,
     Entry,
@@ -266,21 +266,13 @@ def _why(event: Shortened) -> str:
 def _by_lane(metrics: Metrics, seeds: Sequence[int], between: str) -> dict[str, float]:
     values = {}
     for name, lanes in metrics.items():
-        values[name] = _mean(lanes)
+        values[name] = mean(lanes)
         values |= {f"{name}{between}seed_{seed}": value for seed, value in zip(seeds, lanes, strict=True)}
     return values
 
 
 def _listed(seeds: Sequence[int]) -> str:
     return ",".join(str(seed) for seed in seeds)
-
-
-def _mean(lanes: tuple[float, ...]) -> float:
-    """As everywhere, ``fmean``; it refuses opposite infinities and sums beyond a float, which diverged lanes have."""
-    try:
-        return fmean(lanes)
-    except (ValueError, OverflowError):
-        return sum(lanes) / len(lanes)
 
 
 def _milliseconds(time: float) -> int:
