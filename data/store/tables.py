@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from skipstack.data.basis.atomic_files import temporary_folder_beside
 from skipstack.data.basis.errors import newer
+from skipstack.data.basis.ordinary_files import content, opened
 
 FORMAT: Final = 4
 """The version of a store's file format, in its manifest and its name; increase it with every change."""
@@ -49,22 +50,26 @@ def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]
 
     Raises UserError if a newer version wrote them, and ValueError or OSError for an incomplete or changed store.
     """
-    manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    manifest = json.loads(content(folder / _MANIFEST))
     if (found := manifest.get("format", FIRST)) > FORMAT:
         raise newer(f"{folder}: a stored corpus", found, FORMAT)
     if manifest.pop("digest") != _digest(manifest):
         raise ValueError(f"{_MANIFEST} was changed after it was written")
-    return {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}, manifest
+    return {name: _map(folder, name, digest) for name, digest in manifest["files"].items()}, manifest
 
 
 def _digest(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
-def _map(path: Path, digest: str) -> pa.RecordBatch:
+def _map(folder: Path, name: str, digest: str) -> pa.RecordBatch:
     """The record batch of a file. The map stays open as long as an array of it exists."""
+    if Path(name).name != name:
+        raise ValueError(f"{name} leads out of the store")
+    path = folder / name
+    opened(path).close()
     with pa.memory_map(str(path)) as file:
-        content = file.read_buffer()
-    if hashlib.sha256(content).hexdigest() != digest:
+        buffer = file.read_buffer()
+    if hashlib.sha256(buffer).hexdigest() != digest:
         raise ValueError(f"{path.name} was changed after it was written")
-    return pa.ipc.open_file(content).get_batch(0)
+    return pa.ipc.open_file(buffer).get_batch(0)

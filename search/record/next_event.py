@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
+from skipstack.search.config import MOST_TRIALS
 from skipstack.search.ledger.events import (
     Ablated,
     AblationPlanned,
@@ -53,10 +54,10 @@ def wrong_event(number: int, event: Event, error: UserError | ValidationError) -
     return WrongEventError(f"event {number} ({event.kind}) is none that this version can read: {' '.join(why.split())}")
 
 
-def check_lanes(lanes: Mapping[str, int], seeds: int) -> None:
-    """Raises UserError unless each metric has a lane for each of ``seeds``."""
+def check_lanes(lanes: Mapping[str, int], seeds: int, ranking: str) -> None:
+    """Raises UserError where a metric has more lanes than there are seeds, or the ``ranking`` one has fewer."""
     for name, count in lanes.items():
-        if count != seeds:
+        if count > seeds or (count < seeds and name == ranking):
             raise UserError(f"got {count} values of {shown(name)} (allowed: {seeds}, one for each seed)")
 
 
@@ -64,7 +65,7 @@ def check_report(record: "StudyRecord", number: int, lanes: Mapping[str, int], s
     """Raises UserError for a report of so many ``lanes`` by metric, and of so many seeds, that nobody can have made."""
     _check_trial(record, number)
     _check_epoch(record, epoch)
-    check_lanes(lanes, seeds or len(record.trials[number].seeds))
+    check_lanes(lanes, seeds or len(record.trials[number].seeds), f"dev_{record.measure.name}")
 
 
 def check_next(record: "StudyRecord", event: Event) -> None:
@@ -81,7 +82,7 @@ def check_next(record: "StudyRecord", event: Event) -> None:
             check_report(record, event.trial, _lanes(event.metrics), len(event.seeds), event.epoch)
         case Tested(trial=number):
             _check_trial(record, number)
-            check_lanes(_lanes(event.metrics), len(record.trials[number].seeds))
+            check_lanes(_lanes(event.metrics), len(record.trials[number].seeds), f"test_{record.measure.name}")
         case Decided(trial=number, epoch=epoch) | Used(trial=number, epoch=epoch):
             _check_trial(record, number)
             _check_epoch(record, epoch)
@@ -89,7 +90,10 @@ def check_next(record: "StudyRecord", event: Event) -> None:
             _check_trial(record, number)
         case Ended(trial=number) | Untested(trial=number):
             _check_trial(record, number)
-        case StudyOpened() | CorpusPrepared() | WarmStarted() | Suggested() | AblationPlanned():
+        case AblationPlanned(rows=rows):
+            if not any(role.kind == "winner" for row in rows for role in row.roles):
+                raise UserError("got rows without a winner (allowed: rows with one)")
+        case StudyOpened() | CorpusPrepared() | WarmStarted() | Suggested():
             pass
         case Finished() | Resumed() | Interrupted() | Placed() | Extended() | Shortened():
             pass
@@ -113,7 +117,7 @@ def _check_epoch(record: "StudyRecord", epoch: float) -> None:
 
 
 def _check_proposed(record: "StudyRecord", event: Proposed) -> None:
-    if event.trial != len(record.trials):
+    if event.trial in record.trials or event.trial > MOST_TRIALS:
         raise UserError(f"got trial {shown(event.trial)} (allowed: {len(record.trials)}, the next)")
     if not event.seeds or len(set(event.seeds)) < len(event.seeds):
         raise UserError(f"got the seeds {shown(list(event.seeds))} (allowed: one or more, each once)")

@@ -267,7 +267,7 @@ def _by_lane(metrics: Metrics, seeds: Sequence[int], between: str) -> dict[str, 
     values = {}
     for name, lanes in metrics.items():
         values[name] = mean(lanes)
-        values |= {f"{name}{between}seed_{seed}": value for seed, value in zip(seeds, lanes, strict=True)}
+        values |= {f"{name}{between}seed_{seed}": value for seed, value in zip(seeds, lanes, strict=False)}
     return values
 
 
