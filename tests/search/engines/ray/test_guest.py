@@ -47,7 +47,8 @@ def test_in_one_process_the_users_own_runs_are_as_without_a_study(
     steps: Sequence[str], printed: Sequence[str], tmp_path: Path
 ) -> None:
     """Each step checks itself, and that a study leaves all as it was; here is seen what workers print, too."""
-    assert [line for line in printed if line not in ran_notebook(tmp_path, *steps)] == []
+    said = ran_notebook(tmp_path, *steps)
+    assert [line for line in printed if line not in said] == []
 
 
 def test_what_one_process_left_another_restores_that_has_imported_the_engine_alone(tmp_path: Path) -> None:
