@@ -14,6 +14,9 @@ from skipstack.spaces.config import SpaceConfig
 SEEDS_OF_A_SEARCH: Final = 1_000_000
 """The lane seeds of a search are below this; those of its n-th ablation start at n times this. No two share one."""
 
+MOST_TRIALS: Final = 1_000_000_000
+"""The largest number of trials, which 32 bits hold."""
+
 BY_KIND = ("proposer", "scheduler")
 """The fields of a search that are one of several kinds."""
 
@@ -40,7 +43,7 @@ class SearchConfig(Frozen):
     warm_start: tuple[str, ...] = ()
     """Folders of earlier studies from whose trials the proposer learns; the best trials on other corpora are tried
     first. The paths start at the study file's own folder."""
-    trials: PositiveInt = 16
+    trials: Annotated[PositiveInt, Field(le=MOST_TRIALS)] = 16
     """The maximum number of trials; a grid or a finite space may have fewer."""
     enough: Annotated[
         EnoughConfig | None, BeforeValidator(switched, json_schema_input_type=EnoughConfig | bool | None)

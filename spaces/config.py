@@ -15,6 +15,9 @@ from skipstack.spaces.trial import TrialConfig, code_of
 DOMAINS = ("choice", "named", "integer", "real", "log")
 """The kinds of domains, by their keys in a study file."""
 
+LARGEST = 10**18
+"""The largest bound of an integer axis: its values are counted and drawn as numbers of 64 bits."""
+
 
 class Axis(Frozen):
     """An axis: exactly one of the five domains for one path, and the conditions under which it varies.
@@ -51,6 +54,9 @@ class Axis(Frozen):
         for name in self.named or ():
             if not name.isprintable() or not name.strip():
                 raise ValueError(f"got a value named {name!r} (allowed: names on one line that are not empty)")
+        for bound in self.integer or ():
+            if abs(bound) > LARGEST:
+                raise ValueError(f"got bounds beyond {LARGEST:.0e} (allowed for integer: bounds of at most that size)")
         for bounds in (self.integer, self.real, self.log):
             if bounds is not None and not bounds[0] < bounds[1]:
                 raise ValueError(f"got bounds {list(bounds)} (allowed: the lower one first, and below the upper one)")

@@ -30,6 +30,13 @@ def dashboard(
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="The port; by default the first free one from 8501 on.")
     ] = None,
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name under which a proxy shows the pages, besides localhost and 127.0.0.1; may be repeated.",
+        ),
+    ] = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Open no browser. Without a terminal, none is opened anyway.")
     ] = False,
@@ -64,7 +71,8 @@ def dashboard(
         received |= all_located(tracking_uri)
     from skipstack.dashboards.web.serving import serve
 
-    serve(local, received, port=port, browser=not no_browser and sys.stdin.isatty() and sys.stdout.isatty())
+    asks = not no_browser and sys.stdin.isatty() and sys.stdout.isatty()
+    serve(local, received, port=port, hosts=host or (), browser=asks)
 
 
 def _in_mlflow(path: Path) -> bool:

@@ -1,5 +1,6 @@
 """Serves the dashboard with Streamlit in this process: on localhost only, without telemetry, until Ctrl-C."""
 
+import re
 import socket
 import webbrowser
 from collections.abc import Mapping, Sequence
@@ -7,10 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from skipstack.dashboards.web.hosts import only_for
 from skipstack.data.basis.errors import UserError
 
 HOST: Final = "127.0.0.1"
 """Only this machine can reach it."""
+
+NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
+"""A host that ``--host`` may name."""
 
 PORT: Final = 8501
 """The first port that is tried if none is given."""
@@ -32,12 +37,17 @@ OPTIONS: Final[Mapping[str, Any]] = {
 """Streamlit's options, which override the user's own Streamlit config."""
 
 
-def serve(folders: Sequence[Path], received: Mapping[str, Path], *, port: int | None, browser: bool) -> None:
+def serve(
+    folders: Sequence[Path], received: Mapping[str, Path], *, port: int | None, hosts: Sequence[str], browser: bool
+) -> None:
     """Serve the dashboard of these studies until Ctrl-C; its address is printed to stdout.
 
-    ``received``: the folders of studies in MLflow, by their addresses. ``browser``: open one. Raises UserError if
-    the ``port`` is taken.
+    ``received``: the folders of studies in MLflow, by their addresses. ``hosts``: names under which a proxy shows it.
+    ``browser``: open one. Raises UserError if the ``port`` is taken or a host is no name.
     """
+    for host in hosts:
+        if not NAME.fullmatch(host):
+            raise UserError(f"--host {host}: no name of a host (allowed: such as lab.example.org, without port)")
     with listening(port) as listener:
         import uvicorn
         from streamlit.starlette import App
@@ -52,7 +62,8 @@ def serve(folders: Sequence[Path], received: Mapping[str, Path], *, port: int | 
             "received": {name: str(path) for name, path in received.items()},
         }
         dashboard = App(str(app.__file__), secrets=given)  # the only way to pass values to the script
-        server = uvicorn.Server(uvicorn.Config(dashboard, log_level="error", timeout_graceful_shutdown=2))
+        guarded = only_for(dashboard, hosts)
+        server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", timeout_graceful_shutdown=2))
         address = f"http://{HOST}:{chosen}"
         print(address, flush=True)
         if browser:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from skipstack.data.basis.code_pieces import facts_of, pieces, run
 from skipstack.data.basis.errors import UserError, one_line, unknown
+from skipstack.data.basis.ordinary_files import content
 from skipstack.data.basis.own_code import CodeFile, CodeSource, Kinds, LoadedCode, Part, loaded, of_file
 
 GROUP: Final = "skipstack.plugins"
@@ -48,7 +49,7 @@ def read_code(path: Path, name: str) -> CodeFile:
     Raises UserError, one line with the file and its line, where it cannot be loaded or has no piece.
     """
     try:
-        source = path.read_bytes()
+        source = content(path)
     except OSError as error:
         raise UserError(f"code: {path} cannot be read: {error.strerror}") from None
     return load_source(source, name, path).model_copy(update={"name": name})
@@ -62,7 +63,7 @@ def load_recorded(code: Sequence[CodeFile], paths: Sequence[Path]) -> None:
     found: dict[str, tuple[Path, bytes]] = {}
     for path in paths:
         try:
-            source = path.read_bytes()
+            source = content(path)
         except OSError as error:
             raise UserError(f"--code {path}: {error.strerror} (allowed: {_wanted(code)})") from None
         found[digest(source)] = path, source

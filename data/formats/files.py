@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.ordinary_files import content
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class SourceFile:
     def read(cls, path: Path) -> Self:
         """Read the whole file. Raises UserError where it cannot be read."""
         try:
-            return cls(path, path.read_bytes())
+            return cls(path, content(path))
         except OSError as error:
             raise UserError(f"cannot read {path}: {error.strerror}") from error
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.ordinary_files import opened
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -41,7 +42,7 @@ def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
     """
     file = _File(path, wanted)
     try:
-        with path.open("rb") as lines:
+        with opened(path) as lines:
             for number, line in enumerate(lines, start=1):
                 file.take(number, line)
     except OSError as error:

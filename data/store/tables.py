@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from skipstack.data.basis.atomic_files import temporary_folder_beside
 from skipstack.data.basis.errors import newer
+from skipstack.data.basis.ordinary_files import content, opened
 
 FORMAT: Final = 4
 """The version of a store's file format, in its manifest and its name; increase it with every change."""
@@ -50,7 +51,7 @@ def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]
     Each is whole as Arrow has it: offsets ascend within their buffers, texts are UTF-8, nothing is null. Raises
     UserError if a newer version wrote them, and ValueError or OSError for an incomplete or changed store.
     """
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest = json.loads(content(folder / MANIFEST))
     if not isinstance(found := manifest.get("format", FIRST), int):
         raise ValueError(f"{MANIFEST}: format: got {found!r}, allowed: an integer")
     if found > FORMAT:
@@ -78,12 +79,13 @@ def _digest(manifest: Mapping[str, Any]) -> str:
 
 def _map(path: Path, digest: str) -> pa.RecordBatch:
     """The record batch of a file. The map stays open as long as an array of it exists."""
+    opened(path).close()
     with pa.memory_map(str(path)) as mapped:
-        content = mapped.read_buffer()
-    if hashlib.sha256(content).hexdigest() != digest:
+        buffer = mapped.read_buffer()
+    if hashlib.sha256(buffer).hexdigest() != digest:
         raise ValueError(f"{path.name} was changed after it was written")
     try:
-        file = pa.ipc.open_file(content)
+        file = pa.ipc.open_file(buffer)
         if file.num_record_batches != 1:
             raise ValueError(f"got {file.num_record_batches} record batches, allowed: 1")
         table = file.get_batch(0)

@@ -1,7 +1,7 @@
 """Run options of a study: engine, device, MLflow store and callbacks. Torch and ray are imported only when needed."""
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final, get_args
@@ -19,9 +19,10 @@ from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking.logged_models import BestBundle
+from skipstack.search.tracking.names import renamed
 from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.runs import experiment_of, study_id
-from skipstack.search.tracking.stores import chosen_store, experiment
+from skipstack.search.tracking.stores import chosen_store, experiment, is_folder
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.search.tracking.views import address
 from skipstack.search.workers.function_worker import FunctionWorkers
@@ -118,6 +119,8 @@ class Execution:
             self.warn(
                 f"{shown.missing}; `{shlex.join(['skipstack', 'sync', str(folder.path)])}` writes what is missing"
             )
+        if (line := renamed(_names(record), "." if is_folder(self.runs(folder)) else "/")) is not None:
+            self.warn(line)
         return None if shown.experiment_id is None else address(self.runs(folder), shown.experiment_id, own)
 
     def register(self, folder: StudyFolder, record: StudyRecord, bundle: BestBundle, name: str) -> int:
@@ -126,6 +129,15 @@ class Execution:
         named = experiment(experiment_of(record.study))
         with TrackingProcess() as process:
             return process.register(self.runs(folder), named, study_id(record.opened), bundle, name)
+
+
+def _names(record: StudyRecord) -> Iterator[str]:
+    """The names of the study's metrics and parameters."""
+    yield from record.study.space.base.flatten()
+    yield from (f"axis.{path}" for path in record.study.space.axes)
+    for trial in record.trials.values():
+        if trial.reports:
+            yield from trial.reports[-1].metrics
 
 
 def share(given: str | float) -> Share:

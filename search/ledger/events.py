@@ -32,6 +32,15 @@ def _number(value: float) -> float | str:
 Number = Annotated[float, Field(allow_inf_nan=True), PlainSerializer(_number, when_used="json")]
 """A measured number: unlike the numbers of a config it may be NaN or infinite."""
 
+FARTHEST: Final = 1e11
+"""Seconds of Unix time that have a date, within some thousand years."""
+
+Parameters = Annotated[NonNegativeInt, Field(lt=1 << 63)]
+"""A number of parameters, which frames hold in 64 bits."""
+
+SeedNumber = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
+"""The seed of a lane, likewise."""
+
 Metrics = dict[str, tuple[Number, ...]]
 """By name, for example ``train_loss`` or ``dev_accuracy``: one value a lane."""
 
@@ -51,7 +60,7 @@ RetryCause = Literal["crashed", "out_of_memory"]
 
 
 class _Happened(Frozen):
-    time: float
+    time: Annotated[float, Field(ge=-FARTHEST, le=FARTHEST)]
 
 
 class StudyOpened(_Happened):
@@ -117,8 +126,8 @@ class Proposed(_Happened):
     trial: NonNegativeInt
     point: dict[str, JsonValue]
     config_identity: str
-    seeds: tuple[int, ...]
-    parameters: NonNegativeInt | None = None
+    seeds: tuple[SeedNumber, ...]
+    parameters: Parameters | None = None
     """The number of parameters of one lane; None if it is no objective."""
 
 
@@ -141,7 +150,7 @@ class Reported(_Happened):
     score: Number
     metrics: Metrics
     seconds: float
-    seeds: tuple[int, ...] = ()
+    seeds: tuple[SeedNumber, ...] = ()
     latency: float | None = None
     """Seconds in which one lane reads 1,000 tokens of dev; None if latency is no objective."""
 
@@ -165,7 +174,7 @@ class Used(_Happened):
     kind: Literal["used"] = "used"
     trial: NonNegativeInt
     epoch: PositiveInt
-    seeds: tuple[int, ...] = ()
+    seeds: tuple[SeedNumber, ...] = ()
     usage: Usage
 
 
@@ -201,7 +210,7 @@ class Recording(Frozen):
     """
 
     config_identity: str
-    seeds: tuple[int, ...]
+    seeds: tuple[SeedNumber, ...]
     order_seed: NonNegativeInt
     reports: tuple[Reported, ...]
     tested: Metrics
@@ -220,7 +229,7 @@ class Observed(Frozen):
     config_identity: str
     reason: Reason
     curve: tuple[tuple[PositiveInt, Number], ...]
-    parameters: NonNegativeInt | None = None
+    parameters: Parameters | None = None
     latency: float | None = None
     recording: Recording | None = None
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skipstack.data.basis.atomic_files import fsync_path
+from skipstack.data.basis.ordinary_files import content, opened
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger, events_of
 from skipstack.search.ledger.lines import Line, damaged, decoded
@@ -54,7 +55,7 @@ class Following:
             return
         if os.access(file, os.W_OK):  # else nobody adds to it
             fsync_path(file)  # the driver's own call may still be under way, and a power cut would take the line back
-        with file.open("rb") as segment:
+        with opened(file) as segment:
             segment.seek(self._place)
             while (text := segment.readline()) and segment.tell() <= end:
                 payload, place = decoded(text), segment.tell()
@@ -69,4 +70,4 @@ class Following:
 def _compacted(file: Path) -> Iterator[Line]:
     from skipstack.search.ledger.compaction import lines_in  # Parquet is loaded where there is some
 
-    return iter(lines_in(file.read_bytes(), str(file)))
+    return iter(lines_in(content(file), str(file)))

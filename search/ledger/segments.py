@@ -22,6 +22,8 @@ from typing import Final
 from skipstack.data.basis.atomic_files import atomic_file, fsync_path
 from skipstack.data.basis.disk_errors import FULL, PAUSES
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.ordinary_files import content as bytes_of
+from skipstack.data.basis.ordinary_files import opened
 from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
 WORTH_COMPACTING = 10_000
@@ -238,7 +240,7 @@ class Segments:
         if content.compacted is not None:
             from skipstack.search.ledger.compaction import lines_in  # Parquet is loaded where there is some
 
-            yield from lines_in(content.compacted.read_bytes(), str(content.compacted))
+            yield from lines_in(bytes_of(content.compacted), str(content.compacted))
         for segment in content.segments:
             yield from _split(segment)
 
@@ -295,7 +297,7 @@ class Segments:
 
 def _split(segment: Path) -> Iterator[Line]:
     name = str(segment)
-    with segment.open("rb") as file:
+    with opened(segment) as file:
         for number, text in enumerate(file, start=1):
             yield Line(name, number, decoded(text))
 

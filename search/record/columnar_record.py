@@ -12,15 +12,19 @@ from typing import Final, final
 
 import numpy as np
 
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import events_of
 from skipstack.search.ledger.lines import Line
 from skipstack.search.ledger.numeric_columns import NumericColumns
+from skipstack.search.record.next_event import check_report
 from skipstack.search.record.reports import NUMBERS, Block, Layout
 from skipstack.search.record.study_record import StudyRecord
 
 MOST: Final = 4
 """Maximum number of line formats read as columns: a study has one, and one more for each extension by seeds."""
+
+EPOCH: Final = NUMBERS.index("epoch")
 
 
 @final
@@ -83,8 +87,16 @@ def columnar_record(lines: Iterable[Line]) -> StudyRecord | None:
         return None
     if not record.trials.keys() >= blocks.keys() | late.keys():
         return None
-    for number in record.trials:
-        _report(record, number, blocks[number], late[number])
+    try:
+        for number in record.trials:
+            for block in blocks[number]:
+                check_report(record, number, dict(block.layout), 0, float(block.numbers_N4[:, EPOCH].max()))
+            for _, report in late[number]:
+                lanes = {name: len(values) for name, values in report.metrics.items()}
+                check_report(record, number, lanes, len(report.seeds), report.epoch)
+            _report(record, number, blocks[number], late[number])
+    except UserError:  # which reading the events one by one tells with its number
+        return None
     return record
 
 

@@ -10,6 +10,7 @@ from skipstack.search.ledger.events import Ablated, Finished, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.columnar_record import columnar_record
 from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.next_event import WrongEventError
 from skipstack.search.record.study_record import StudyRecord
 
 LONG: Final = 1 << 22
@@ -47,7 +48,10 @@ def unfinished_ablation(path: Path) -> int | None:
 def read_study(path: Path) -> StudyRecord:
     """The record of the study in the folder ``path``. Raises UserError if there is none, or it is damaged."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
-    record = ledger.whole(lambda: _long(ledger)) or StudyRecord.of(ledger.read())
+    try:
+        record = ledger.whole(lambda: _long(ledger)) or StudyRecord.of(ledger.read())
+    except WrongEventError as error:
+        raise UserError(f"{ledger.folder}: {error}") from None
     if record.opened is None:
         raise _empty(path)
     record.cut = ledger.cut

@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import assert_never
 
+from pydantic import ValidationError
+
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.config import StudyConfig
@@ -37,6 +40,7 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.objectives.pareto import front
 from skipstack.search.record.extension import extended, shortened
+from skipstack.search.record.next_event import WrongEventError, check_next, wrong_event
 from skipstack.search.record.ranking import fingerprint_of, measure_of
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.space import Space
@@ -78,8 +82,16 @@ class StudyRecord:
         return record
 
     def apply(self, event: Event) -> None:
-        """Apply the next event."""
-        self._apply(event)
+        """Apply the next event. Raises WrongEventError for one that cannot come next; the record is then of no use."""
+        try:
+            check_next(self, event)
+            self._apply(event)
+            if isinstance(event, StudyOpened | Extended):
+                self.space  # noqa: B018 (made here, where a mistake in it is told with its event)
+        except WrongEventError:  # of an ablation
+            raise
+        except (UserError, ValidationError) as error:
+            raise wrong_event(self.events + 1, event, error) from None
         self.events += 1
 
     def report(self, event: Reported, number: int) -> None:

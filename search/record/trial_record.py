@@ -194,7 +194,12 @@ class TrialRecord:
 
     def _scores(self, split: str, metrics: Metrics, seeds: tuple[int, ...]) -> dict[int, float]:
         """By seed, the larger the better (``data.tasks.measure.Measure.score``)."""
-        values = metrics[f"{split}_{self.measure.name}"]
+        name = f"{split}_{self.measure.name}"
+        if name not in metrics:
+            raise UserError(
+                f"trial {self.number}: got a report without {name}, which ranks the trials (allowed: with it)"
+            )
+        values = metrics[name]
         return {seed: self.measure.score(value) for seed, value in zip(seeds, values, strict=True)}
 
     def _best_report(self) -> Reported | None:

@@ -1,6 +1,26 @@
-"""Descriptions without a test: the size of an effect, and how alike two lists of scores rank."""
+"""Descriptions without a test: mean and deviation, the size of an effect, and how alike two lists of scores rank."""
 
+import math
+import statistics
 from collections.abc import Sequence
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean: ``fmean``, also of infinities and of sums beyond a float, which diverged seeds have; NaN of none."""
+    try:
+        return statistics.fmean(values) if values else math.nan
+    except (ValueError, OverflowError):
+        return sum(values) / len(values)
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The sample standard deviation; infinite where its squares are beyond a float, NaN of infinities and of one."""
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        return math.nan
+    try:
+        return statistics.stdev(values)
+    except OverflowError:
+        return math.inf
 
 
 def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:

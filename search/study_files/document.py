@@ -14,6 +14,7 @@ from pydantic_core import CoreSchema
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import at, explain
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.ordinary_files import content
 from skipstack.search.config import BY_KIND, SearchConfig, of_kind
 from skipstack.search.ledger.upgrade import REPLACED, upgraded_search
 from skipstack.search.study_files.yaml_lines import Lines, read_yaml
@@ -120,7 +121,7 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
     Raises UserError for a file that cannot be read, is not YAML, or has other keys than ``FileContent``.
     """
     try:
-        text = path.read_bytes().decode()
+        text = content(path).decode()
     except UnicodeDecodeError:
         raise UserError(f"{name}: got text in another encoding (allowed: UTF-8)") from None
     except OSError as error:

@@ -9,6 +9,7 @@ from skipstack.data.corpora.config import Corpus, title_of
 from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Placed
 from skipstack.search.record.domain_parts import value_text
+from skipstack.search.tracking.names import LONGEST, stored_value
 from skipstack.spaces.domains import Choice, Domain, Json
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ RunKey = tuple[int | None, int | None]
 STUDY: Final[RunKey] = (None, None)
 
 Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
-
-LONGEST: Final = 6000
-"""Characters of a value at most; MLflow takes 6000 of a parameter and 8000 of a tag."""
 
 MEGABYTE: Final = 1e6
 """Bytes, as MLflow counts them."""
@@ -55,6 +53,11 @@ class Entry:
     status: Status | None = None
     end: int | None = None
 
+    def fit(self) -> None:
+        """Make its texts such as every store takes."""
+        self.tags = {name: stored_value(value) for name, value in self.tags.items()}
+        self.params = {name: stored_value(value) for name, value in self.params.items()}
+
     @property
     def says(self) -> bool:
         """Whether there is anything in it for a run that is there already."""
@@ -84,7 +87,7 @@ def _number(run: "Run", tag: str) -> int | None:
 
 def corpus_read(corpus: Corpus, fingerprint: str) -> Read:
     """A corpus of this config and this content."""
-    return Read(title_of(corpus), fingerprint, canonical_json(corpus.model_dump(mode="json")))
+    return Read(title_of(corpus)[:500], fingerprint, canonical_json(corpus.model_dump(mode="json"))[:60_000])
 
 
 def source_tags(placed: Placed) -> dict[str, str]:

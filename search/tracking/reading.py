@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.redaction import without_secrets
+from skipstack.search.ledger.events import StudyOpened
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.tracking.client import connected, search_runs, told
-from skipstack.search.tracking.stores import URI, chosen_store
+from skipstack.search.tracking.runs import study_id
+from skipstack.search.tracking.stores import URI, chosen_store, database_file
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.search.tracking.writer import LEDGER
 
@@ -63,7 +66,7 @@ def fetch(addresses: Sequence[str], uri: str, to: Path) -> dict[str, Path]:
     for text in addresses:
         with told(text, uri):
             client = connected(uri)
-            folder = _received(client, _run(client, text), to)
+            folder = _received(client, _run(client, text), to, uri)
         if folder is None:
             raise UserError(
                 f"{text}: the run has no {LEDGER} (allowed: a study that runs or ran with this store; `skipstack sync "
@@ -82,7 +85,7 @@ def fetch_all(uri: str, to: Path) -> dict[str, Path]:
         found = {}
         for run in runs:
             name = run.data.params.get("study")
-            if (folder := _received(client, run, to)) is not None:
+            if (folder := _received(client, run, to, uri)) is not None:
                 found[f"{STUDY}{name if names[name] == 1 else run.data.tags['skipstack.study']}"] = folder
     return found
 
@@ -102,15 +105,28 @@ def _store(text: str, tracking_uri: str | None) -> str:
     return uri
 
 
-def _received(client: "MlflowClient", run: "Run", to: Path) -> Path | None:
-    """A new folder in ``to`` with the ledger of the study whose own run this is; None where the run has no copy."""
+def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | None:
+    """A new folder in ``to`` with the ledger of the study whose own run this is, or the study's own folder where the
+    store is the file that lies in it; None where the run has no copy.
+    """
     if all(file.path != LEDGER for file in client.list_artifacts(run.info.run_id)):
-        return None
+        return _own_folder(run, uri)
     folder = Path(mkdtemp(dir=to))
     ledger = StudyFolder(folder).ledger
     ledger.mkdir()
     Path(client.download_artifacts(run.info.run_id, LEDGER, str(folder))).rename(ledger / "000001.parquet")
     return folder
+
+
+def _own_folder(run: "Run", uri: str) -> Path | None:
+    """The folder of the study whose own run this is, if the store lies in it."""
+    database = database_file(uri)
+    folder = None if database is None else StudyFolder(database.resolve().parent)
+    if folder is None or database is None or database.name != folder.runs_database.name or not folder.ledger.is_dir():
+        return None
+    opened = next(iter(Ledger(folder.ledger).replay()), None)
+    same = isinstance(opened, StudyOpened) and study_id(opened) == run.data.tags.get("skipstack.study")
+    return folder.path if same else None
 
 
 def _studies(client: "MlflowClient") -> "Iterator[Run]":

@@ -140,6 +140,8 @@ class Recorder:
         writer.recall()
         if STUDY in pending and record.opened is not None:
             writer.show(views(record, self._runs.study_id, round(1000 * record.opened.time)))
+        for entry in pending.values():
+            entry.fit()
         writer.leave_out(pending)
         for key in sorted(pending, key=lambda key: (key != STUDY, key[1] is not None)):
             try:

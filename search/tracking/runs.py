@@ -11,7 +11,6 @@ number where a trial lost its score to a fault. What is varied stands apart, as 
 
 import math
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
 from skipstack.data.basis.frozen import identity
 from skipstack.search.config import StudyConfig
@@ -40,8 +39,8 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.statistics.descriptive import mean
 from skipstack.search.tracking.entry import (
-    LONGEST,
     Entry,
     RunKey,
     as_file,
@@ -51,6 +50,7 @@ from skipstack.search.tracking.entry import (
     source_tags,
     system_metrics,
 )
+from skipstack.search.tracking.names import LONGEST, LONGEST_NAME, stored_name, stored_value
 from skipstack.spaces.trial import TrialConfig, as_network
 
 
@@ -166,8 +166,9 @@ class ExpectedRuns:
         entry = self._entry(trial.number)
         own = "" if self._ablation is None else f"ablation {self._ablation}, "
         entry.name, entry.start = f"{own}trial {trial.number}", _milliseconds(event.time)
-        entry.params = {path: str(value)[:LONGEST] for path, value in config.flatten().items()}
-        entry.params |= {f"axis.{path}": axis_value(domains[path], value) for path, value in trial.point.items()}
+        params = {path: str(value) for path, value in config.flatten().items()}
+        params |= {f"axis.{path}": axis_value(domains[path], value) for path, value in trial.point.items()}
+        entry.params = {stored_name(name, self._between): value for name, value in params.items()}
         entry.files = {"config.json": as_file(config.model_dump(mode="json"))}
         if isinstance(config, TrialConfig):
             entry.corpus = corpus_read(config.data.corpus, self.record.corpus_of(config).fingerprint)
@@ -186,7 +187,8 @@ class ExpectedRuns:
         """Means and lanes; of further seeds of a race, whose epochs begin anew, the lanes alone."""
         values = _by_lane(event.metrics, event.seeds or trial.seeds, self._between)
         if event.seeds and event.seeds != trial.reports[0].seeds:
-            values = {name: value for name, value in values.items() if name not in event.metrics}
+            means = {stored_name(name, self._between) for name in event.metrics}
+            values = {name: value for name, value in values.items() if name not in means}
         else:
             values = {"score": event.score, "seconds": event.seconds, **values}
             values |= {} if event.latency is None else {"latency": event.latency}
@@ -247,7 +249,7 @@ class ExpectedRuns:
 
 def experiment_of(study: StudyConfig) -> str:
     """The name of the experiment that a study's runs stand in: studies of one name share it."""
-    return f"skipstack/{study.name}"
+    return stored_value(f"skipstack/{study.name[:LONGEST_NAME]}")
 
 
 def study_id(opened: StudyOpened) -> str:
@@ -266,21 +268,14 @@ def _why(event: Shortened) -> str:
 def _by_lane(metrics: Metrics, seeds: Sequence[int], between: str) -> dict[str, float]:
     values = {}
     for name, lanes in metrics.items():
-        values[name] = _mean(lanes)
-        values |= {f"{name}{between}seed_{seed}": value for seed, value in zip(seeds, lanes, strict=True)}
+        stored = stored_name(name, between)
+        values[stored] = mean(lanes)
+        values |= {f"{stored}{between}seed_{seed}": value for seed, value in zip(seeds, lanes, strict=False)}
     return values
 
 
 def _listed(seeds: Sequence[int]) -> str:
     return ",".join(str(seed) for seed in seeds)
-
-
-def _mean(lanes: tuple[float, ...]) -> float:
-    """As everywhere, ``fmean``; it refuses opposite infinities and sums beyond a float, which diverged lanes have."""
-    try:
-        return fmean(lanes)
-    except (ValueError, OverflowError):
-        return sum(lanes) / len(lanes)
 
 
 def _milliseconds(time: float) -> int:

@@ -1,12 +1,11 @@
 """The last sentence of a search: its best trial beside the base, described and not tested."""
 
-from statistics import fmean
-
 from skipstack.dashboards.reports.wording import listed, settings
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.table import BASE, BEST, Row
+from skipstack.search.statistics.descriptive import mean
 from skipstack.spaces.changes import changes, chosen
 
 
@@ -72,5 +71,5 @@ def _whole_and_cut(found: Exploration) -> tuple[list[int], list[int]]:
 
 def _score(row: Row, measure: Measure) -> str:
     """``97.31 %``, ``F1 88.10``, ``perplexity 71.02``."""
-    number = measure.written(fmean(row.dev))
+    number = measure.written(mean(row.dev))
     return f"{number} %" if measure.unit == "%" else f"{measure.unit} {number}"

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean, stdev
 
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Table
 from skipstack.dashboards.formats.page import Row as PageRow
 from skipstack.dashboards.reports.wording import NONE, heading_of, scored, size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, Row
+from skipstack.search.statistics.descriptive import deviation, mean
 
 LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
 """Marks: the best value of its axis; a trial that was not trained to its end; a trial on the Pareto front; a reused
@@ -66,8 +66,8 @@ def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Ta
 def _split(split: str, values: Sequence[float]) -> Numbers:
     """The mean and the sample standard deviation over the seeds."""
     return {
-        f"{split}_mean": fmean(values) if values else None,
-        f"{split}_deviation": stdev(values) if len(values) > 1 else None,
+        f"{split}_mean": mean(values) if values else None,
+        f"{split}_deviation": deviation(values) if len(values) > 1 else None,
     }
 
 

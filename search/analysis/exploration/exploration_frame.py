@@ -1,13 +1,13 @@
 """The analysis of a search as frames, in the measure's own unit, with the names of values."""
 
 from math import nan
-from statistics import fmean, stdev
 from typing import Any, Final
 
 import pandas as pd
 
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.record.domain_parts import parts
+from skipstack.search.statistics.descriptive import deviation, mean
 
 COLUMNS: Final = {
     "axis": ("str", "the axis; baseline, base and best are rows of their own"),
@@ -49,10 +49,10 @@ def exploration_frame(exploration: Exploration) -> pd.DataFrame:
             "whole": row.whole,
             "best_epoch": row.epoch,
             "seeds": len(row.seeds),
-            "dev": sign * fmean(row.dev) if row.dev else nan,
-            "deviation": stdev(row.dev) if len(row.dev) > 1 else nan,
+            "dev": sign * mean(row.dev),
+            "deviation": deviation(row.dev),
             "effect": nan if row.effect is None else sign * row.effect,
-            "test": sign * fmean(row.test) if row.test else nan,
+            "test": sign * mean(row.test),
             "leads": row.leads,
             "is_base": row.is_base,
             "on_front": row.on_front,

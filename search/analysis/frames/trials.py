@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -12,6 +11,7 @@ from skipstack.search.analysis.frames.columns import COLUMNS, typed_frame
 from skipstack.search.ledger.events import SCORELESS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.statistics.descriptive import deviation, mean
 from skipstack.spaces.domains import Choice, Domain, Integer
 
 
@@ -129,9 +129,4 @@ def _dtype(domain: Domain) -> str:
 def _spread(name: str, scores: Iterable[float], sign: float) -> dict[str, float]:
     """The mean and the standard deviation over seeds."""
     values = tuple(scores)
-    mean = fmean(values) if values else math.nan
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    return {
-        name: sign * mean,
-        f"{name}_deviation": math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else math.nan,
-    }
+    return {name: sign * mean(values), f"{name}_deviation": deviation(values)}

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 import socket
 import sys
 import time
@@ -63,9 +62,7 @@ def joined(address: str | None) -> Iterator[None]:
         return
     with ExitStack() as leaving:
         leaving.enter_context(authenticated(own=address is None))
-        folder = session_folder() if address is None else None
-        if folder is not None:
-            leaving.callback(shutil.rmtree, folder, ignore_errors=True)
+        folder = leaving.enter_context(session_folder()) if address is None else None
         leaving.callback(ray.shutdown)
         try:
             ray.init(

@@ -18,6 +18,7 @@ from ray._private import node as ray_node
 from ray._private import utils as ray_utils
 from ray._private import worker as ray_worker
 from ray._private.node import Node
+from ray._private.parameter import RayParams
 from ray.actor import ActorHandle
 from ray.air.execution import PlacementGroupResourceManager, ResourceRequest
 from ray.air.execution._internal import RayActorManager
@@ -33,6 +34,7 @@ from ray.tune.utils.object_cache import _ObjectCache
 
 from skipstack.data.basis.errors import one_line
 from skipstack.search.engines.ray.machines import silent
+from skipstack.search.engines.ray.sockets import LOOPBACK
 
 START_SECONDS = 300.0
 """Within which a worker that has its resources must have started; it has ray and Tune to import."""
@@ -96,7 +98,15 @@ class LeanNode(Node):  # type: ignore[misc]
     asks a cloud for more machines; and one that brings what workers print to the driver, which asks for none of it.
     ``ray start`` has options against the last two, ``ray.init`` has none; ``include_dashboard=False`` still starts the
     first.
+
+    And its processes listen to this machine alone: of ``_node_ip_address="127.0.0.1"``, ``ray.init`` makes the address
+    in the network, on which other machines could knock.
     """
+
+    def __init__(self, ray_params: RayParams, *arguments: Any, **options: Any) -> None:
+        if ray_params.include_dashboard is False:
+            ray_params.node_ip_address = LOOPBACK
+        super().__init__(ray_params, *arguments, **options)
 
     def start_api_server(self, *, include_dashboard: bool | None, raise_on_failure: bool) -> None:
         """Unless no dashboard is asked for."""

@@ -1,8 +1,15 @@
-"""A folder for the session of a Ray cluster that we start: its sockets may not have long names."""
+"""Where a Ray cluster that we start listens, on this machine alone, and the folder of its session.
+
+Paths of the sockets in that folder may not be long.
+"""
 
 import os
+import shutil
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -14,37 +21,50 @@ LONGEST_SOCKET: Final = 103 if sys.platform == "darwin" else 107
 SESSION: Final = "/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store"
 """What Ray adds to its folder: when the session began, and in which process."""
 
-LONGEST: Final = LONGEST_SOCKET - len(SESSION)
-"""Bytes of the folder's own path."""
+PREFIX: Final = "skipstack-ray-"
+"""Of the folder's name; eight letters follow."""
+
+LONGEST: Final = LONGEST_SOCKET - len(SESSION) - len("/") - len(PREFIX) - 8
+"""Bytes of the path of the place in which the folder is made."""
 
 SHORT: Final = ("/tmp", "/var/tmp", "/dev/shm")
-"""Where a folder is made if Ray's own has too long a name, as in the TMPDIR of many a job, or cannot be written."""
+"""Where it is made if the place for temporary files has too long a name, as in many a job, or cannot be written."""
+
+LOOPBACK: Final = "127.0.0.1"
+"""The address of a cluster of one machine. With exactly this one, Ray's processes listen to no other network."""
+
+REMOVING: Final = 10.0
+"""Seconds within which the folder is removed: until then, a process of Ray's that ends may still write there."""
 
 
-def session_folder() -> Path | None:
-    """A new folder, which its user removes; None where Ray's own choice will do.
+@contextmanager
+def session_folder() -> Iterator[Path]:
+    """A new folder, which goes at the end with all in it; sessions of the user's own lie elsewhere.
 
-    Raises UserError where no folder does.
+    Raises UserError where no place for it will do.
     """
+    folder = _new_folder()
+    try:
+        yield folder
+    finally:
+        until = time.monotonic() + REMOVING
+        shutil.rmtree(folder, ignore_errors=True)
+        while folder.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _new_folder() -> Path:
     chosen = os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or "/tmp"
-    if _is_usable(Path(chosen, "ray")):
-        return None
-    for place in SHORT:
-        try:
-            return Path(tempfile.mkdtemp(prefix="skipstack-ray-", dir=place))
-        except OSError:
-            continue
+    for place in (chosen, *SHORT):
+        if len(os.fsencode(place)) <= LONGEST:
+            try:
+                if place == chosen:
+                    Path(place).mkdir(parents=True, exist_ok=True)  # as Ray does
+                return Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+            except OSError:
+                continue
     raise UserError(
         f"TMPDIR: got {chosen}, where Ray can keep no sockets, nor in {', '.join(SHORT)} "
-        f"(allowed: a folder that can be written, of at most {LONGEST - len('/ray')} bytes; or --engine serial)"
+        f"(allowed: a folder that can be written, of at most {LONGEST} bytes; or --engine serial)"
     )
-
-
-def _is_usable(folder: Path) -> bool:
-    if len(os.fsencode(folder)) > LONGEST:
-        return False
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK | os.X_OK)

@@ -19,7 +19,8 @@ from skipstack.search.ledger.events import (
     Retried,
     StudyOpened,
 )
-from skipstack.search.tracking.entry import LONGEST, Entry, Read
+from skipstack.search.tracking.entry import Entry, Read
+from skipstack.search.tracking.names import LONGEST
 from skipstack.search.tracking.runs import ExpectedRuns, study_id
 from skipstack.spaces.trial import TrialConfig
 from tests.search.made_up import measured

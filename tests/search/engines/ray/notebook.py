@@ -155,6 +155,8 @@ def a_run_of_the_users(folder: Path) -> None:
     assert scores(tuner(folder, "run").fit()) == [number + EPOCHS - 1 for number in range(TRIALS)]
     for number in range(TRIALS):
         wait_for(f"trial {number} begins")
+    for kept in ("result.json", "progress.csv", "events.out.tfevents.*"):  # what Tune's own loggers write of each trial
+        assert len(list((folder / "run").glob(f"*/{kept}"))) == TRIALS, kept
     print("the run is whole")
 
 

@@ -47,6 +47,19 @@ def test_in_one_process_the_users_own_runs_are_as_without_a_study(
     steps: Sequence[str], printed: Sequence[str], tmp_path: Path
 ) -> None:
     """Each step checks itself, and that a study leaves all as it was; here is seen what workers print, too."""
+    said = ran_notebook(tmp_path, *steps)
+    assert [line for line in printed if line not in said] == []
+
+
+def test_what_one_process_left_another_restores_that_has_imported_the_engine_alone(tmp_path: Path) -> None:
+    first = ran_notebook(tmp_path, "a_study", "an_interrupted_run")
+    assert [line for line in (*STUDY, *INTERRUPTED) if line not in first] == []
+    second = ran_notebook(tmp_path, "a_run_of_the_users", "its_restoration")
+    assert [line for line in (*RUN, *RESTORED) if line not in second] == []
+
+
+def ran_notebook(tmp_path: Path, *steps: str) -> str:
+    """What a notebook prints that takes these steps, in a process of its own."""
     notebook = [sys.executable, "-m", "tests.search.engines.ray.notebook", str(tmp_path), *steps]
     unset = ("RAY_", "TUNE_", "PYTHONBREAKPOINT")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
@@ -57,4 +70,4 @@ def test_in_one_process_the_users_own_runs_are_as_without_a_study(
         notebook, cwd=Path(__file__).parents[4], env=environment, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert [line for line in printed if line not in ran.stdout] == []
+    return ran.stdout

@@ -1,0 +1,99 @@
+"""A page from elsewhere gets nothing of the dashboard: neither pages and files nor the websocket (DNS rebinding)."""
+
+import http.client
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from skipstack.dashboards.web.hosts import is_allowed
+from tests.command_line import refusal
+from tests.dashboards.web.browsing import started
+from tests.dashboards.web.shown import write
+from tests.search.made_up import opening, study
+
+NAMED = "lab.example"
+PATHS = ("/", "/_stcore/health", "/_stcore/host-config", "/_stcore/stream", "/static/index.html", "/media/x", "/no")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("hosts")
+    write(folder / "runs" / "study", opening(study()))
+    with started(folder, "dashboard", "--no-browser", "--host", NAMED, errors=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        yield urlsplit(server.stdout.readline().strip()).netloc
+        server.terminate()
+        server.communicate(timeout=60)
+
+
+def status(address: str, path: str, headers: list[tuple[str, str]]) -> int:
+    """What a request with exactly these headers is answered."""
+    connection = http.client.HTTPConnection(address, timeout=60)
+    connection.putrequest("GET", path, skip_host=True)
+    for name, value in headers:
+        connection.putheader(name, value)
+    connection.endheaders()
+    try:
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_pages_and_files_are_served_to_this_machine_and_to_hosts_that_the_user_named(address: str) -> None:
+    port = address.rpartition(":")[2]
+    for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", "LocalHost", f"{NAMED}:80", NAMED):
+        assert status(address, "/", [("Host", host)]) == 200, host
+    foreign = [f"evil.example:{port}", f"127.0.0.1.evil.example:{port}", f"localhost@evil.example:{port}", "null", ""]
+    foreign += [f"evil.example@localhost:{port}", "[::1", "localhost/x", f"0.0.0.0:{port}", f"x{NAMED}", "*"]
+    for path in PATHS:
+        for host in foreign:
+            assert status(address, path, [("Host", host)]) in (400, 403), (path, host)  # 400: no HTTP
+    assert status(address, "/", [("Host", foreign[0])]) == 403
+    assert status(address, "/", [("Host", address), ("Host", foreign[0])]) in (400, 403)
+    assert status(address, "/", [("Host", address), ("Origin", "http://evil.example")]) == 403
+
+
+def test_the_websocket_is_open_to_our_own_pages_alone(address: str) -> None:
+    def opens(origin: str | None, host: str = address) -> int:
+        try:
+            to = urlsplit(f"//{address}")
+            place = (to.hostname, to.port)  # wherever the address of the websocket points
+            with connect(f"ws://{host}/_stcore/stream", origin=origin, address=place, proxy=None):
+                return 101
+        except InvalidStatus as refused:
+            return refused.response.status_code
+
+    assert opens(f"http://{address}") == 101
+    assert opens(None) == 101  # no browser
+    foreign = ("http://evil.example", "null", "http://localhost:1", f"https://evil.example/{address}", "file://")
+    for origin in foreign:
+        assert opens(origin) == 403, origin
+    assert opens("http://evil.example", host="evil.example") == 403
+    assert opens(f"https://{NAMED}", host=NAMED) == 101
+
+
+def test_the_origin_is_the_very_host_of_the_request_or_one_that_the_user_named() -> None:
+    def allowed(host: str, *origins: str) -> bool:
+        headers = [(b"Host", host.encode()), *((b"origin", each.encode()) for each in origins)]
+        return is_allowed(headers, {NAMED})
+
+    assert allowed("localhost:8501", "http://localhost:8501")
+    assert allowed("[::1]:8501", "http://[::1]:8501")
+    assert allowed(NAMED, f"https://{NAMED}")
+    assert allowed("127.0.0.1:8501", f"https://{NAMED}"), "a proxy that gives the server a host of its own"
+    assert not allowed("127.0.0.1:8501", "http://localhost:8501")
+    assert not allowed("localhost:8501", "http://localhost:3000")
+    assert not allowed("localhost:8501", "http://localhost:8501", "http://evil.example")
+    assert not is_allowed([], {NAMED})
+
+
+def test_a_host_is_a_name_and_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "runs" / "study", opening(study()))
+    for wrong in ("http://lab.example", "lab.example:80", "", "*", "a/b"):
+        assert refusal("dashboard", "--host", wrong).startswith(f"skipstack: --host {wrong}: ")
