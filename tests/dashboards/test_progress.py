@@ -114,7 +114,7 @@ def test_long_trials_are_heard_of_before_the_first_one_ends() -> None:
     opened = _short()[:6]
     epochs = [
         (reported(0, epoch, 0.9, 0.92), Decided(time=0.0, trial=0, epoch=epoch, decision="continue", rung=None))
-        for epoch in range(1, 8)
+        for epoch in range(1, 7)
     ]
     told = _told([*opened, *(_at(10.0 + 12 * n, event) for n, pair in enumerate(epochs, 1) for event in pair)])
     assert told[1:] == [

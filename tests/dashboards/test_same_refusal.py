@@ -22,7 +22,10 @@ def study(corpus: str = COLUMNS, below: str = "") -> str:
 WRONG: dict[str, tuple[str, str]] = {
     # the study file, and a part of the line
     "a column that the files lack": (study(f"{COLUMNS}, tag: 5"), "the tag is in column 5"),
-    "no dev split": (study("kind: columns, train: train.tsv, test: test.tsv"), "'dev' is missing"),
+    "no dev split": (
+        study("kind: columns, train: train.tsv, test: test.tsv"),
+        "dev: got nothing (allowed: files, or held_out",
+    ),
     "a missing file": (study(COLUMNS.replace("dev.tsv", "gone.tsv")), "gone.tsv"),
     "an empty split": (study(COLUMNS.replace("dev.tsv", "empty.tsv")), "empty split"),
     "tags outside the scheme": (study(f"{COLUMNS}, scheme: bio"), "allowed in bio"),

@@ -76,7 +76,7 @@ def code(file: Path) -> Path:
 @pytest.mark.long
 def test_a_study_is_searched_and_read_and_its_network_exported_and_verified(file: Path, code: Path) -> None:
     searched = typed("search", file, "--out", "runs", *SERIAL)
-    assert "mine on two_lines" in searched.out
+    assert "mine on train.txt" in searched.out
     assert f"skipstack verify runs-best --code {code}\n" in searched.error
     assert searched.error.count("--code") == 1
     aside = code.rename(file.parent / "aside.py")

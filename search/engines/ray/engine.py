@@ -66,7 +66,8 @@ class RayEngine(Engine):
         gpu_memory: Callable[[], int] = nothing_known,
         memory: Callable[[TrialTask], int] = nothing_known,
     ) -> None:
-        check_address(address)
+        if not ray.is_initialized():
+            check_address(address)
         if is_patched():
             raise UserError("a study runs on Ray in this process already (allowed: after it, or the engine serial)")
         self.worker = worker

@@ -96,7 +96,7 @@ def check_address(address: str | None) -> None:
 
     ``auto`` stands for the address in ``RAY_ADDRESS``, or else for that of a cluster which ray finds on this machine.
     """
-    if address is None or ray.is_initialized():
+    if address is None:
         return
     named = _given(address)
     if named == "local":

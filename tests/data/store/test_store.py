@@ -189,7 +189,7 @@ def test_nothing_stays_behind_when_writing_fails(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(skipstack.data.store.writing, "_write", full)
     with pytest.raises(OSError, match="No space left"):
         stored(SMALL, tmp_path)
-    assert list((tmp_path / "stores").iterdir()) == []
+    assert not (tmp_path / "stores").exists()
 
 
 def test_who_comes_second_takes_the_folder_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,7 @@ NUMBERS = st.floats().map(lambda number: number + 0.0)
 COUNTS = st.integers(0, 10**6)
 EPOCHS = st.integers(1, 10**4)
 SEEDS = st.integers(0, 2**63 - 1)
+TIMES = st.floats(-1e11, 1e11).map(lambda number: number + 0.0)
 METRICS = st.dictionaries(st.text(), st.lists(NUMBERS).map(tuple), max_size=3)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | FINITE | st.text(),
@@ -50,7 +51,7 @@ OBJECTS = st.dictionaries(st.text(), JSON, max_size=4)
 
 REPORTS = st.builds(
     Reported,
-    time=FINITE,
+    time=TIMES,
     trial=COUNTS,
     epoch=EPOCHS,
     score=NUMBERS,
@@ -92,10 +93,10 @@ ROLES = st.builds(
 )
 
 BY_KIND: dict[type, st.SearchStrategy[Event]] = {
-    StudyOpened: st.builds(StudyOpened, time=FINITE, study=OBJECTS, code_version=st.text()),
+    StudyOpened: st.builds(StudyOpened, time=TIMES, study=OBJECTS, code_version=st.text()),
     CorpusPrepared: st.builds(
         CorpusPrepared,
-        time=FINITE,
+        time=TIMES,
         corpus=st.text(),
         fingerprint=st.text(),
         store=st.text(),
@@ -105,21 +106,21 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     ),
     Proposed: st.builds(
         Proposed,
-        time=FINITE,
+        time=TIMES,
         trial=COUNTS,
         point=OBJECTS,
         config_identity=st.text(),
         seeds=st.lists(SEEDS, max_size=4).map(tuple),
         parameters=st.none() | COUNTS,
     ),
-    Started: st.builds(Started, time=FINITE, trial=COUNTS),
+    Started: st.builds(Started, time=TIMES, trial=COUNTS),
     Reported: REPORTS,
     happened.WarmStarted: st.builds(
-        happened.WarmStarted, time=FINITE, study=st.text(), observed=st.lists(OBSERVED, max_size=2).map(tuple)
+        happened.WarmStarted, time=TIMES, study=st.text(), observed=st.lists(OBSERVED, max_size=2).map(tuple)
     ),
     happened.Suggested: st.builds(
         happened.Suggested,
-        time=FINITE,
+        time=TIMES,
         suggestions=st.lists(
             st.builds(happened.Suggestion, study=st.text(), trial=COUNTS, similarity=SHARES, point=OBJECTS), max_size=3
         ).map(tuple),
@@ -127,7 +128,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     ),
     happened.Reused: st.builds(
         happened.Reused,
-        time=FINITE,
+        time=TIMES,
         trial=COUNTS,
         study=st.text(),
         source=COUNTS,
@@ -136,21 +137,21 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     ),
     happened.Used: st.builds(
         happened.Used,
-        time=FINITE,
+        time=TIMES,
         trial=COUNTS,
         epoch=EPOCHS,
         seeds=st.lists(SEEDS, max_size=2).map(tuple),
         usage=st.builds(Usage, machine=st.text(), process_cpu=FINITE, machine_cpu=FINITE, gpu=st.none() | FINITE),
     ),
-    Decided: st.builds(Decided, time=FINITE, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS, decision=DECISIONS),
-    Promoted: st.builds(Promoted, time=FINITE, trial=COUNTS),
-    Retried: st.builds(Retried, time=FINITE, trial=COUNTS, message=st.text()),
-    Ended: st.builds(Ended, time=FINITE, trial=COUNTS, message=st.text()),
-    Interrupted: st.builds(Interrupted, time=FINITE),
-    Resumed: st.builds(Resumed, time=FINITE, code_version=st.text()),
+    Decided: st.builds(Decided, time=TIMES, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS, decision=DECISIONS),
+    Promoted: st.builds(Promoted, time=TIMES, trial=COUNTS),
+    Retried: st.builds(Retried, time=TIMES, trial=COUNTS, message=st.text()),
+    Ended: st.builds(Ended, time=TIMES, trial=COUNTS, message=st.text()),
+    Interrupted: st.builds(Interrupted, time=TIMES),
+    Resumed: st.builds(Resumed, time=TIMES, code_version=st.text()),
     happened.Placed: st.builds(
         happened.Placed,
-        time=FINITE,
+        time=TIMES,
         place=st.text(),
         engine=st.text(),
         address=st.none() | st.text(),
@@ -158,25 +159,25 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         device=st.text(),
         tracking_uri=st.none() | st.text(),
     ),
-    happened.Tested: st.builds(happened.Tested, time=FINITE, trial=COUNTS, metrics=METRICS, sentences=SENTENCES),
-    happened.Untested: st.builds(happened.Untested, time=FINITE, trial=COUNTS, message=st.text()),
+    happened.Tested: st.builds(happened.Tested, time=TIMES, trial=COUNTS, metrics=METRICS, sentences=SENTENCES),
+    happened.Untested: st.builds(happened.Untested, time=TIMES, trial=COUNTS, message=st.text()),
     Extended: st.builds(
         Extended,
-        time=FINITE,
+        time=TIMES,
         trials=COUNTS,
         seeds=COUNTS,
         choices=st.dictionaries(st.text(), st.lists(JSON, max_size=2).map(tuple), max_size=2),
     ),
     happened.Shortened: st.builds(
         happened.Shortened,
-        time=FINITE,
+        time=TIMES,
         trials=EPOCHS,
         gain=st.none() | st.builds(Gain, trials=EPOCHS, hours=FINITE, most=FINITE, seed_deviation=FINITE),
     ),
-    Finished: st.builds(Finished, time=FINITE),
+    Finished: st.builds(Finished, time=TIMES),
     happened.AblationPlanned: st.builds(
         happened.AblationPlanned,
-        time=FINITE,
+        time=TIMES,
         rows=st.lists(
             st.builds(ListedRow, roles=st.lists(ROLES, max_size=2).map(tuple), point=OBJECTS), max_size=2
         ).map(tuple),
@@ -186,7 +187,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     ),
 }
 OWN = st.one_of(*BY_KIND.values())
-EVENTS = OWN | st.builds(happened.Ablated, time=FINITE, ablation=EPOCHS, event=OWN)
+EVENTS = OWN | st.builds(happened.Ablated, time=TIMES, ablation=EPOCHS, event=OWN)
 
 
 def shown(events: Sequence[Event]) -> str:

@@ -17,6 +17,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.api.start import run_study
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask
 from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.engines.ray.machines import check_address
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Metrics, Promoted, Reported, Untested
 from skipstack.search.ledger.ledger import Ledger
@@ -308,15 +309,12 @@ def test_the_cluster_does_not_keep_the_command_line_in_which_a_password_may_stan
     assert all(PASSWORD not in str(job) for job in jobs.values())
 
 
-def test_an_address_where_no_cluster_answers_is_refused_before_ray_waits_for_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(ray, "init", None)  # it would wait for minutes
+def test_an_address_where_no_cluster_answers_is_refused_before_ray_waits_for_one() -> None:
     with pytest.raises(UserError, match=r"--address 127.0.0.1:1: no Ray cluster answers"):
-        RayEngine(ToyWorker, address="127.0.0.1:1", gpus_per_trial=0)
+        check_address("127.0.0.1:1")
     for wrong in ("nonsense", "127.0.0.1", "ray://head"):
         with pytest.raises(UserError, match=rf"^--address {wrong}: is no address \(allowed: HOST:PORT or [^\n]+\)$"):
-            RayEngine(ToyWorker, address=wrong, gpus_per_trial=0)
+            check_address(wrong)
 
 
 @pytest.mark.parametrize(
@@ -332,10 +330,9 @@ def test_an_address_where_no_cluster_answers_is_refused_before_ray_waits_for_one
 def test_a_wrong_address_in_the_environment_is_told_by_the_name_of_its_variable(
     held: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray, "init", None)
     monkeypatch.setenv("RAY_ADDRESS", held)
     with pytest.raises(UserError) as refused:
-        RayEngine(ToyWorker, address="auto", gpus_per_trial=0)
+        check_address("auto")
     told = str(refused.value)
     assert told.startswith(f"RAY_ADDRESS={held}: {why}")
     assert told.endswith("allowed: HOST:PORT or ray://HOST:10001 of a running one, or --address local)")
@@ -343,9 +340,7 @@ def test_a_wrong_address_in_the_environment_is_told_by_the_name_of_its_variable(
 
 
 @pytest.mark.parametrize("words", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-server\r\n", b""])
-def test_a_port_where_something_else_than_ray_listens_is_refused(words: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray, "init", None)
-
+def test_a_port_where_something_else_than_ray_listens_is_refused(words: bytes) -> None:
     def serve(listening: socket.socket) -> None:
         with listening.accept()[0] as caller:
             caller.sendall(words)
@@ -354,7 +349,7 @@ def test_a_port_where_something_else_than_ray_listens_is_refused(words: bytes, m
         port = listening.getsockname()[1]
         threading.Thread(target=serve, args=(listening,), daemon=True).start()
         with pytest.raises(UserError, match=rf"^--address 127.0.0.1:{port}: no Ray cluster answers \(Connection"):
-            RayEngine(ToyWorker, address=f"127.0.0.1:{port}", gpus_per_trial=0)
+            check_address(f"127.0.0.1:{port}")
 
 
 @pytest.mark.cluster
