@@ -33,12 +33,12 @@ def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
         if fsync:
             fsync_path(temporary)
         os.replace(temporary, path)
-    except OSError as error:
-        if error.filename in (None, str(temporary)):
+    except BaseException as error:
+        with suppress(OSError):  # it says less than the error before it
+            temporary.unlink()
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             error.filename, error.filename2 = str(path), None
         raise
-    finally:
-        temporary.unlink(missing_ok=True)
     if fsync:
         fsync_path(path.parent)
 

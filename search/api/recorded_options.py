@@ -42,7 +42,7 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
     environment = os.environ.get(URI, "")
     if environment and without_secrets(from_anywhere(environment)) == recorded["tracking_uri"]:
         given.setdefault("tracking_uri", environment)  # with the secrets that the ledger does not have
-    if placed.place != _place(folder):
+    if placed.place != _place(folder, folder.path):
         if given.get("engine", recorded["engine"]) == "serial":
             recorded["address"] = None
         for name, option in CONTACTED.items():
@@ -68,7 +68,7 @@ def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) 
     folder = StudyFolder.existing(path)
     placed = None if given else _last(folder)
     recorded = () if placed is None else placed.code
-    if placed is not None and recorded and placed.place != _place(folder):
+    if placed is not None and recorded and placed.place != _place(folder, folder.path):
         raise UserError(_unasked(path, recorded))
     load_recorded(code, [*given, *map(Path, recorded)])
 
@@ -85,14 +85,17 @@ def _unasked(path: Path | None, recorded: Sequence[str]) -> str:
     )
 
 
-def placement(execution: Execution, folder: StudyFolder, time: float) -> list[Placed]:
-    """The event that records the options of this run; none if they are those of the last run."""
+def placement(execution: Execution, folder: StudyFolder, time: float, *, path: Path | None = None) -> list[Placed]:
+    """The event that records the options of this run; none if they are those of the last run.
+
+    ``path``: the name that the folder will have, if not its own.
+    """
     options = {name: getattr(execution, name) for name in OPTIONS}
     if execution.address == "local":
         options["address"] = None
     options["tracking_uri"] = None if execution.store is None else without_secrets(from_anywhere(execution.store))
     beside = {"time": time, **provenance()}
-    now = Placed.model_validate({"place": _place(folder), **options, **beside})
+    now = Placed.model_validate({"place": _place(folder, path or folder.path), **options, **beside})
     last = _last(folder)
     return [] if last is not None and last.model_copy(update=beside) == now else [now]
 
@@ -102,6 +105,6 @@ def _last(folder: StudyFolder) -> Placed | None:
     return events[-1] if events else None
 
 
-def _place(folder: StudyFolder) -> str:
+def _place(folder: StudyFolder, path: Path) -> str:
     """A hash of the folder's path and inode: a copy of the folder has another one, and cannot compute this one."""
-    return identity({"path": str(folder.path.resolve()), "inode": folder.ledger.stat().st_ino})
+    return identity({"path": str(path.resolve()), "inode": folder.ledger.stat().st_ino})

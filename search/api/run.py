@@ -16,6 +16,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from skipstack.data.basis.code_files import code_path, load_recorded
+from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.saying import unsaid
 from skipstack.search.ablation.history import AblationHistory
@@ -26,7 +27,12 @@ from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.config import StudyConfig
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import StudyGoneError, StudyInterruptedError, lost_disk_interrupts
+from skipstack.search.driver.faults import (
+    LedgerLostError,
+    StudyGoneError,
+    StudyInterruptedError,
+    lost_disk_interrupts,
+)
 from skipstack.search.driver.functions import check_function_given, source_of, version_with
 from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.retention import Retention
@@ -97,7 +103,7 @@ class Run:
                 self._tracked(tracker)
                 yield record
                 return
-            with Ledger(self.folder.ledger) as ledger, self._finished(ledger, self.engine) as record:
+            with self._open_ledger() as ledger, self._finished(ledger, self.engine) as record:
                 yield record
         except BaseException:
             self.close()
@@ -109,6 +115,18 @@ class Run:
             tracker.end()
         if self.engine is not None:
             self.engine.close()
+
+    @contextmanager
+    def _open_ledger(self) -> Iterator[Ledger]:
+        """The ledger, open for writing. A full or a failing disk interrupts already here: the study exists."""
+        with ExitStack() as opened:
+            try:
+                ledger = opened.enter_context(Ledger(self.folder.ledger))
+            except UserError as error:
+                if disk_trouble(error) is None:
+                    raise
+                raise LedgerLostError(f"{error}; {_goes_on(self.execution, self.folder.path)}") from error
+            yield ledger
 
     @contextmanager
     def _finished(self, ledger: Ledger, engine: Engine) -> Iterator[StudyRecord]:
@@ -220,13 +238,19 @@ def begin(
     execution = replace(execution, code=tuple(map(str, paths)))
     with ExitStack() as ending:
         with new_folder(path) as beside, lost_disk_interrupts(str(path)):
-            open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
+            open_study(
+                study,
+                beside,
+                data_dir=data_dir,
+                corpus_folder=corpus_folder,
+                clock=time.time,
+                placed=lambda: placement(execution, beside, time.time(), path=path),
+            )
             run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
             run = _started(run, lambda: read_study(beside.path))
-            ending.callback(run.close)
+            ending.callback(run.close)  # should the folder not take its name
         ending.pop_all()  # from here on, whoever finishes the run closes it
-    folder = StudyFolder(path)
-    return replace(run, folder=folder, first=placement(execution, folder, time.time()))
+    return replace(run, folder=StudyFolder(path))
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
@@ -319,7 +343,7 @@ def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
     if (changed := check_function_given(folder, execution.function)) is not None:
         execution.warn(f"warning: {changed}")
     load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
-    with ExitStack() as ending:
+    with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
         tracking = TrackingProcess()  # imports MLflow while the engine starts, in a process that does not train
         ending.callback(tracking.end)
         engine = execution.start()

@@ -39,11 +39,13 @@ def open_study(
     data_dir: Path | None,
     corpus_folder: Path,
     clock: Clock,
+    placed: Callable[[], Sequence[Event]] = tuple,
 ) -> None:
     """Check a study, prepare its corpora and start its ledger in ``folder``.
 
     ``data_dir`` holds the named corpora; the paths of own files, of vectors and of earlier studies start at
-    ``corpus_folder``. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, and
+    ``corpus_folder``. ``placed`` gives the events that say how it is run, once the ledger has its folder: a study that
+    exists has them. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, and
     for earlier studies of which no trial can be used.
     """
     check_study(study)
@@ -51,7 +53,7 @@ def open_study(
     opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
     corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
     with Ledger(folder.ledger) as ledger:
-        ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, clock))
+        ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, clock), *placed())
 
 
 @dataclass(frozen=True, slots=True)

@@ -326,8 +326,12 @@ def _locked(folder: Path) -> int:
         holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "unknown"
         os.close(descriptor)
         raise UserError(f"{folder}: process {holder} writes this study (allowed: one driver at a time)") from None
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"{os.getpid()} on {socket.gethostname()}".encode(), 0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    with suppress(OSError):  # the lock holds without a name, as on a full disk
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()} on {socket.gethostname()}".encode(), 0)
     return descriptor
 
 

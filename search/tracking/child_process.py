@@ -37,7 +37,7 @@ class ChildProcess:
     """
 
     def __init__(self, work: Callable[[Link], None], settings: Mapping[str, str] | None = None) -> None:
-        self._scratch = tempfile.TemporaryDirectory(prefix="skipstack-")
+        self._scratch = tempfile.TemporaryDirectory(prefix="skipstack-", ignore_cleanup_errors=True)
         self._last_words = Path(self._scratch.name) / "last words"
         self._link, theirs = Pipe()
         program = (

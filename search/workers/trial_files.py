@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 from skipstack.models.training.checkpoint import Tensors, read_tensors, write_tensors
 from skipstack.search.driver.faults import own_file_interrupts
@@ -57,9 +58,9 @@ class TrialFiles:
         if self._begun:
             return
         make_trial_folder(self.folder)
-        for torn in self.folder.glob(".*.safetensors.*"):
+        for torn in (*self.folder.glob(".*.safetensors.*"), *self.folder.glob(f".{ATTEMPT}.*")):
             torn.unlink(missing_ok=True)
-        (self.folder / ATTEMPT).write_text(f"{self.attempt}\n")
+        write_atomically(self.folder / ATTEMPT, f"{self.attempt}\n".encode())  # half a number is another one
         self._begun = True
 
     def _latest(self) -> int:

@@ -1,5 +1,6 @@
 """A file or folder is whole or absent, whatever happens while it is written."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -47,6 +48,19 @@ def test_a_process_that_dies_before_the_rename_leaves_the_old_file(tmp_path: Pat
     assert left.read_bytes() == b"new", "all was written: it died at the rename, not before"
     write_atomically(path, b"new")
     assert path.read_bytes() == b"new"
+
+
+def test_a_disk_that_also_refuses_to_remove_what_failed_hides_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EIO, "not removed")
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    with pytest.raises(KeyError, match="first"), atomic_file(tmp_path / "file"):
+        raise KeyError("first")
+    write_atomically(tmp_path / "file", b"whole")  # nothing is left to remove
+    assert (tmp_path / "file").read_bytes() == b"whole"
 
 
 @pytest.mark.parametrize("fsync", [False, True])

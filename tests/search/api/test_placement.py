@@ -1,5 +1,6 @@
 """A study is resumed as it was started: on which engine, on what share of a device, into which store of MLflow."""
 
+import errno
 import shutil
 import sys
 from collections.abc import Callable
@@ -55,6 +56,19 @@ def command(*arguments: str) -> object:
         with pytest.raises(SystemExit) as ended:
             main()
     return ended.value.code
+
+
+def test_a_study_whose_driver_could_write_nothing_is_resumed_as_it_was_started(
+    started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Driver, "__init__", full)
+        assert command("search", "quickstart", *QUICK, "--out", "study", "--engine", "serial") != 0
+    assert command("resume", "study") == 130
+    assert [each["engine"] for each in started] == ["serial", "serial"]
 
 
 def test_resume_does_as_the_command_before_it_unless_it_is_told_otherwise(started: list[dict[str, Any]]) -> None:

@@ -1,5 +1,6 @@
 """What is compacted, what is refused, and who may write: the segments of a ledger."""
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -85,6 +86,24 @@ def test_a_driver_that_could_not_open_hands_back_what_it_held(tmp_path: Path) ->
     first.write_bytes(whole)
     write(tmp_path, started(3))
     assert trials(tmp_path) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("refused", ["ftruncate", "pwrite"])
+def test_a_lock_that_cannot_be_given_a_name_is_a_lock(
+    refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        patch.setattr(os, refused, full)
+        opened = Segments(tmp_path)
+        opened.open()
+    with pytest.raises(UserError, match="process unknown writes this study"):
+        Segments(tmp_path).open()
+    opened.close()
+    write(tmp_path, started(0))
 
 
 def test_readers_see_what_a_driver_that_still_writes_has_appended(tmp_path: Path) -> None:

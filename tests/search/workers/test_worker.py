@@ -25,7 +25,7 @@ from skipstack.search.driver.task import EpochResult, TrialTask
 from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.workers import worker as training_worker
 from skipstack.search.workers.metered import MeteredWorkers
-from skipstack.search.workers.trial_files import SupersededError
+from skipstack.search.workers.trial_files import ATTEMPT, SupersededError
 from skipstack.search.workers.worker import TrainingWorker, lane_groups
 from skipstack.spaces.trial import TrialConfig
 from tests.models.kernels.chosen import chosen
@@ -297,6 +297,28 @@ def test_a_file_of_its_own_that_cannot_be_written_for_whatever_reason_is_not_the
         patch.setattr(Path, "write_bytes", denied)
         with pytest.raises(DiskLostError, match=r"safetensors: cannot be written: PermissionError: .* denied"):
             worker.run_epoch()
+
+
+def test_a_disk_that_takes_half_of_the_number_of_an_attempt_stops_no_later_attempt(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Path.write_bytes
+
+    def doubled(path: Path, data: bytes) -> int:
+        """What is in a file's buffer is written again when the file is closed."""
+        if "attempt" in path.name:
+            write(path, data[:1] + data)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", doubled)
+        patch.setattr(Path, "write_text", lambda path, text: doubled(path, text.encode()))
+        with pytest.raises(OutOfSpaceError):
+            TrainingWorker(task(corpus, tmp_path)).run_epoch()
+    TrainingWorker(replace(task(corpus, tmp_path), attempt=2)).run_epoch()
+    assert (tmp_path / ATTEMPT).read_text() == "2\n"
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_a_worker_that_was_given_up_on_writes_nothing_once_another_has_begun(corpus: Path, tmp_path: Path) -> None:
