@@ -199,12 +199,10 @@ def _forget_a_function(place: Path) -> None:
     """One that every network calls is compiled again, and kept in ``place``."""
     from numba import config
 
-    from skipstack.models.kernels import machine_code
     from skipstack.models.kernels.compiled.inputs import lookups
     from skipstack.models.kernels.compiling import compiled
 
     config.CACHE_DIR = str(place)
-    machine_code.place.cache_clear()
     lookups.lay = compiled(lookups.lay.py_func)
 
 
