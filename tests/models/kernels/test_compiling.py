@@ -190,7 +190,6 @@ CALLS = {
     "open and read": (Path, "read_bytes"),
     "open and write": (Path, "write_bytes"),
     "rename": (os, "replace"),
-    "remove": (Path, "unlink"),
     "list": (Path, "iterdir"),
     "look": (Path, "stat"),
     "touch": (os, "utime"),
