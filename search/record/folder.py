@@ -45,14 +45,20 @@ class StudyFolder:
         """The log of one trial."""
         return self.trial(number) / LOG
 
-    def log_named(self, number: int) -> str:
-        """The end of a line about one trial: the command that prints its log, if anything stands there."""
+    def log_command(self, number: int) -> str | None:
+        """The command that prints the log of one trial; None if nothing stands there."""
         try:
-            size = self.log(number).stat().st_size
+            if not self.log(number).stat().st_size:
+                return None
         except OSError:
-            size = 0
+            return None
         own = [] if self.ablation is None else ["--ablation", str(self.ablation)]
-        return f"; its log: `{shlex.join(['skipstack', 'log', str(self.path), str(number), *own])}`" if size else ""
+        return shlex.join(["skipstack", "log", str(self.path), str(number), *own])
+
+    def log_named(self, number: int) -> str:
+        """The end of a line about one trial, with that command; empty if nothing stands there."""
+        command = self.log_command(number)
+        return "" if command is None else f"; its log: `{command}`"
 
     def fsync_weights(self, number: int) -> None:
         """Bring the best weights of a trial to the disk, before the ledger has its end, which is final.
