@@ -92,6 +92,8 @@ class _Heard:
 
     def write(self, text: str) -> int:
         """Show the text, and tell it."""
+        if _descriptors().has(self.shows):
+            _descriptors().listen()  # what C code has written before comes before
         try:
             return self.shows.write(text)
         finally:
@@ -181,6 +183,7 @@ class _Descriptors:
     def __init__(self) -> None:
         self._files: dict[int, _OwnFile] = {}
         self._log: TrialLog | None = None
+        self._last: TrialLog | None = None
         self._process = os.getpid()
         self._lock = threading.RLock()  # a signal handler may print, too
         self._listens = threading.Event()
@@ -198,8 +201,9 @@ class _Descriptors:
         _flush()
         with self._lock:
             for each in self._opened():
-                each.skip()
-            self._log = log
+                if log is not self._last:  # else it was written between two epochs
+                    each.skip()
+            self._log = self._last = log
         self._listens.set()
         try:
             yield

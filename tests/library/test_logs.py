@@ -22,6 +22,8 @@ from skipstack.search.workers.trial_log import TrialLog
 from tests.command_line import refusal, typed
 from tests.dashboards.web.shown import Opened, write
 from tests.search.made_up import history, study
+from tests.search.tracking.studies import ablated
+from tests.search.tracking.studies import history as told_events
 from tests.test_house import ROOT
 
 GOING, _, _, TAKEAWAY = PAGES
@@ -143,6 +145,22 @@ def test_who_asks_for_a_trial_that_is_not_there_is_told_which_are(tmp_path: Path
     )
     assert "no study here" in refusal("log", tmp_path, 0)
     assert typed("log", folder, 7).error == "trial 7 has printed nothing\n"  # as of a version before
+
+
+def test_the_trials_of_an_ablation_have_logs_of_their_own(tmp_path: Path) -> None:
+    events = told_events()
+    folder = write(tmp_path / "study", [*events, *ablated(events)])
+    for of, said_there in ((None, "of the search"), (1, "of the ablation")):
+        log = TrialLog(StudyFolder(folder, of).trial(3), "-- attempt 1", several=False)
+        log.begin()
+        log.hear(said_there + "\n")
+        log.close()
+    for more in ([], ["--follow"]):
+        assert said(typed("log", folder, 3, *more).out)[1:] == ["of the search"]
+        assert said(typed("log", folder, 3, "--ablation", 1, *more).out)[1:] == ["of the ablation"]
+    assert StudyFolder(folder, 1).log_command(3) == f"skipstack log {folder} 3 --ablation 1"
+    assert "got 2, which the study does not have (allowed: --ablation 1)" in refusal("log", folder, 3, "--ablation", 2)
+    assert "got trial 9 (nearest: 4; allowed: 0 to 4)" in refusal("log", folder, 9, "--ablation", 1)
 
 
 def logging(folder: Path, trial: int) -> TrialLog:

@@ -229,7 +229,7 @@ def test_in_a_process_of_its_own_c_code_children_and_forks_are_heard_once_and_in
             for epoch in (1, 2):
                 print("python")
                 os.write(2, b"descriptor\\n")
-                print("python again", file=sys.stderr)
+                print("python again")
                 ctypes.CDLL(None).puts(b"C")
                 subprocess.run([sys.executable, "-c", "print('child')"], check=True)
                 fork = multiprocessing.get_context("fork").Process(target=print, args=("fork",))
