@@ -126,7 +126,8 @@ def _tell(stream: TextIO, text: str) -> None:
 def _streams_heard(log: TrialLog) -> Iterator[None]:
     with _lock:
         if not _listening:
-            _exchange({name: _Heard(stream) for name, stream in _streams().items()})
+            found = _streams().items()  # where a function has kept one that is heard, it is
+            _exchange({name: _Heard(stream) for name, stream in found if not isinstance(stream, _Heard)})
         _listening.append(log)
     try:
         yield

@@ -171,6 +171,29 @@ def test_what_a_function_puts_in_the_place_of_a_stream_stays_there(tmp_path: Pat
     assert own.getvalue() == "kept\n"
 
 
+def test_a_function_that_keeps_a_stream_is_heard_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, kept = sys.stdout, list[Any]()
+
+    def keeping(config: Config, report: Report) -> None:
+        kept.append(sys.stdout)
+        report(score=0.5)
+
+    try:
+        trained(tmp_path / "first", keeping)
+        sys.stdout = kept[0]
+        print("by nobody")
+
+        def printing(config: Config, report: Report) -> None:
+            print("once")
+            report(score=0.5)
+
+        assert trained(tmp_path / "second", printing)[1:] == ["once"]
+    finally:
+        sys.stdout = before
+    assert capsys.readouterr().out == "by nobody\nonce\n"
+    assert (tmp_path / "first" / LOG).read_text() == ""
+
+
 def test_a_worker_that_cannot_be_made_and_a_measurement_that_fails_are_in_the_log(tmp_path: Path) -> None:
     class Broken(FunctionWorkers):
         def __call__(self, task: TrialTask) -> Any:
