@@ -108,7 +108,7 @@ def test_a_builder_builds_it_and_it_knows_its_presets_as_no_root() -> None:
     built = [name, "build", "--file", DOCKERFILE, "--tag", tag, ROOT]
     subprocess.run(built, check=True, stdout=sys.stderr)
     try:
-        if name == "buildah":
+        if name == "buildah":  # which builds, and runs nothing but the steps themselves
             return
         inside = "id -u; skipstack spaces quickstart; command -v search-or-resume; ray --version"
         ran = subprocess.run(
