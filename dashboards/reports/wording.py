@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ledger.event_values import Gain
+from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Scalar
@@ -97,6 +97,19 @@ def _ends(parts: Sequence[str], name: str) -> bool:
 
 def _value(value: Json) -> str:
     return f"{value:.3g}" if isinstance(value, float) else value_text(value)
+
+
+def hours_over_in_words(over: HoursOver, cut: Mapping[str, Sequence[int]]) -> str:
+    """Why a study ended before all its trials did; ``cut``: the trials that were not trained to their ends, by how they
+    ended.
+    """
+    hours = f"{over.hours:g} hour was" if over.hours == 1 else f"{over.hours:g} hours were"
+    left = f", and {counted(over.left_out, 'trial')} of those asked for had not started" if over.left_out else ""
+    ends = [
+        f"{'trial' if len(trials) == 1 else 'trials'} {listed([str(number) for number in trials])}: {how}"
+        for how, trials in cut.items()
+    ]
+    return f"The study's {hours} over{left}. {sentence('; '.join(ends)).capitalize()}".rstrip()
 
 
 def enough_in_words(gain: Gain, measure: Measure) -> str:

@@ -259,7 +259,9 @@ def study_id(opened: StudyOpened) -> str:
 
 def _why(event: Shortened) -> str:
     """Why a study has fewer trials, where it found that itself."""
-    gain = event.gain
+    gain, over = event.gain, event.over
+    if over is not None:
+        return f": its {over.hours:g} hours were over"
     if gain is None:
         return ""
     return f": {gain.trials} more, in {gain.hours:.3g} h, would raise the score by {gain.most:.2g} at most, on average"

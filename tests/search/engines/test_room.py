@@ -49,6 +49,14 @@ def test_one_trial_more_than_fits_is_let_in(nodes: list[Resources], ordinary: Re
     assert fill(Capacity(lambda: nodes), ordinary) == fit + 1
 
 
+@pytest.mark.parametrize(("most", "let_in"), [(1, 1), (3, 3), (4, 4), (5, 5), (9, 5)])
+def test_however_much_room_there_is_no_more_are_let_in_than_may_run_at_a_time(most: int, let_in: int) -> None:
+    subject = Capacity(lambda: [{"CPU": 2.0}, {"CPU": 2.0}], most=most)
+    assert fill(subject, {"cpu": 1.0}) == let_in
+    subject.leave("0")
+    assert fill(subject, {"cpu": 1.0}) == 1
+
+
 def test_who_leaves_makes_room() -> None:
     subject = Capacity(lambda: [{"CPU": 2.0}])
     fill(subject, {"cpu": 1.0})

@@ -1,0 +1,153 @@
+"""How many trials run at a time on Ray, on how many CPUs, and for how long: on a cluster that the test starts."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+
+from skipstack.search.api.start import run_study
+from skipstack.search.driver import hours
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask
+from skipstack.search.engines.ray import machines
+from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.ledger.events import Ended, Metrics, Started
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.workers.function_worker import FunctionWorkers
+from skipstack.search.workers.reporting import Report
+from tests.search.changed import searched
+from tests.search.functions import open_function
+from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.filterwarnings("default"),  # ray's own warnings are not ours to mend
+]
+
+CPUS = 4
+"""Of the cluster, whatever the machine has."""
+
+Span = tuple[float, float]
+
+
+@contextmanager
+def started(worker: Any, **options: Any) -> Iterator[RayEngine]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machines, "own_cpus", lambda: CPUS)
+        engine = RayEngine(worker, address=None, gpus_per_trial=0, **options)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def run(engine: RayEngine, folder: StudyFolder) -> StudyRecord:
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        run_study(driver, engine)
+    return driver.record
+
+
+def at_once(spans: list[Span]) -> int:
+    """How many of these spans of time overlap, at most."""
+    return max(sum(begun <= moment < ended for begun, ended in spans) for moment, _ in spans)
+
+
+def spent(work: Callable[[], Metrics], seeds: int) -> Metrics:
+    """The metrics of some work that takes a while, with the time when it began and ended."""
+    began = time.monotonic()
+    time.sleep(0.1)
+    return {**work(), "began": (began,) * seeds, "ended": (time.monotonic(),) * seeds}
+
+
+class TimedWorker(ToyWorker):
+    """Says when it trains and measures."""
+
+    def run_epoch(self) -> EpochResult:
+        told: list[EpochResult] = []
+
+        def work() -> Metrics:
+            told.append(super(TimedWorker, self).run_epoch())
+            return told[0].metrics
+
+        metrics = spent(work, len(self.task.seeds))
+        return EpochResult(epoch=told[0].epoch, score=told[0].score, metrics=metrics, seconds=0.1)
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        told = ToyWorker.test(task)
+        return Measured(metrics=spent(lambda: told.metrics, len(task.seeds)), sentences=told.sentences)
+
+
+def test_no_more_run_at_a_time_than_asked_for_and_no_more_are_measured(tmp_path: Path) -> None:
+    study = searched(toy_study(trials=9, proposer="grid"), scheduler="none")
+    with started(TimedWorker, concurrent=2) as engine:
+        assert engine.words == "each trial gets 1 CPU: 4 side by side; at most 2 at a time"
+        record = run(engine, open_toy(tmp_path, study))
+    trials = record.trials.values()
+    trained = [(trial.reports[0].metrics["began"][0], trial.reports[-1].metrics["ended"][0]) for trial in trials]
+    assert at_once(trained) == 2
+    assert {trial.reason for trial in trials} == {"completed"}
+    measured = [(trial.tested["began"][0], trial.tested["ended"][0]) for trial in trials if trial.tested]
+    assert len(measured) == 9
+    assert at_once(measured) <= 2
+    events = Ledger(tmp_path / "ledger").read()
+    begun = {event.trial: event.time for event in events if isinstance(event, Started)}
+    ended = {event.trial: event.time for event in events if isinstance(event, Ended)}
+    assert at_once([(begun[number], ended[number]) for number in begun]) == 2
+
+
+def telling(config: Mapping[str, Any], report: Report) -> None:
+    """Reports what it was given to compute with."""
+    given = ray.get_runtime_context().get_assigned_resources()
+    began = time.monotonic()
+    time.sleep(0.2)
+    report(
+        score=config["x"],
+        cpus=given["CPU"],
+        threads=float(os.environ["OMP_NUM_THREADS"]),
+        began=began,
+        ended=time.monotonic(),
+    )
+
+
+class SilentWorker(ToyWorker):
+    """Trial 1 reports once, all others as often as they may."""
+
+    def run_epoch(self) -> EpochResult:
+        if self.task.number == 1 and self.epoch == 1:
+            threading.Event().wait(600)
+        time.sleep(0.05)
+        return super().run_epoch()
+
+
+def test_a_function_gets_its_cpus_and_a_silent_trial_holds_no_study_whose_hours_are_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hours, "LEAST", 1.0)
+    with started(FunctionWorkers(telling), cpus_per_trial=2) as engine:
+        assert engine.words == "each trial gets 2 CPUs: 2 side by side"
+        record = run(engine, open_function(tmp_path / "function", telling, trials=6, seeds=1))
+        trials = [trial.reports[0].metrics for trial in record.trials.values()]
+        assert {(each["cpus"], each["threads"]) for each in trials} == {((2.0,), (2.0,))}
+        assert at_once([(each["began"][0], each["ended"][0]) for each in trials]) == 2
+        engine.worker = SilentWorker
+        begun = time.monotonic()
+        study = searched(toy_study(trials=9999, proposer="random"), hours=3 / 3600, scheduler="none")
+        record = run(engine, open_toy(tmp_path / "silent", study))
+        assert time.monotonic() - begun < 60
+    assert record.finished
+    assert record.over is not None
+    assert 0 < record.over.left_out < 9999 - 2
+    assert (record.trials[1].reason, len(record.trials[1].reports)) == ("stopped", 1)
+    assert record.trials[1].message == "no report within 1 s"
+    cut = {trial.message for trial in record.trials.values() if trial.message} - {"no report within 1 s"}
+    assert cut <= {"stopped at its next report", "not continued"}
+    assert record.ranked()[0].tested
