@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from skipstack.search.ablation.trained import settled_trials
 from skipstack.search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Shortened, Started, Tested
+from skipstack.search.objectives.hours import HOUR
 from skipstack.search.proposers.config import PathConfig
-from skipstack.search.record.extension import HOUR
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.schedulers.build import scheduler

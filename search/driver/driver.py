@@ -38,7 +38,7 @@ from skipstack.search.ledger.events import (
     Untested,
     Used,
 )
-from skipstack.search.record.extension import HOUR
+from skipstack.search.objectives.hours import HOUR
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
@@ -137,7 +137,7 @@ class Driver:
         """Whether the study's hours are over. Then no trial starts or goes on: those that wait or are paused end here,
         those that run at their next report.
         """
-        if (shortened := self._hours_over()) is None:
+        if (shortened := self._hours_over(self._clock())) is None:
             return False
         for event in shortened:
             self._tell(event)
@@ -192,7 +192,7 @@ class Driver:
         elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
             decision = replace(decision, action="stop")  # of this trial, not of the scheduler's
             events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
-        elif decision.action == "continue" and (shortened := self._hours_over()) is not None:
+        elif decision.action == "continue" and (shortened := self._hours_over(reported.time)) is not None:
             decision = replace(decision, action="stop")
             events += shortened
             events.append(Ended(time=reported.time, trial=number, reason="stopped", message=AT_A_REPORT))
@@ -344,14 +344,13 @@ class Driver:
             happened(Tested(time=time, trial=number, metrics=recording.tested, sentences=recording.sentences))
         self._write(events)
 
-    def _hours_over(self) -> list[Shortened] | None:
-        """None as long as the study has time; else the event that says that its hours are over, unless it was told, or
-        nothing is left that they end.
+    def _hours_over(self, time: float) -> list[Shortened] | None:
+        """None as long as the study has time, or nothing left that its hours end; else the event that says that they
+        are over, unless it has been told.
         """
-        record, time = self.record, self._clock()
+        record, hours = self.record, self.record.study.search.hours
         if record.over is not None:
             return []
-        hours = record.study.search.hours
         if hours is None or self.record.working.seconds(time) < hours * HOUR:
             return None
         trials, left_out = len(record.trials), self._left_out()

@@ -5,6 +5,9 @@ from typing import Final
 from skipstack.search.ledger.events import Event, Finished, Interrupted, Shortened, Tested, Untested
 from skipstack.search.objectives.enough import WORK
 
+HOUR: Final = 3600.0
+"""Seconds."""
+
 LAST_OF_A_RUN: Final = (Finished, Interrupted)
 
 DURING_A_RUN: Final = (*WORK, Tested, Untested, *LAST_OF_A_RUN)

@@ -2,18 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import Final
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.ledger.event_values import HoursOver
 from skipstack.search.ledger.events import Extended, Shortened
+from skipstack.search.objectives.hours import HOUR
 from skipstack.search.schedulers.config import RungConfig
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Json
-
-HOUR: Final = 3600.0
-"""Seconds."""
 
 
 def extended(study: StudyConfig, by: Extended) -> StudyConfig:

@@ -132,7 +132,8 @@ class ExpectedRuns:
                     entry.tags["skipstack.code_version"] = event.code_version
             case Extended():
                 search = self.record.study.search
-                self._entry().tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds"
+                hours = "" if event.hours is None else f", {event.hours:g} hours"
+                self._entry().tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds{hours}"
             case Shortened():
                 self._entry().tags["skipstack.shortened"] = f"to {event.trials} trials{_why(event)}"
             case Finished():

@@ -305,7 +305,7 @@ def test_every_scheduler_ends_in_order_side_by_side_and_goes_on_with_more(
 @pytest.mark.parametrize("proposer", ["tpe", "random", "gp", "evolution", "prior"])
 def test_proposers_learn_nothing_of_a_trial_that_reported_nothing(proposer: str, tmp_path: Path) -> None:
     """Which a later driver, and one with more hours, replays."""
-    folder, clock = open_toy(tmp_path, hourly(proposer=proposer)), Clock()
+    folder, clock = open_toy(tmp_path / "study", hourly(proposer=proposer)), Clock()
     with Ledger(folder.ledger) as ledger:
         driver = Driver(folder, ledger, device="cpu", clock=clock)
         for _ in range(2):

@@ -1,6 +1,5 @@
 """How many trials run at a time on Ray, on how many CPUs, and for how long: on a cluster that the test starts."""
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -89,7 +88,7 @@ class TimedWorker(ToyWorker):
 def test_no_more_run_at_a_time_than_asked_for_and_no_more_are_measured(tmp_path: Path) -> None:
     study = searched(toy_study(trials=9, proposer="grid"), scheduler="none")
     with started(TimedWorker, concurrent=2) as engine:
-        assert engine.words == "each trial gets 1 CPU: 4 side by side; at most 2 at a time"
+        assert engine.words == "each trial gets 1 CPU and no GPU: 4 side by side; at most 2 at a time"
         record = run(engine, open_toy(tmp_path, study))
     trials = record.trials.values()
     trained = [(trial.reports[0].metrics["began"][0], trial.reports[-1].metrics["ended"][0]) for trial in trials]
@@ -106,13 +105,15 @@ def test_no_more_run_at_a_time_than_asked_for_and_no_more_are_measured(tmp_path:
 
 def telling(config: Mapping[str, Any], report: Report) -> None:
     """Reports what it was given to compute with."""
+    import torch
+
     given = ray.get_runtime_context().get_assigned_resources()
     began = time.monotonic()
     time.sleep(0.2)
     report(
         score=config["x"],
         cpus=given["CPU"],
-        threads=float(os.environ["OMP_NUM_THREADS"]),
+        threads=torch.get_num_threads(),
         began=began,
         ended=time.monotonic(),
     )
@@ -132,8 +133,9 @@ def test_a_function_gets_its_cpus_and_a_silent_trial_holds_no_study_whose_hours_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hours, "LEAST", 1.0)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     with started(FunctionWorkers(telling), cpus_per_trial=2) as engine:
-        assert engine.words == "each trial gets 2 CPUs: 2 side by side"
+        assert engine.words == "each trial gets 2 CPUs and no GPU: 2 side by side"
         record = run(engine, open_function(tmp_path / "function", telling, trials=6, seeds=1))
         trials = [trial.reports[0].metrics for trial in record.trials.values()]
         assert {(each["cpus"], each["threads"]) for each in trials} == {((2.0,), (2.0,))}
