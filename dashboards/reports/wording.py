@@ -12,6 +12,9 @@ from skipstack.spaces.subject import Scalar
 NONE = "–"
 """Printed in place of a missing number."""
 
+NAMED_TRIALS = 8
+"""A sentence names so many trials, at most."""
+
 
 def number(value: float | None, factor: float = 1) -> str:
     """``value * factor`` in three digits, or more if there are more before the point."""
@@ -105,11 +108,15 @@ def hours_over_in_words(over: HoursOver, cut: Mapping[str, Sequence[int]]) -> st
     """
     hours = f"{over.hours:g} hour was" if over.hours == 1 else f"{over.hours:g} hours were"
     left = f", and {counted(over.left_out, 'trial')} of those asked for had not started" if over.left_out else ""
-    ends = [
-        f"{'trial' if len(trials) == 1 else 'trials'} {listed([str(number) for number in trials])}: {how}"
-        for how, trials in cut.items()
-    ]
-    return f"The study's {hours} over{left}. {sentence('; '.join(ends)).capitalize()}".rstrip()
+    ends = sentence("; ".join(f"{_trials(trials)}: {how}" for how, trials in cut.items()))
+    return f"The study's {hours} over{left}. {ends[:1].upper()}{ends[1:]}".rstrip()
+
+
+def _trials(numbers: Sequence[int]) -> str:
+    """``trials 3, 5 and 8``, or how many there are if these are many."""
+    if len(numbers) > NAMED_TRIALS:
+        return counted(len(numbers), "trial")
+    return f"{'trial' if len(numbers) == 1 else 'trials'} {listed([str(number) for number in numbers])}"
 
 
 def enough_in_words(gain: Gain, measure: Measure) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Self
 
-AT_A_REPORT: Final = "stopped at its next report"
+AT_A_REPORT: Final = "stopped at the next report"
 
 NOT_CONTINUED: Final = "not continued"
 

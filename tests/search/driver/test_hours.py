@@ -13,6 +13,7 @@ from rich.console import Console
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.dashboards.reports.wording import hours_over_in_words
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.experiment import experiment
 from skipstack.search.analysis.study_frames import study_frames
@@ -132,7 +133,7 @@ def test_what_runs_is_stopped_at_its_report_nothing_more_is_started_and_the_best
     assert event.over == record.over == HoursOver(hours=HOURS, left_out=TRIALS - 2)
     assert [(trial.reason, len(trial.reports), trial.message) for trial in record.trials.values()] == [
         ("completed", 4, ""),
-        ("stopped", 2, "stopped at its next report"),
+        ("stopped", 2, "stopped at the next report"),
     ]
     assert is_finished(ended.path)
     assert record.trials[0].tested
@@ -144,12 +145,12 @@ def test_what_runs_is_stopped_at_its_report_nothing_more_is_started_and_the_best
 def test_the_report_mlflow_and_the_trace_say_it(ended: StudyFolder) -> None:
     said = (
         "The study's 0.1 hours were over, and 10 trials of those asked for had not started. "
-        "Trial 1: stopped at its next report."
+        "Trial 1: stopped at the next report."
     )
     seen = study_frames(ended.path).exploration()
     report = exploration_report(seen)
     assert said in " ".join(render(report, "text", width=500).split())
-    assert report.content["over"] == {"hours": HOURS, "left_out": 10, "cut": {"stopped at its next report": [1]}}
+    assert report.content["over"] == {"hours": HOURS, "left_out": 10, "cut": {"stopped at the next report": [1]}}
     lines = [each for each in report.traced() if each.name.startswith("over: ")]
     place, _ = the_end(ended)
     assert [each.name for each in lines] == ["over: hours", "over: left_out"]
@@ -423,3 +424,12 @@ def test_an_ablation_trains_all_its_rows(tmp_path: Path) -> None:
     folder = open_toy(tmp_path, hourly(trials=6, hours=9.0))
     assert run(folder, Clock()).study.search.hours == 9.0
     assert experiment(read_study(folder.path), seeds=1, top=1, time=2.0).study.search.hours is None
+
+
+def test_a_sentence_names_a_few_trials_counts_many_and_leaves_messages_as_they_are() -> None:
+    over = HoursOver(hours=1.0, left_out=0)
+    assert hours_over_in_words(over, {}) == "The study's 1 hour was over."
+    cut = {"MemoryError: no room; it was not tried again": [4], "not continued": list(range(20))}
+    assert hours_over_in_words(over, cut) == (
+        "The study's 1 hour was over. Trial 4: MemoryError: no room; it was not tried again; 20 trials: not continued."
+    )

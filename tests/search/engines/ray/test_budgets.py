@@ -153,7 +153,7 @@ def test_a_function_gets_its_cpus_and_a_silent_trial_holds_no_study_whose_hours_
     assert (record.trials[1].reason, len(record.trials[1].reports)) == ("stopped", 1)
     assert record.trials[1].message == "no report within 1 s"
     cut = [trial.message for number, trial in record.trials.items() if trial.message and number != 1]
-    assert set(cut) <= {"stopped at its next report", "not continued"}
+    assert set(cut) <= {"stopped at the next report", "not continued"}
     assert len(cut) <= 2, "one beside it, and one that waited"
     assert record.ranked()[0].tested
     assert capfd.readouterr().out == "", "stdout is the report's"
