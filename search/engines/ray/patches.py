@@ -187,6 +187,8 @@ class Controller(TuneController):  # type: ignore[misc]
         """End a trial that no worker has taken up. As Tune's ``stop_trial``, which prints a line of it to stdout."""
         self._scheduler_alg.on_trial_remove(self, trial)
         self._search_alg.on_trial_complete(trial.trial_id)
+        if trial in self._staged_trials:
+            self._unstage_trial_with_resources(trial)
         self._schedule_trial_stop(trial)
         self._live_trials.discard(trial)
 
