@@ -25,7 +25,7 @@ from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.reporting import Report
 from tests.search.changed import searched
 from tests.search.functions import open_function
-from tests.search.toy import ToyWorker, open_toy, toy_study
+from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 pytestmark = [
     pytest.mark.long,
@@ -157,3 +157,18 @@ def test_a_function_gets_its_cpus_and_a_silent_trial_holds_no_study_whose_hours_
     assert len(cut) <= 2, "one beside it, and one that waited"
     assert record.ranked()[0].tested
     assert capfd.readouterr().out == "", "stdout is the report's"
+
+
+@pytest.mark.cluster
+def test_one_at_a_time_on_ray_is_the_study_of_the_serial_engine(tmp_path: Path) -> None:
+    study = toy_study(trials=12)
+    with started(ToyWorker, concurrent=1) as engine:
+        run(engine, open_toy(tmp_path / "ray", study))
+    run_toy(open_toy(tmp_path / "serial", study))
+    on_ray, serial = (
+        [event.model_copy(update={"time": 0.0}) for event in Ledger(tmp_path / name / "ledger").read()]
+        for name in ("ray", "serial")
+    )
+    tested = [sorted(event.trial for event in events if event.kind == "tested") for events in (on_ray, serial)]
+    assert tested[0] == tested[1]
+    assert [each for each in on_ray if each.kind != "tested"] == [each for each in serial if each.kind != "tested"]
