@@ -50,7 +50,8 @@ class StudyFrames:
 
     ``study``: its config, including extensions; ``corpora``: by the identity of their configs; ``base``: the number of
     the trial of the base config; ``finished``: whether nothing is left to run; ``ablated``: whether it has an ablation;
-    ``warnings``: of its record; ``enough``: the gain for which the study itself stopped starting trials.
+    ``warnings``: of its record; ``enough``: the gain for which the study itself stopped starting trials; ``lost``: how
+    many attempts at trials ended with their machine.
     """
 
     past: PastEvents
@@ -61,6 +62,7 @@ class StudyFrames:
     ablated: bool
     warnings: tuple[str, ...]
     enough: Gain | None
+    lost: int
     cached: Callable[[str], pd.DataFrame | None]
     """A function from a name in ``MADE``, ``IMPORTANCES`` or ``REACHED`` to the cached frame, None if not cached."""
     read: Callable[[], StudyRecord]
@@ -78,6 +80,7 @@ class StudyFrames:
             ablated=bool(record.ablations),
             warnings=record.warnings,
             enough=None if record.enough is None else record.enough.gain,
+            lost=record.lost,
             cached=lambda name: None,
             read=lambda: record,
         )
@@ -132,6 +135,7 @@ class StudyFrames:
             baseline=self.baseline,
             by=by,
             enough=self.enough,
+            lost=self.lost,
         )
         known = self.__dict__.get(IMPORTANCES, self.cached(IMPORTANCES))
         if known is not None:
@@ -214,6 +218,7 @@ def study_frames(path: Path) -> StudyFrames:
             ablated=found.about["ablated"],
             warnings=tuple(found.about.get("warnings", ())),  # which versions before 0.2.0 did not keep
             enough=None if gain is None else Gain.model_validate(gain),
+            lost=found.about.get("lost", 0),  # likewise
             cached=found.frame,
             read=lambda: StudyRecord.of(past),
         )
@@ -243,4 +248,5 @@ def _about(frames: StudyFrames) -> dict[str, Any]:
         "ablated": frames.ablated,
         "warnings": list(frames.warnings),
         "enough": None if frames.enough is None else frames.enough.model_dump(mode="json"),
+        "lost": frames.lost,
     }

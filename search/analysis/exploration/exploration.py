@@ -82,6 +82,8 @@ class Exploration:
     """The trials on the Pareto front of several objectives, the best score first."""
     enough: Gain | None = None
     """The gain of further trials, if the study started none because it was too small."""
+    lost: int = 0
+    """The number of attempts at trials that ended with their machine."""
 
     @property
     def effects(self) -> Effects:
@@ -138,13 +140,14 @@ def explore(
     baseline: tuple[float, float] | None,
     by: Sequence[str] = (),
     enough: Gain | None = None,
+    lost: int = 0,
 ) -> Exploration:
     """Analyse the search of a study, its table over all axes or over those named ``by``.
 
     ``trials``, ``seeds``, ``curves``, ``events``: the frames of the study (``search/analysis/frames/``). ``reached``:
     from ``best_so_far``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
-    test. ``enough``: the gain for which the study itself stopped starting trials. Raises UserError for a name in ``by``
-    that is no axis of the study.
+    test. ``enough``: the gain for which the study itself stopped starting trials. ``lost``: how many attempts ended
+    with their machine. Raises UserError for a name in ``by`` that is no axis of the study.
     """
     space = Space(study.space)
     for axis in by:
@@ -191,6 +194,7 @@ def explore(
         objectives=study.search.objectives,
         front=tuple(_trial(seen, number) for number in on_front),
         enough=enough,
+        lost=lost,
     )
 
 
