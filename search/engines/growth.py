@@ -79,7 +79,8 @@ def needed(
 
 class Asking:
     """How many places to ask for, one number after another. Some autoscalers refuse all of a request of which they
-    cannot fulfil a part: then fewer are asked for, halfway to what was accepted, until it is known how many they are.
+    cannot fulfil a part: then half as many are asked for, and more once those are there, until it is known how many
+    they are.
     """
 
     def __init__(self) -> None:
@@ -93,7 +94,9 @@ class Asking:
         assert wanted is not None, "how many are ready is known"
         if self._refused is None or wanted < self._refused:
             return wanted
-        accepted = min(max(self._accepted, have), self._refused - 1)
+        if have < self._accepted:
+            return self._accepted  # who is refused meanwhile might get none of them
+        accepted = min(have, self._refused - 1)
         return (accepted + self._refused) // 2
 
     def answered(self, places: int, *, accepted: bool) -> None:

@@ -3,7 +3,7 @@
 ``python -m tests.search.growing FOLDER ADDRESS TRIALS [OPTION ...]`` is the driver of a study there. It prints as JSON
 how many machines there were when (``machines``), how many places were asked for (``asked``), what was said (``said``),
 and the request that is left at the end (``left``). With ``untold`` it cannot read the autoscaler's config, as on
-Kubernetes; with ``interrupted`` it gets SIGINT at the first report.
+Kubernetes; with ``interrupted`` it gets SIGINT at the first report; with ``gpus`` each trial needs a GPU.
 """
 
 import json
@@ -19,10 +19,15 @@ from typing import Any, Final
 import ray
 from ray._private.ray_constants import AUTOSCALER_RESOURCE_REQUEST_CHANNEL
 from ray._raylet import GcsClient
-from ray.autoscaler._private.fake_multi_node.node_provider import FAKE_HEAD_NODE_ID, FakeMultiNodeProvider
+from ray.autoscaler._private.fake_multi_node.node_provider import (
+    FAKE_HEAD_NODE_ID,
+    FAKE_HEAD_NODE_TYPE,
+    FakeMultiNodeProvider,
+)
 from ray.core.generated.autoscaler_pb2 import GetClusterResourceStateReply
 
 from skipstack.search.api.start import open_study, run_study
+from skipstack.search.driver.task import EpochResult
 from skipstack.search.engines.ray import autoscaler
 from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Event
@@ -47,6 +52,14 @@ class SlowProvider(FakeMultiNodeProvider):  # type: ignore[misc]
         super().create_node_with_resources_and_labels(*arguments)
 
 
+class MarkingWorker(SleepingWorker):
+    """Leaves a file for each process that trains."""
+
+    def run_epoch(self) -> EpochResult:
+        (self.task.folder.parent.parent / f"process-{os.getpid()}").touch()
+        return super().run_epoch()
+
+
 def config(address: str) -> Mapping[str, Any]:
     """Of the autoscaler of the cluster at ``address``."""
     lists = ("initialization", "setup", "head_setup", "worker_setup", "head_start_ray", "worker_start_ray")
@@ -64,10 +77,10 @@ def config(address: str) -> Mapping[str, Any]:
             "disable_launch_config_check": True,
         },
         "available_node_types": {
-            "ray.head.default": {"resources": {"CPU": 0}, "node_config": {}, "max_workers": 0},
+            FAKE_HEAD_NODE_TYPE: {"resources": {"CPU": 0}, "node_config": {}, "max_workers": 0},
             "worker": {"resources": {"CPU": 1}, "node_config": {}, "min_workers": 0, "max_workers": WORKERS},
         },
-        "head_node_type": "ray.head.default",
+        "head_node_type": FAKE_HEAD_NODE_TYPE,
         "upscaling_speed": 1000,
         "idle_timeout_minutes": 0.1,
         "auth": {},
@@ -84,6 +97,7 @@ def growing(*, starting: float = 0.0, second: bool = False) -> Head:
         own |= {
             "RAY_enable_autoscaler_v2": "1",
             "RAY_CLOUD_INSTANCE_ID": FAKE_HEAD_NODE_ID,
+            "RAY_NODE_TYPE_NAME": FAKE_HEAD_NODE_TYPE,
             "RAY_OVERRIDE_NODE_ID_FOR_TESTING": FAKE_HEAD_NODE_ID,
         }
     root = str(Path(__file__).resolve().parents[2])
@@ -119,7 +133,7 @@ def main(folder: Path, address: str, trials: int, *options: str) -> dict[str, An
         autoscaler._config_on = lambda head: None  # type: ignore[assignment]
     seen: dict[str, Any] = {"machines": [], "asked": [], "said": []}
     over = threading.Event()
-    engine = RayEngine(SleepingWorker, address=address, gpus_per_trial=0)
+    engine = RayEngine(MarkingWorker, address=address, gpus_per_trial=float("gpus" in options))
     engine.say = seen["said"].append
     watching = threading.Thread(target=watched, args=(address, over, seen))
     watching.start()
