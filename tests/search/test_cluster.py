@@ -119,18 +119,23 @@ def test_one_host_of_three_is_unplugged_another_is_added_and_the_study_ends_righ
         assert sorted(runs(server.store)) == sorted(["toy", *(f"trial {number}" for number in record.trials)])
 
 
-def test_a_host_that_is_killed_fails_no_trial_even_without_retries(hosts: Hosts, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("announced", "cause"), [(False, "lost"), (True, "preempted")])
+def test_a_host_that_is_killed_fails_no_trial_even_without_retries(
+    announced: bool, cause: str, hosts: Hosts, tmp_path: Path
+) -> None:
     folder = tmp_path / "study"
     for host in (1, 2):
         hosts.add(host)
         hosts.start_ray(host, cpus=CPUS)
     process = sleeping(hosts, folder, trials=8, seconds=1.0, retries=0)
     wait_for(lambda: folder.exists() and len(on_host(folder, 2)) >= 3, process)
+    if announced:
+        hosts.announce(2)
     hosts.kill(2)
     out = ended(process)
     record = read_study(folder)
     assert {trial.reason for trial in record.trials.values()} == {"completed"}, out
-    assert {retry.cause for trial in record.trials.values() for retry in trial.retries} == {"lost"}
+    assert {retry.cause for trial in record.trials.values() for retry in trial.retries} == {cause}
     for trial in record.trials.values():
         assert [report.score for report in trial.reports] == alone(record, folder, trial)
     assert record.lost == sum(len(trial.retries) for trial in record.trials.values()) >= 1

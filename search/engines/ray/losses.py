@@ -1,6 +1,8 @@
 """The machines of a cluster that go: how the death of a worker with its machine is told from a crash of its own."""
 
-import socket
+import time
+from functools import partial
+from typing import Final
 
 import ray
 from ray._private.state import state
@@ -11,6 +13,9 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.faults import DIED, GONE, TAKEN_BACK, Fault
 from skipstack.search.engines.ray.machines import OF_A_MACHINE, Question, draining
+
+GOING: Final = 5.0
+"""Seconds for which a machine that goes down may outlive the first of its processes."""
 
 
 def loss_of(error: BaseException | None) -> Fault | None:
@@ -43,13 +48,14 @@ def machine_of(error: BaseException | None) -> str | None:
 class UnclearDeath:
     """A worker that died on another machine, of which Ray says no more: the machine may be going down, too.
 
-    Processes of a machine that is switched off die before the cluster misses it. So it is asked whether it is there.
+    Processes of a machine that is switched off die before the cluster misses it. So it is asked whether it is still
+    there after some seconds.
     """
 
     def __init__(self, machine: str) -> None:
         self._announced = machine in draining()
         there = NodeAffinitySchedulingStrategy(machine, soft=False)
-        self._question = Question(socket.gethostname, max_retries=0, scheduling_strategy=there)
+        self._question = Question(partial(time.sleep, GOING), max_retries=0, scheduling_strategy=there)
 
     def is_clear(self) -> bool:
         """Whether it is known by now why the worker died."""
