@@ -356,6 +356,7 @@ def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
         ending.callback(tracking.end)
         engine = execution.start()
         ending.callback(engine.close)
+        engine.say = execution.say
         engine.preflight(folder, record)
         execution.say(engine.words)
         ending.pop_all()
