@@ -31,6 +31,9 @@ SMALLEST = 0.01
 Resources = Mapping[str, float]
 """Amounts by name. What is ``cpu`` and ``gpu`` of a trial is ``CPU`` and ``GPU`` of a machine, as ray has it."""
 
+Machines = Mapping[str, tuple[str, Resources]]
+"""By id: the name of a machine, and what it has."""
+
 Given = TypeVar("Given", TrialTask, Measurement)
 """What a worker is given: to train or to measure."""
 
@@ -85,15 +88,20 @@ class Machine:
 
 class Capacity:
     """The room of a cluster whose machines ``machines`` tells. Trials are let in, and leave; ``gpus_taken`` is told how
-    many GPUs they take then, parts of one added up.
+    many GPUs they take then, parts of one added up. ``most``: so many are let in at a time, however much room there is.
 
     Each is given a place as ray would: on one machine, on whole GPUs or on a part of one. Those without a place wait.
     """
 
     def __init__(
-        self, machines: Callable[[], Sequence[Resources]], gpus_taken: Callable[[float], None] = lambda gpus: None
+        self,
+        machines: Callable[[], Sequence[Resources]],
+        gpus_taken: Callable[[float], None] = lambda gpus: None,
+        *,
+        most: int | None = None,
     ) -> None:
         self._look = machines
+        self._most = most
         self._gpus_taken = gpus_taken
         self._amounts: list[dict[str, float]] = []
         self._machines: list[Machine] = []
@@ -101,10 +109,21 @@ class Capacity:
         self._placed: dict[str, tuple[Resources, Machine, tuple[int, ...]]] = {}
         self._waiting: dict[str, Resources] = {}
 
-    def is_full(self) -> bool:
-        """Whether a trial waits that was let in: so one at a time does, and no machine."""
+    @property
+    def inside(self) -> int:
+        """How many have been let in: those with a place, and those that wait."""
+        return len(self._placed) + len(self._waiting)
+
+    @property
+    def machines(self) -> Sequence[Resources]:
+        """Those that there are."""
         self._current()
-        return bool(self._waiting)
+        return self._amounts
+
+    def is_full(self) -> bool:
+        """Whether a trial waits that was let in: so one at a time does, and no machine; or whether ``most`` are in."""
+        self._current()
+        return bool(self._waiting) or (self._most is not None and len(self._placed) >= self._most)
 
     def has_idle_cpu(self) -> bool:
         """Whether nobody takes a CPU somewhere, and nobody waits."""
@@ -203,21 +222,35 @@ class GpuShares:
         self._count = count
         self._counting: dict[tuple[str, int], Counting] = {}
         """Counts under way, each of which the cluster keeps an answer for."""
-        self._shares: dict[tuple[str, int], float] = {}
-        """The shares that were counted."""
+        self._memory: dict[tuple[str, int], int | UserError] = {}
+        """The bytes that were counted."""
+
+    def on(self, device: int) -> "GpuShares":
+        """The shares of GPUs of another size; nothing is counted again."""
+        if device == self.device:
+            return self
+        other = GpuShares(device, self._count)
+        other._counting, other._memory = self._counting, self._memory
+        return other
 
     def is_known(self, task: TrialTask) -> bool:
         """Whether ``share`` would answer at once; if not, its memory is being counted from now on."""
         key = _counted_as(task)
-        return key in self._shares or self._counted(key, task).is_over()
+        return key in self._memory or self._counted(key, task).is_over()
 
     def share(self, task: TrialTask) -> float:
         """The ordinary share of a trial, at most a whole GPU; that too where counting fails, as for lack of memory."""
         key = _counted_as(task)
-        if key not in self._shares:
-            self._shares[key] = self._share_of(self._counted(key, task).answer())
+        if key not in self._memory:
+            self._memory[key] = self._counted(key, task).answer()
             del self._counting[key]
-        return self._shares[key]
+        return self._share_of(self._memory[key])
+
+    @property
+    def usual(self) -> float:
+        """The mean share of the trials that were counted, rounded up; the smallest before the first."""
+        shares = [self._share_of(memory) for memory in self._memory.values()]
+        return math.ceil(sum(shares) / len(shares) * STEPS - SLACK) / STEPS if shares else SMALLEST
 
     def _share_of(self, memory: int | UserError) -> float:
         if isinstance(memory, UserError):
@@ -251,6 +284,17 @@ class Allotment:
         """Whether ``ordinary`` would answer at once; if not, it is being found out from now on."""
         return self.shares is None or self.shares.is_known(task)
 
+    def after(self, former: "Allotment | None") -> "Allotment":
+        """The same; what was counted for the ``former`` one is not counted again."""
+        if self.shares is None or former is None or former.shares is None:
+            return self
+        return replace(self, shares=former.shares.on(self.shares.device))
+
+    @property
+    def usual(self) -> Resources:
+        """What trials take of a machine on the average."""
+        return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.usual}
+
     def ordinary(self, task: TrialTask) -> Resources:
         """What a trial takes as long as it does not run out of memory."""
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.share(task)}
@@ -278,29 +322,39 @@ def allotted(
     device: str,
     machines: Sequence[Resources],
     *,
+    cpus_per_trial: int = 1,
     sizes: Callable[[], Answers],
     count: Callable[[TrialTask], Counting],
 ) -> Allotment:
-    """What trials on ``device`` get of ``machines``. ``auto``: on GPUs as much as each needs, without them a CPU alone.
+    """What trials on ``device`` get of ``machines``: ``cpus_per_trial``, and a share of a GPU. ``auto``: on GPUs as
+    much as each needs, without them a CPU alone.
 
     GPUs that torch finds on no machine are left alone, and the words say so. Raises UserError where ``device`` is a GPU
     and there is none to have, where torch finds the GPUs of some machines alone, and where not a single trial fits.
     """
+    cpus = float(cpus_per_trial)
     if gpus_per_trial == "auto":
         with_gpus = [machine for machine in machines if machine.get("GPU")]
-        made = _by_need(sizes(), count, machines) if with_gpus and device != "cpu" else _fixed(0.0, machines)
+        needed = with_gpus and device != "cpu"
+        made = _by_need(cpus, sizes(), count, machines) if needed else _fixed(cpus, 0.0, machines)
     else:
-        made = _fixed(gpus_per_trial, machines)
+        made = _fixed(cpus, gpus_per_trial, machines)
     if device not in ("auto", "cpu") and "gpu" not in made.resources:
         raise UserError(
             f"--device {device}: {made.words} (allowed: GPUs that torch finds, and a share of them above 0)"
         )
     if not slots(machines, made.resources):
-        raise UserError(
-            f"no trial fits: it needs {in_words(made.resources)}, and {_described(machines)} (allowed: larger "
-            "machines, or a smaller --gpus-per-trial)"
-        )
+        raise nowhere(made.resources, machines)
     return made
+
+
+def nowhere(trial: Resources, machines: Sequence[Resources], joining: str = "") -> UserError:
+    """What is said of a trial that fits no machine. ``joining``: what machines have that may join, if any may."""
+    more = f"; what may join has: {joining}" if joining else ""
+    return UserError(
+        f"no trial fits: it needs {in_words(trial)}, and {described(machines)}{more} (allowed: larger machines, or a "
+        "smaller --gpus-per-trial or --cpus-per-trial)"
+    )
 
 
 def nothing_known(*_: object) -> int:
@@ -316,26 +370,31 @@ def in_words(resources: Resources) -> str:
     return f"{_counted(cpus, 'CPU')} and {_counted(gpus, 'GPU')}"
 
 
-def _fixed(gpus: float, machines: Sequence[Resources]) -> Allotment:
-    resources = {"cpu": 1.0, "gpu": float(gpus)} if gpus else {"cpu": 1.0}
+def _fixed(cpus: float, gpus: float, machines: Sequence[Resources]) -> Allotment:
+    resources = {"cpu": cpus, "gpu": float(gpus)} if gpus else {"cpu": cpus}
     words = f"each trial gets {in_words(resources)}: {slots(machines, resources)} side by side"
     return Allotment(resources, words)
 
 
-def _by_need(answers: Answers, count: Callable[[TrialTask], Counting], machines: Sequence[Resources]) -> Allotment:
+def _by_need(
+    cpus: float, answers: Answers, count: Callable[[TrialTask], Counting], machines: Sequence[Resources]
+) -> Allotment:
     found = [answer for _, answer in answers if not isinstance(answer, UserError)]
     missing = "; ".join(f"machine {name}: {answer}" for name, answer in answers if isinstance(answer, UserError))
     if not found:
-        left = _fixed(0.0, machines)
+        left = _fixed(cpus, 0.0, machines)
         return replace(left, words=f"{left.words}; GPUs are left alone ({missing})")
     if missing:
         raise UserError(f"--gpus-per-trial auto: torch finds the GPUs of other machines, but {missing}")
     smallest = min(found)
-    words = f"each trial gets 1 CPU and as much of a GPU as it needs; the smallest GPU has {smallest / 1e9:.1f} GB"
-    return Allotment({"cpu": 1.0, "gpu": SMALLEST}, words, GpuShares(smallest, count))
+    words = (
+        f"each trial gets {_counted(cpus, 'CPU')} and as much of a GPU as it needs; the smallest GPU has "
+        f"{smallest / 1e9:.1f} GB"
+    )
+    return Allotment({"cpu": cpus, "gpu": SMALLEST}, words, GpuShares(smallest, count))
 
 
-def _described(machines: Sequence[Resources]) -> str:
+def described(machines: Sequence[Resources]) -> str:
     """What each machine has: ``the machines have: 8 CPUs and 1 GPU (3 times)``."""
     kinds = Counter(in_words({"cpu": has.get("CPU", 0.0), "gpu": has.get("GPU", 0.0)}) for has in machines)
     each = (kind if times == 1 else f"{kind} ({times} of them)" for kind, times in kinds.items())

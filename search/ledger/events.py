@@ -20,7 +20,7 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.data.health.health import Health
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
-from skipstack.search.ledger.event_values import Gain, LeftOut, ListedRow, Usage
+from skipstack.search.ledger.event_values import Gain, HoursOver, LeftOut, ListedRow, Usage
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.upgrade import FORMAT, upgraded
 
@@ -44,10 +44,13 @@ SeedNumber = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 Metrics = dict[str, tuple[Number, ...]]
 """By name, for example ``train_loss`` or ``dev_accuracy``: one value a lane."""
 
-FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out"]
-"""Kinds of faults that end an attempt at a trial: an error, a died process, missing memory, the time limit."""
+Loss = Literal["lost", "preempted"]
+"""Its machine went: unforeseen, or taken back as was announced. The trial is not to blame."""
 
-Reason = Literal["completed", "stopped", "diverged", "failed", "crashed", "out_of_memory", "timed_out"]
+FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out", Loss]
+"""Kinds of faults that end an attempt at a trial: an error, a died process, missing memory, the time limit, a loss."""
+
+Reason = Literal["completed", "stopped", "diverged", FaultReason]
 """Why a trial ended: all epochs done, stopped by the scheduler, a score that is no number, or a fault."""
 
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
@@ -55,7 +58,9 @@ FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
 SCORELESS: Final[tuple[Reason, ...]] = ("diverged", *FAULTS)
 """The end reasons without a score, neither for the ranking nor for a proposer."""
 
-RetryCause = Literal["crashed", "out_of_memory"]
+LOSSES: Final[tuple[Loss, ...]] = get_args(Loss)
+
+RetryCause = Literal["crashed", "out_of_memory", Loss]
 """The faults after which a trial may be retried."""
 
 
@@ -195,7 +200,9 @@ class Retried(_Happened):
 
 
 class Ended(_Happened):
-    """A trial ended; ``message`` says what failed, if anything."""
+    """A trial ended; ``message`` says what failed, if anything, or how a trial ended because the study's hours were
+    over.
+    """
 
     kind: Literal["ended"] = "ended"
     trial: NonNegativeInt
@@ -302,9 +309,10 @@ class Placed(_Happened):
     """The run options of the study from now on: engine, device and share of it, Ray cluster, and MLflow store. Neither
     address contains a secret.
 
-    ``place``: a hash of the study's folder at that time. ``command``: the command line without secrets; ``user``: who
-    typed it; ``commit``: of the code. Each is empty if unknown. ``system_metrics``: workers measure their use of the
-    machine. ``code``: the paths of the study's own code files.
+    ``concurrent``: how many trials run at a time, at most; ``cpus_per_trial``: that a trial takes on Ray. ``place``: a
+    hash of the study's folder at that time. ``command``: the command line without secrets; ``user``: who typed it;
+    ``commit``: of the code. Each is empty if unknown. ``system_metrics``: workers measure their use of the machine.
+    ``code``: the paths of the study's own code files.
     """
 
     kind: Literal["placed"] = "placed"
@@ -316,6 +324,8 @@ class Placed(_Happened):
     tracking_uri: str | None
     system_metrics: bool = False
     code: tuple[str, ...] = ()
+    concurrent: PositiveInt | Literal["auto"] = "auto"
+    cpus_per_trial: PositiveInt = 1
     command: str = ""
     user: str = ""
     commit: str = ""
@@ -324,23 +334,26 @@ class Placed(_Happened):
 class Extended(_Happened):
     """The user extended the study: by so many trials, so many seeds for each further trial, and values of axes by path.
 
-    For an axis with named values, each value is a mapping from its name.
+    For an axis with named values, each value is a mapping from its name. ``hours``: those of the whole study from now
+    on; None: as before.
     """
 
     kind: Literal["extended"] = "extended"
     trials: NonNegativeInt = 0
     seeds: NonNegativeInt = 0
     choices: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
+    hours: Annotated[float, Field(gt=0)] | None = None
 
 
 class Shortened(_Happened):
-    """The study ends after its first so many trials: by request of the user, or by ``search.enough``, since further
-    trials would bring no more than ``gain``.
+    """The study ends after its first so many trials: by request of the user; by ``search.enough``, since further
+    trials would bring no more than ``gain``; or by ``search.hours``, since these are ``over``.
     """
 
     kind: Literal["shortened"] = "shortened"
     trials: PositiveInt
     gain: Gain | None = None
+    over: HoursOver | None = None
 
 
 class Tested(_Happened):

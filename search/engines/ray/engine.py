@@ -4,33 +4,45 @@ Tune's own search, schedulers, checkpoints, loggers and restore are not used: th
 """
 
 import gc
+import math
 import tempfile
+import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import ray
 from ray import tune
-from ray.exceptions import NodeDiedError, OutOfMemoryError, RayTaskError, WorkerCrashedError
+from ray.exceptions import OutOfMemoryError, RayTaskError, WorkerCrashedError
 from ray.tune.error import TuneError
 from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import DIED, Fault
+from skipstack.search.driver.faults import DIED, GONE, Fault
+from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import Measured, TrialTask, Workers
+from skipstack.search.engines.growth import Growth, needed
 from skipstack.search.engines.ray.actor import TrialActor
+from skipstack.search.engines.ray.autoscaler import Demand, growth
+from skipstack.search.engines.ray.losses import loss_of
 from skipstack.search.engines.ray.machines import (
+    OF_A_MACHINE,
     Question,
     asked,
     check_address,
     check_answers,
     check_this_machine,
+    cluster_in_words,
     joined,
     lost_cluster_interrupts,
+    machines,
+    on_gpu,
     resources,
 )
 from skipstack.search.engines.ray.metrics import watched
@@ -38,22 +50,40 @@ from skipstack.search.engines.ray.patches import is_patched, patched
 from skipstack.search.engines.ray.plugins import Plugins, ProposerPlugin, SchedulerPlugin
 from skipstack.search.engines.ray.preflight import Preflight, first_trouble
 from skipstack.search.engines.ray.process import borrowed
-from skipstack.search.engines.room import Capacity, allotted, nothing_known
+from skipstack.search.engines.room import (
+    LOOKED_AT,
+    Allotment,
+    Capacity,
+    allotted,
+    described,
+    in_words,
+    nothing_known,
+    nowhere,
+    slots,
+)
+from skipstack.search.engines.settling import Settling
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
 MOST_TRIALS = 100_000
 """Side by side, as far as Tune is concerned."""
 
+AWAITED = 1.0
+"""Seconds between two looks for the first machine."""
+
+TOLD_EVERY = 30.0
+"""Seconds between two lines about machines that have joined or left."""
+
 
 class RayEngine(Engine):
     """Trials on the actors of a Ray cluster: ``address``, or the one that this process has joined already, or else one
     started here and ended with the study. At its end the process is as it was before, and so is Ray in it.
 
-    Each trial takes one CPU and ``gpus_per_trial`` of a GPU (``search/engines/room.py``), and twice as much once it ran
-    out of memory. For ``auto``, workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that
-    training a trial holds. Raises UserError where no cluster answers, it has not what trials on ``device`` need, or
-    another engine runs in this process.
+    Each trial takes ``cpus_per_trial`` and ``gpus_per_trial`` of a GPU (``search/engines/room.py``), and twice as much
+    once it ran out of memory. ``concurrent``: so many run at a time, at most; None: as many as fit. For ``auto``,
+    workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that training a trial holds. Raises
+    UserError where no cluster answers, it has not what trials on ``device`` need, or another engine runs in this
+    process.
     """
 
     def __init__(
@@ -62,6 +92,8 @@ class RayEngine(Engine):
         *,
         address: str | None,
         gpus_per_trial: float | Literal["auto"],
+        cpus_per_trial: int = 1,
+        concurrent: int | None = None,
         device: str = "auto",
         gpu_memory: Callable[[], int] = nothing_known,
         memory: Callable[[TrialTask], int] = nothing_known,
@@ -71,29 +103,58 @@ class RayEngine(Engine):
         if is_patched():
             raise UserError("a study runs on Ray in this process already (allowed: after it, or the engine serial)")
         self.worker = worker
+        self._concurrent = concurrent
+        self._where = None if ray.is_initialized() else cluster_in_words(address)
         self._joined = address is not None or ray.is_initialized()
         self._answered = False
         """Whether a worker of this engine has reported anything."""
+        self._looked = self._told = -math.inf
+        self._untold = False
         self._leaving = ExitStack()
         try:
             for borrowing in (borrowed(), patched(), joined(address)):
                 self._leaving.enter_context(borrowing)
-            self.allotment = allotted(
-                gpus_per_trial,
-                device,
-                resources(),
-                sizes=lambda: asked(gpu_memory, gpus=0.001),
-                count=lambda task: Question(partial(memory, task), max_retries=0),
+            self._settling = Settling(
+                machines,
+                lambda there, answers: allotted(
+                    gpus_per_trial,
+                    device,
+                    there,
+                    cpus_per_trial=cpus_per_trial,
+                    sizes=lambda: answers,
+                    count=lambda task: Question(partial(memory, task), max_retries=0),
+                ),
+                partial(on_gpu, gpu_memory) if gpus_per_trial == "auto" and device != "cpu" else None,
             )
+            self._demand = self._demanded() if self._joined else None
+            there, joining = resources(), Growth(()) if self._demand is None else self._demand.growth
+            self._least = needed(cpus_per_trial, gpus_per_trial, device, there, joining)
+            if self._demand is None or slots(there, self._least):
+                self._settling.begin()
+                self._settled()
+            elif not joining.may_hold(self._least):
+                raise nowhere(self._least, there, joining.in_words())
         except BaseException:
             self.close()
             raise
-        self.words = self.allotment.words
+
+    @property
+    def allotment(self) -> Allotment:
+        """What each trial gets of the machines that are there."""
+        return self._settling.allotment
+
+    def _settled(self) -> None:
+        """Say what each trial gets, on which cluster, and what may join it."""
+        may_join = None if self._demand is None else f"what may join has: {self._demand.growth.in_words()}"
+        bound = None if self._concurrent is None else f"at most {self._concurrent} at a time"
+        self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, may_join]))
+        self._told, self._untold = time.monotonic(), False
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
         """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
         if not self._joined:
             return
+        self._await_machines(record)
         answers = asked(Preflight.of(folder, record()).trouble)
         trouble = first_trouble([(name, str(said) if isinstance(said, UserError) else said) for name, said in answers])
         if trouble is not None:
@@ -103,11 +164,20 @@ class RayEngine(Engine):
         """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one. What has
         trained then measures: a process that has imported torch is there already.
         """
+        self._await_machines(lambda: driver.record)
         # Machines that join in the midst of the study are asked when they begin.
         preflight = Preflight.of(driver.folder, driver.record) if self._joined else None
         gauges = self._leaving.enter_context(watched(driver))
-        capacity = Capacity(resources, gauges.taken)
-        plugins = Plugins(driver, self.worker, self.allotment, capacity, preflight=preflight, on_idle=self.on_idle)
+        capacity = Capacity(resources, gauges.taken, most=self._concurrent)
+        plugins = Plugins(
+            driver,
+            self.worker,
+            self._settling,
+            capacity,
+            preflight=preflight,
+            look=lambda: self._look(max(driver.ready, capacity.inside)),
+            on_idle=self.on_idle,
+        )
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
             tuner = tune.Tuner(
                 tune.with_resources(TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),
@@ -133,23 +203,80 @@ class RayEngine(Engine):
             finally:
                 self._answered |= plugins.answered
             if plugins.fault is not None:
-                raise plugins.fault
+                with lost_cluster_interrupts():
+                    raise plugins.fault
 
     def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
         """Side by side, in processes of their own. Raises WorkersSilentError where no machine answers."""
         if measurements and not self._answered:  # a study that only lacks its test: no worker has started yet
             check_answers()
-        test, capacity, waiting = ray.remote(measured), Capacity(resources), {}
-        for measurement in measurements:
-            number = measurement.task.number
-            takes, confined = self.allotment.placed(str(number), measurement, capacity)
-            here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
-            waiting[here.remote(self.worker, confined)] = number
-        while waiting:
+        test, capacity = ray.remote(measured), Capacity(resources)
+        left, waiting = deque(measurements), dict[Any, int]()
+        while left or waiting:
+            while left and (self._concurrent is None or len(waiting) < self._concurrent):
+                measurement = left.popleft()
+                number = measurement.task.number
+                takes, confined = self.allotment.placed(str(number), measurement, capacity)
+                here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
+                waiting[here.remote(self.worker, confined)] = number
+            self._look(len(waiting) + len(left))
             with lost_cluster_interrupts():
-                (done, *_), _ = ray.wait(list(waiting))
-                outcome = _outcome(done)
-            yield waiting.pop(done), outcome
+                done, _ = ray.wait(list(waiting), timeout=None if self._demand is None else LOOKED_AT)
+                outcomes = [(each, _outcome(each)) for each in done]
+            for each, outcome in outcomes:
+                yield waiting.pop(each), outcome
+
+    def _demanded(self) -> Demand | None:
+        """What the cluster's autoscaler is asked for, until this engine leaves; None where there is none."""
+        with lost_cluster_interrupts():
+            joining = growth()
+        if joining is None:
+            return None
+        demand = Demand(joining)
+        self._leaving.callback(demand.withdraw)
+        return demand
+
+    def _bounded(self, places: int) -> int:
+        """As many of them as may be taken at a time."""
+        return places if self._concurrent is None else min(places, self._concurrent)
+
+    def _await_machines(self, record: Callable[[], StudyRecord]) -> None:
+        """Where the cluster has no room yet, wait for the machines that it may get. Raises UserError where it gets
+        none.
+        """
+        if self._settling.is_settled:
+            return
+        assert self._demand is not None, "without an autoscaler, what there is was settled at once"
+        trial, joining, known = self._least, self._demand.growth.in_words(), record()
+        ready = known.study.search.trials - sum(each.reason is not None for each in known.trials.values())
+        self.say(
+            f"waiting for a machine with {in_words(trial)}: {described(resources())}; what may join has: {joining}"
+        )
+        here = threading.current_thread() is threading.main_thread()
+        with terminated_as_interrupted() if here else nullcontext():
+            while not slots(there := resources(), trial):
+                with lost_cluster_interrupts():
+                    self._demand.want(self._bounded(max(ready, 1)), trial, have=0)
+                if self._demand.hopeless:
+                    raise nowhere(trial, there, joining)
+                time.sleep(AWAITED)
+        self._settling.begin()
+        self._settled()
+
+    def _look(self, places: int) -> None:
+        """Now and then at the machines that have joined or left: settle what trials get, and ask for ``places``."""
+        now = time.monotonic()
+        if not self._joined or now - self._looked < LOOKED_AT:
+            return
+        self._looked = now
+        with lost_cluster_interrupts():
+            self._untold |= self._settling.look()
+            if self._demand is not None:
+                usual = self.allotment.usual
+                self._demand.want(self._bounded(places), usual, slots(resources(), usual))
+        if self._untold and now - self._told > TOLD_EVERY:
+            self._settled()
+            self.say(self.words)
 
     def close(self) -> None:
         """Leave the cluster, one that was started here ends, and give back what was borrowed."""
@@ -158,7 +285,9 @@ class RayEngine(Engine):
 
 
 def _outcome(reference: "ray.ObjectRef[Measured | Fault]") -> Measured | Fault:
-    """What came of measuring a trial; that its process died is a fault, too. Raises what the worker raised."""
+    """What came of measuring a trial; that its process, its machine or its result is gone is a fault, too. Raises what
+    the worker raised.
+    """
     try:
         outcome: Measured | Fault = ray.get(reference)
         return outcome
@@ -166,6 +295,9 @@ def _outcome(reference: "ray.ObjectRef[Measured | Fault]") -> Measured | Fault:
         raise error.cause from error  # which is one line, and Ray's a traceback
     except OutOfMemoryError:
         return Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
-    except (WorkerCrashedError, NodeDiedError):
+    except WorkerCrashedError:
         check_this_machine()
         return Fault("crashed", DIED)
+    except OF_A_MACHINE as error:
+        check_this_machine()
+        return loss_of(error) or Fault("lost", GONE)

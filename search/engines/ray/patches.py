@@ -175,6 +175,13 @@ class Controller(TuneController):  # type: ignore[misc]
         self._class_cache = ActorClasses()
         self._actor_cache = IdleWorkers(may_keep_one=True)
 
+        self.failure: Exception | None = None
+        """What ended the worker that the scheduler is told of. What Tune keeps in a file is its text."""
+
+    def _process_trial_failure(self, trial: Trial, exception: Exception) -> None:
+        self.failure = exception
+        super()._process_trial_failure(trial, exception)
+
     def add_trial(self, trial: Trial) -> None:
         """As Tune's; the trial is told once which worker it has.
 
@@ -182,6 +189,15 @@ class Controller(TuneController):  # type: ignore[misc]
         """
         trial.set_ray_actor = partial(assign_once, trial)
         super().add_trial(trial)
+
+    def withdraw(self, trial: Trial) -> None:
+        """End a trial that no worker has taken up. As Tune's ``stop_trial``, which prints a line of it to stdout."""
+        self._scheduler_alg.on_trial_remove(self, trial)
+        self._search_alg.on_trial_complete(trial.trial_id)
+        if trial in self._staged_trials:
+            self._unstage_trial_with_resources(trial)
+        self._schedule_trial_stop(trial)
+        self._live_trials.discard(trial)
 
     def save_to_dir(self) -> None:
         """Tune keeps all trials in a file for a restore of its own, anew every few seconds, and needs one at the end.
@@ -257,7 +273,8 @@ class ActorManager(RayActorManager):  # type: ignore[misc]
 
     def _actor_task_failed(self, tracked_actor_task: Any, exception: Exception) -> None:
         if isinstance(exception, RayError) and not isinstance(exception, RayActorError | RayTaskError):
-            exception = RayActorError(error_msg=one_line(exception))
+            death = RayActorError(error_msg=one_line(exception))
+            death.__cause__, exception = exception, death
         super()._actor_task_failed(tracked_actor_task, exception)
 
 
