@@ -173,6 +173,7 @@ class _OwnFile:
     def read(self, hear: Callable[[str], None]) -> None:
         """Tell what was added."""
         size = os.fstat(self._file).st_size
+        self._place = min(self._place, size)  # somebody may have emptied it
         while self._place < size and (added := os.pread(self._file, AT_ONCE, self._place)):
             self._place += len(added)
             hear(self._decoder.decode(added))
