@@ -28,6 +28,7 @@ from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.search.tracking.views import address
 from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.lazy_worker import LazyTrainingWorker
+from skipstack.search.workers.logged import LoggedWorkers
 from skipstack.search.workers.metered import MeteredWorkers
 from skipstack.search.workers.reporting import Objective
 
@@ -37,11 +38,12 @@ CLUSTER: Final = "RAY_ADDRESS"
 LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
 """Bytes of addresses in which a small study was seen to run, on two CPUs; with less it was not."""
 
-Watch = Callable[[StudyRecord], AbstractContextManager[Reader]]
-"""Takes the record so far and returns a context manager, entered while the study runs, whose value receives events."""
+Watch = Callable[[StudyRecord, StudyFolder], AbstractContextManager[Reader]]
+"""Takes the record so far and the study's folder, and returns a context manager, entered while the study runs, whose
+value receives events."""
 
 
-def unwatched(record: StudyRecord) -> AbstractContextManager[Reader]:
+def unwatched(record: StudyRecord, folder: StudyFolder) -> AbstractContextManager[Reader]:
     """Ignore all events."""
     return nullcontext(lambda event: None)
 
@@ -205,7 +207,7 @@ def start_engine(
     if function is None or name == "ray":
         check_addresses(name)
     trains: Workers = LazyTrainingWorker if function is None else FunctionWorkers(function)
-    worker: Workers = MeteredWorkers(trains) if system_metrics else trains
+    worker: Workers = LoggedWorkers(MeteredWorkers(trains) if system_metrics else trains, own_process=name == "ray")
     if name == "serial":
         if function is not None:
             return SerialEngine(worker, None)
