@@ -243,12 +243,16 @@ class RayEngine(Engine):
         with terminated_as_interrupted() if here else nullcontext():
             while not slots(there := resources(), trial):
                 with lost_cluster_interrupts():
-                    self._demand.want(max(ready, 1), trial, have=0)
+                    self._demand.want(self._useful(max(ready, 1)), trial, have=0)
                 if self._demand.hopeless:
                     raise nowhere(trial, there, joining)
                 time.sleep(AWAITED)
         self._settling.begin()
         self._settled()
+
+    def _useful(self, places: int) -> int:
+        """How many of the places that trials could take are asked for: all."""
+        return places
 
     def _look(self, places: int) -> None:
         """Now and then at the machines that have joined or left: settle what trials get, and ask for ``places``."""
@@ -260,7 +264,7 @@ class RayEngine(Engine):
             self._untold |= self._settling.look()
             if self._demand is not None:
                 usual = self.allotment.usual
-                self._demand.want(places, usual, slots(resources(), usual))
+                self._demand.want(self._useful(places), usual, slots(resources(), usual))
         if self._untold and now - self._told > TOLD_EVERY:
             self._settled()
             self.say(self.words)
