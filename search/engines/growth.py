@@ -64,22 +64,21 @@ def least(*bounds: int | None) -> int | None:
 
 
 def needed(
-    cpus_per_trial: int,
     gpus_per_trial: float | Literal["auto"],
     device: str,
     machines: Sequence[Resources],
     growth: Growth,
+    *,
+    cpus: float = 1.0,
 ) -> Resources:
     """What a trial needs at least of one machine, before it is known what each gets: with ``auto`` some of a GPU
     wherever the cluster has GPUs or may get some.
     """
-    cpus = float(cpus_per_trial)
     if gpus_per_trial != "auto":
         return {"cpu": cpus, "gpu": float(gpus_per_trial)} if gpus_per_trial else {"cpu": cpus}
     everywhere = [*machines, *(each.has for each in growth.types or ())]
-    if device == "cpu" or not any(slots([has], {"cpu": cpus, "gpu": SMALLEST}) for has in everywhere):
-        return {"cpu": cpus}
-    return {"cpu": cpus, "gpu": SMALLEST}
+    some = {"cpu": cpus, "gpu": SMALLEST}
+    return some if device != "cpu" and any(slots([has], some) for has in everywhere) else {"cpu": cpus}
 
 
 class Asking:

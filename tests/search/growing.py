@@ -161,4 +161,7 @@ def interrupt(event: Event) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "asked":
+        print(request(GcsClient(address=sys.argv[2])))
+        sys.exit()
     print(json.dumps(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:])))

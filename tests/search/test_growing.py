@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,29 @@ def test_a_study_that_is_interrupted_takes_its_request_back(tmp_path: Path) -> N
     assert max(places for _, places in seen["asked"]) == WORKERS
     assert seen["left"] == 0
     assert any(isinstance(event, Reported) for event in Ledger(StudyFolder(folder).ledger).read())
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_the_request_of_a_study_whose_driver_is_killed_is_taken_back(second: bool, tmp_path: Path) -> None:
+    with growing(second=second) as head:
+        process = begun(head, tmp_path / "study")
+        wait_for(lambda: asked(head) == WORKERS)
+        process.kill()
+        process.communicate()
+        wait_for(lambda: asked(head) == 0)
+
+
+def asked(head: Head) -> int:
+    """How many places the cluster's autoscaler is asked for."""
+    command = [sys.executable, "-m", "tests.search.growing", "asked", head.address]
+    return int(subprocess.run(command, env=head.environment, capture_output=True, text=True, check=True).stdout)
+
+
+def wait_for(there: Callable[[], bool]) -> None:
+    end = time.monotonic() + 300
+    while not there():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.5)
 
 
 @pytest.mark.parametrize(("second", "options"), [(False, ()), (True, ("untold",))])

@@ -2,6 +2,7 @@
 
 import json
 import math
+import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,11 +15,12 @@ import ray
 import yaml
 from ray._private import ray_constants
 from ray._private.state import state
+from ray.actor import ActorHandle
 from ray.autoscaler.sdk import request_resources
 from ray.autoscaler.v2.utils import is_autoscaler_v2
 from ray.core.generated.autoscaler_pb2 import GetClusterStatusReply
 from ray.exceptions import RayError
-from ray.experimental.internal_kv import _internal_kv_get, internal_kv_get_gcs_client
+from ray.experimental.internal_kv import _internal_kv_get, _internal_kv_put, internal_kv_get_gcs_client
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError
@@ -36,6 +38,12 @@ UNMANAGED: Final = "node_"
 ASKED_EVERY: Final = 2.0
 """Seconds between two requests."""
 
+WATCHED_EVERY: Final = 5.0
+"""Seconds between two looks at the driver."""
+
+LAST_TO_ASK: Final = "skipstack_last_to_ask"
+"""The key in the cluster's store of the job whose request there is: another's is not taken back."""
+
 ANSWERS_WITHIN: Final = 10.0
 """Seconds within which the head says how an autoscaler stands."""
 
@@ -48,9 +56,7 @@ def growth() -> Growth | None:
     """
     if ray.util.client.ray.is_connected():
         return None
-    head = next((node for node in ray.nodes() if node["Alive"] and HEAD in node["Resources"]), None)
-    if head is None:
-        return None
+    head = _head()
     stored = state.get_cluster_config()
     if stored is not None and stored.node_group_configs:
         groups = stored.node_group_configs
@@ -62,6 +68,11 @@ def growth() -> Growth | None:
         kinds = (MachineType(name, kind["resources"], kind["most"]) for name, kind in configured["kinds"].items())
         return Growth(tuple(kinds), configured["most"], head["Resources"])
     return Growth() if is_autoscaler_v2(fetch_from_server=True) or _starts_machines(_report()) else None
+
+
+def _head() -> dict[str, Any]:
+    """The machine that is always there."""
+    return next(node for node in ray.nodes() if node["Alive"] and HEAD in node["Resources"])
 
 
 def _bound(count: int) -> int | None:
@@ -95,13 +106,17 @@ def started_with(address: str) -> dict[str, Any] | None:
 
 
 def _kinds(config: dict[str, Any]) -> dict[str, Any]:
-    """What of a config says how many machines of which kind there may be; it may hold keys of a cloud besides."""
+    """What of a config says how many machines of which kind there may be; it may hold keys of a cloud besides.
+
+    ``kinds`` is None where it does not say what they have, as for machines of one's own.
+    """
     kinds = {
-        name: {"resources": kind.get("resources", {}), "most": kind.get("max_workers", config.get("max_workers"))}
+        name: {"resources": kind.get("resources"), "most": kind.get("max_workers", config.get("max_workers"))}
         for name, kind in config["available_node_types"].items()
         if name != config.get("head_node_type")
     }
-    return {"kinds": kinds, "most": config.get("max_workers")}
+    told = all(kind["resources"] for kind in kinds.values())
+    return {"kinds": kinds if told else None, "most": config.get("max_workers")}
 
 
 def _report() -> dict[str, Any]:
@@ -116,19 +131,59 @@ def _starts_machines(report: dict[str, Any]) -> bool:
     return any(not kind.startswith(UNMANAGED) for kind in report.get("active_nodes", {}))
 
 
+class Withdrawal:
+    """An actor on the head, which outlives a driver that is killed, and takes its request back.
+
+    Without it, a request would stay, and with it machines that are paid for, until another study begins.
+    """
+
+    def watch(self, job: str) -> None:
+        """Until the driver is gone whose job this is."""
+        while not any(each["JobID"] == job and each["IsDead"] for each in state.job_table()):
+            time.sleep(WATCHED_EVERY)
+        if _internal_kv_get(LAST_TO_ASK) == job.encode():
+            request_resources(bundles=[])
+        ray.actor.exit_actor()
+
+
+def _withdrawal(job: str) -> ActorHandle:
+    there = NodeAffinitySchedulingStrategy(_head()["NodeID"], soft=False)
+    options = {
+        "num_cpus": 0,
+        "lifetime": "detached",
+        "name": f"skipstack-{secrets.token_hex(8)}",
+        "namespace": "skipstack",
+    }
+    watching = ray.remote(Withdrawal).options(scheduling_strategy=there, **options).remote()
+    watching.watch.remote(job)
+    return watching
+
+
 class Requests:
     """How places are asked for, and what the autoscaler says of that. A request stays until another one replaces it."""
 
     def __init__(self) -> None:
+        self._job = ray.get_runtime_context().get_job_id()
+        self._withdrawal: ActorHandle | None = None
         self._answers = is_autoscaler_v2(fetch_from_server=True)
         """Whether the autoscaler says what it refuses, as the second version does."""
         self._since = 0
 
     def post(self, bundles: list[dict[str, float]]) -> None:
         """Ask for all of them at once."""
+        if self._withdrawal is None:
+            self._withdrawal = _withdrawal(self._job)
+        _internal_kv_put(LAST_TO_ASK, self._job)
         request_resources(bundles=bundles)
         if self._answers:
             self._since = _status().cluster_resource_state.cluster_resource_state_version
+
+    def withdraw(self) -> None:
+        """Ask for nothing any more."""
+        if _internal_kv_get(LAST_TO_ASK) == self._job.encode():
+            request_resources(bundles=[])
+        if self._withdrawal is not None:
+            ray.kill(self._withdrawal)
 
     def refused(self) -> bool | None:
         """Whether the last request was refused; None where that is not known, or not yet."""
@@ -184,4 +239,4 @@ class Demand:
         self._asked = None
         with suppress(ClusterLostError, RayError):
             check_this_machine()
-            self._requests.post([])
+            self._requests.withdraw()

@@ -128,7 +128,7 @@ class RayEngine(Engine):
             )
             self._demand = self._demanded() if self._joined else None
             there, joining = resources(), Growth(()) if self._demand is None else self._demand.growth
-            self._least = needed(cpus_per_trial, gpus_per_trial, device, there, joining)
+            self._least = needed(gpus_per_trial, device, there, joining, cpus=float(cpus_per_trial))
             if self._demand is None or slots(there, self._least):
                 self._settling.begin()
                 self._settled()
@@ -236,10 +236,6 @@ class RayEngine(Engine):
         self._leaving.callback(demand.withdraw)
         return demand
 
-    def _bounded(self, places: int) -> int:
-        """As many of them as may be taken at a time."""
-        return places if self._concurrent is None else min(places, self._concurrent)
-
     def _await_machines(self, record: Callable[[], StudyRecord]) -> None:
         """Where the cluster has no room yet, wait for the machines that it may get. Raises UserError where it gets
         none.
@@ -256,12 +252,16 @@ class RayEngine(Engine):
         with terminated_as_interrupted() if here else nullcontext():
             while not slots(there := resources(), trial):
                 with lost_cluster_interrupts():
-                    self._demand.want(self._bounded(max(ready, 1)), trial, have=0)
+                    self._demand.want(self._useful(max(ready, 1)), trial, have=0)
                 if self._demand.hopeless:
                     raise nowhere(trial, there, joining)
                 time.sleep(AWAITED)
         self._settling.begin()
         self._settled()
+
+    def _useful(self, places: int) -> int:
+        """How many of the places that trials could take are asked for: as many as may run at a time."""
+        return places if self._concurrent is None else min(places, self._concurrent)
 
     def _look(self, places: int) -> None:
         """Now and then at the machines that have joined or left: settle what trials get, and ask for ``places``."""
@@ -273,7 +273,7 @@ class RayEngine(Engine):
             self._untold |= self._settling.look()
             if self._demand is not None:
                 usual = self.allotment.usual
-                self._demand.want(self._bounded(places), usual, slots(resources(), usual))
+                self._demand.want(self._useful(places), usual, slots(resources(), usual))
         if self._untold and now - self._told > TOLD_EVERY:
             self._settled()
             self.say(self.words)

@@ -55,11 +55,11 @@ def test_what_may_join_is_said_in_words() -> None:
 def test_some_of_a_gpu_is_waited_for_where_the_cluster_may_get_one(
     gpus: float, device: str, machines: list[Resources], growth: Growth, expected: Resources
 ) -> None:
-    assert needed(1, gpus, device, machines, growth) == expected  # type: ignore[arg-type]
+    assert needed(gpus, device, machines, growth) == expected  # type: ignore[arg-type]
 
 
 def test_of_cpus_as_many_are_waited_for_as_a_trial_gets() -> None:
-    assert needed(3, 0.0, "auto", [], Growth((SMALL,))) == {"cpu": 3.0}
+    assert needed(0.0, "auto", [], Growth((SMALL,)), cpus=3.0) == {"cpu": 3.0}
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 7, 8, 50, 99, 100, 101])

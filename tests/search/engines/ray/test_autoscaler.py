@@ -72,6 +72,8 @@ def test_the_config_on_the_head_says_which_machines_may_join_and_nothing_else_of
         cluster.address = "10.0.0.2:6379"
         assert growth() is None, "that one is another cluster's"
         cluster.address = "10.0.0.1:6379"
+        config.write_text(json.dumps({**CONFIG, "head_node_type": "none"}).replace('{"CPU": 8, "GPU": 1}', "{}"))
+        assert growth() == Growth(), "what some machines have is not said"
         config.unlink()
         assert growth() == Growth(), "there is one, who knows of what"
 
@@ -106,6 +108,9 @@ class Requests:
     def post(self, bundles: list[dict[str, float]]) -> None:
         self.posted.append(len(bundles))
         self.bundles = bundles
+
+    def withdraw(self) -> None:
+        self.posted.append(0)
 
     def refused(self) -> bool | None:
         return None if self.most is None else self.posted[-1] > self.most
