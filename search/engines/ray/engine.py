@@ -23,6 +23,9 @@ from skipstack.search.driver.faults import DIED, Fault
 from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import Measured, TrialTask, Workers
 from skipstack.search.engines.ray.actor import TrialActor
+from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
+from skipstack.search.engines.ray.carrying.keeper import Keeping
+from skipstack.search.engines.ray.carrying.study import carried
 from skipstack.search.engines.ray.machines import (
     Question,
     asked,
@@ -36,7 +39,7 @@ from skipstack.search.engines.ray.machines import (
 from skipstack.search.engines.ray.metrics import watched
 from skipstack.search.engines.ray.patches import is_patched, patched
 from skipstack.search.engines.ray.plugins import Plugins, ProposerPlugin, SchedulerPlugin
-from skipstack.search.engines.ray.preflight import Preflight, first_trouble
+from skipstack.search.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
 from skipstack.search.engines.ray.process import borrowed
 from skipstack.search.engines.room import Capacity, allotted, nothing_known
 from skipstack.search.record.folder import StudyFolder
@@ -72,6 +75,8 @@ class RayEngine(Engine):
             raise UserError("a study runs on Ray in this process already (allowed: after it, or the engine serial)")
         self.worker = worker
         self._joined = address is not None or ray.is_initialized()
+        self._carried: CarriedWorkers | None = None
+        """The workers of a study whose files may have to be carried."""
         self._answered = False
         """Whether a worker of this engine has reported anything."""
         self._leaving = ExitStack()
@@ -83,7 +88,7 @@ class RayEngine(Engine):
                 device,
                 resources(),
                 sizes=lambda: asked(gpu_memory, gpus=0.001),
-                count=lambda task: Question(partial(memory, task), max_retries=0),
+                count=lambda task: Question(self._counting(memory, task), max_retries=0),
             )
         except BaseException:
             self.close()
@@ -94,20 +99,39 @@ class RayEngine(Engine):
         """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
         if not self._joined:
             return
-        answers = asked(Preflight.of(folder, record()).trouble)
-        trouble = first_trouble([(name, str(said) if isinstance(said, UserError) else said) for name, said in answers])
+        answers = asked(Preflight.of(folder, record(), carries=self._carries).answer)
+        found = [
+            (name, Answer(sees=True, trouble=str(said)) if isinstance(said, UserError) else said)
+            for name, said in answers
+        ]
+        trouble = first_trouble([(name, answer.trouble) for name, answer in found])
         if trouble is not None:
             raise UserError(trouble)
+        blind = unseeing([answer for _, answer in found])
+        if blind is not None:
+            self.words = f"{self.allotment.words}; {blind}"
 
     def run(self, driver: Driver) -> None:
         """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one. What has
         trained then measures: a process that has imported torch is there already.
         """
         # Machines that join in the midst of the study are asked when they begin.
-        preflight = Preflight.of(driver.folder, driver.record) if self._joined else None
+        preflight = Preflight.of(driver.folder, driver.record, carries=self._carries) if self._joined else None
+        self._carried = None
+        if preflight is not None and preflight.carries:
+            self._carried = self._leaving.enter_context(carried(self.worker, driver, preflight.mark))
         gauges = self._leaving.enter_context(watched(driver))
         capacity = Capacity(resources, gauges.taken)
-        plugins = Plugins(driver, self.worker, self.allotment, capacity, preflight=preflight, on_idle=self.on_idle)
+        plugins = Plugins(
+            driver,
+            self._workers,
+            self.allotment,
+            capacity,
+            preflight=preflight,
+            on_idle=self.on_idle,
+            part=lambda task: self._keeper.part(task.number, task.attempt),
+            on_late_files=self.on_late_files,
+        )
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
             tuner = tune.Tuner(
                 tune.with_resources(TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),
@@ -127,6 +151,10 @@ class RayEngine(Engine):
             try:
                 with lost_cluster_interrupts():
                     tuner.fit()
+            except KeyboardInterrupt:
+                if self._carried is not None and self._carried.keeper.moved():
+                    plugins.end_workers()
+                raise
             except TuneError:
                 if plugins.fault is None:
                     raise
@@ -144,12 +172,30 @@ class RayEngine(Engine):
             number = measurement.task.number
             takes, confined = self.allotment.placed(str(number), measurement, capacity)
             here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
-            waiting[here.remote(self.worker, confined)] = number
+            waiting[here.remote(self._workers, confined)] = number
         while waiting:
             with lost_cluster_interrupts():
                 (done, *_), _ = ray.wait(list(waiting))
                 outcome = _outcome(done)
             yield waiting.pop(done), outcome
+
+    @property
+    def _workers(self) -> Workers:
+        return self._carried or self.worker
+
+    @property
+    def _carries(self) -> bool:
+        """Whether files can be carried: by a driver on a machine of the cluster, which others can ask."""
+        return not ray.util.client.ray.is_connected()
+
+    def _counting(self, memory: Callable[[TrialTask], int], task: TrialTask) -> Callable[[], int]:
+        """What counts the memory that a trial needs, on a machine that may not see its corpus."""
+        return partial(memory, task) if self._carried is None else partial(self._carried.reading, memory, task)
+
+    @property
+    def _keeper(self) -> Keeping:
+        assert self._carried is not None, "files are unsent only where they are carried"
+        return self._carried.keeper
 
     def close(self) -> None:
         """Leave the cluster, one that was started here ends, and give back what was borrowed."""
