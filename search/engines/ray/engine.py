@@ -25,7 +25,7 @@ from skipstack.search.driver.task import Measured, TrialTask, Workers
 from skipstack.search.engines.ray.actor import TrialActor
 from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
 from skipstack.search.engines.ray.carrying.keeper import Keeping
-from skipstack.search.engines.ray.carrying.study import carried
+from skipstack.search.engines.ray.carrying.study import carried, gather
 from skipstack.search.engines.ray.machines import (
     Question,
     asked,
@@ -152,7 +152,7 @@ class RayEngine(Engine):
                 with lost_cluster_interrupts():
                     tuner.fit()
             except KeyboardInterrupt:
-                if self._carried is not None and self._carried.keeper.moved():
+                if self._carried is not None and gather(self._carried):
                     plugins.end_workers()
                 raise
             except TuneError:

@@ -59,7 +59,7 @@ class CarriedWorkers(Workers):
         """Measure as ``workers`` do, on the best weights that the keeper has."""
         if _is_seen(self.mark):
             return self.workers.test(task)
-        with self.placed(task) as here:
+        with self.placed(task, trains=False) as here:
             sizes = {name: size for name, size in self.keeper.files(task.number).items() if name == BEST}
             unpacked(sizes, partial(self.keeper.file_piece, task.number), here.folder)
             return self.workers.test(here)
@@ -68,7 +68,7 @@ class CarriedWorkers(Workers):
         """The value of ``call`` on the task, which may read the corpus and the vectors here."""
         if _is_seen(self.mark):
             return call(task)
-        with self.placed(task) as here:
+        with self.placed(task, trains=False) as here:
             return call(here)
 
     def stay(self) -> None:
@@ -77,12 +77,12 @@ class CarriedWorkers(Workers):
             stay(self.mark.word)
 
     @contextmanager
-    def placed(self, task: TrialTask) -> Iterator[TrialTask]:
-        """The task with folders on this machine: what it reads, and an empty one for what it leaves, which goes at the
-        end.
+    def placed(self, task: TrialTask, *, trains: bool) -> Iterator[TrialTask]:
+        """The task with folders on this machine: what it reads, and an empty one, which goes at the end, for what it
+        leaves if it ``trains``.
         """
         with Scratch(self.mark.word) as scratch:
-            folder = scratch.trial(task.number, task.attempt)
+            folder = scratch.trial(task.number, task.attempt) if trains else scratch.reading()
             try:
                 corpus, vectors = (
                     None if store is None else scratch.store(store.name, partial(self._fetch, store.name))
@@ -111,7 +111,7 @@ class CarriedWorker(Worker):
         self._pace = Pace(carried.clock)
         self._left = task.time_left
         with ExitStack() as leaving:
-            here = leaving.enter_context(carried.placed(task))
+            here = leaving.enter_context(carried.placed(task, trains=True))
             self._folder = here.folder
             if task.attempt > 1 or task.earlier or task.reported:  # else nobody has trained it before
                 sizes = self._keeper.begin(task.number, task.attempt)

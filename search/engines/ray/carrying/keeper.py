@@ -25,7 +25,7 @@ ARRIVING: Final = ".arriving."
 
 
 class Keeping(Protocol):
-    """What a keeper is asked, wherever it is. All of it may be asked again without harm."""
+    """What a keeper is asked, wherever it is."""
 
     def store(self, store: str) -> dict[str, int]:
         """The files of a prepared corpus or of vectors, with their bytes, by the name of its folder."""
@@ -70,8 +70,8 @@ class Keeper(Keeping):
         """Bytes of files that went out."""
         self._counting = threading.Lock()
         self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
-        self._arriving: dict[int, dict[str, Path]] = {}
-        """Of each trial the files that have not arrived whole, by their names."""
+        self._arriving: dict[tuple[int, str], dict[str, Path]] = {}
+        """Where the files of each sending are until it is whole, by their names."""
         self._over: set[int] = set()
         """Trials that have ended, whose checkpoints nobody needs any more."""
         self._parting: set[tuple[int, int]] = set()
@@ -112,14 +112,11 @@ class Keeper(Keeping):
             for name in (*names, *parcel.removed):
                 check_name(folder, name)
             self._claim(folder, attempt, names)
-            arriving = self._arriving.setdefault(trial, {})
-            if parcel.first:
-                _discard(folder)
-                arriving.clear()
+            arriving = self._arriving.setdefault((trial, parcel.sending), {})
             for piece in parcel.pieces:
-                arriving[piece.name] = _written(folder, piece)
+                arriving[piece.name] = _written(folder, parcel.sending, piece)
             if parcel.last:
-                self._settle(trial, folder, parcel.removed)
+                self._settle(trial, folder, parcel)
         with self._counting:
             self.received += parcel.bytes
 
@@ -135,6 +132,7 @@ class Keeper(Keeping):
         """A trial has ended: its checkpoints go, and any that comes later is dropped."""
         with self._locked(trial) as folder:
             self._over.add(trial)
+            _discard(folder)
             (folder / CHECKPOINT).unlink(missing_ok=True)
             for group in folder.glob(GROUP.format("*")):
                 shutil.rmtree(group, ignore_errors=True)
@@ -155,16 +153,16 @@ class Keeper(Keeping):
         make_trial_folder(folder)
         claim(folder, attempt)
 
-    def _settle(self, trial: int, folder: Path, removed: Sequence[str]) -> None:
-        """Give all files that have arrived their names."""
-        for name, path in self._arriving.pop(trial).items():
+    def _settle(self, trial: int, folder: Path, parcel: Parcel) -> None:
+        """Give the files of a whole sending their names."""
+        for name, path in self._arriving.pop((trial, parcel.sending)).items():
             if trial in self._over and (name == CHECKPOINT or _group(name) is not None):
                 path.unlink()
                 continue
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
-        for name in removed:
+        for name in parcel.removed:
             (folder / name).unlink(missing_ok=True)
 
     def _store(self, store: str) -> Path:
@@ -204,9 +202,9 @@ def _group(name: str) -> str | None:
     return top if rest and fnmatch(top, GROUP.format("*")) else None
 
 
-def _written(folder: Path, piece: Piece) -> Path:
+def _written(folder: Path, sending: str, piece: Piece) -> Path:
     """Where the file is that a piece belongs to, with the piece."""
-    path = folder / f"{ARRIVING}{hashlib.sha256(piece.name.encode()).hexdigest()[:16]}"
+    path = folder / f"{ARRIVING}{sending}.{hashlib.sha256(piece.name.encode()).hexdigest()[:16]}"
     with path.open("r+b" if piece.start else "wb") as file:
         file.seek(piece.start)
         file.write(piece.content)
@@ -214,6 +212,6 @@ def _written(folder: Path, piece: Piece) -> Path:
 
 
 def _discard(folder: Path) -> None:
-    """Remove what a worker before has begun to send."""
+    """Remove what was begun to be sent, and never was whole."""
     for torn in folder.glob(f"{ARRIVING}*"):
         torn.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 """A folder's files on their way to another machine: what changed since they were last sent, cut into pieces."""
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,12 +33,12 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """Pieces that travel at once. A sending is one parcel or several: the ``first``, ..., and the ``last``, with which
-    the files ``removed`` since the sending before disappear, too.
+    """Pieces that travel at once. A ``sending``, which is called by a word of its own, is one parcel or several; with
+    its ``last`` one the files disappear that were ``removed`` since the sending before.
     """
 
+    sending: str
     pieces: tuple[Piece, ...]
-    first: bool
     last: bool
     removed: tuple[str, ...] = ()
 
@@ -78,14 +79,14 @@ def changed(before: Mapping[str, Version], now: Mapping[str, Version]) -> tuple[
 
 def parcels(folder: Path, names: Iterable[str], removed: Sequence[str] = ()) -> Iterator[Parcel]:
     """A sending of the files of these names, of which one that is there no more is left out; always one parcel."""
-    first, waiting = True, list[Piece]()
+    sending, waiting = secrets.token_hex(4), list[Piece]()
     for name in names:
         for piece in _pieces(folder, name):
             if waiting and sum(len(each.content) for each in waiting) + len(piece.content) > PIECE:
-                yield Parcel(tuple(waiting), first=first, last=False)
-                first, waiting = False, []
+                yield Parcel(sending, tuple(waiting), last=False)
+                waiting = []
             waiting.append(piece)
-    yield Parcel(tuple(waiting), first=first, last=True, removed=tuple(removed))
+    yield Parcel(sending, tuple(waiting), last=True, removed=tuple(removed))
 
 
 def unpacked(sizes: Mapping[str, int], read: Read, folder: Path) -> int:

@@ -6,11 +6,12 @@ together with others; the kernel lets go of it however a process ends. Who gets 
 
 import fcntl
 import os
+import re
 import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
@@ -24,6 +25,9 @@ PREFIX: Final = "skipstack-carried-"
 """Of the name of the user's folder among temporary files."""
 
 LOCK: Final = ".lock"
+
+TRIAL: Final = re.compile(r"(\d+)-(\d+)-")
+"""How the name of a trial's folder begins: its number and its attempt."""
 
 PATIENCE: Final = 10.0
 """Seconds within which processes that end let go of a folder."""
@@ -67,8 +71,18 @@ class Scratch:
         return path
 
     def trial(self, number: int, attempt: int) -> Path:
-        """A new folder for an attempt at a trial."""
+        """A new folder for what an attempt at a trial leaves."""
         return Path(tempfile.mkdtemp(prefix=f"{number:06d}-{attempt}-", dir=self.folder / TRIALS))
+
+    def reading(self) -> Path:
+        """A new folder for a task that leaves nothing."""
+        return Path(tempfile.mkdtemp(prefix="reading-", dir=self.folder / TRIALS))
+
+    def trials(self) -> Iterator[tuple[int, int, Path]]:
+        """The number, the attempt and the folder of all trials that train here."""
+        for folder in sorted((self.folder / TRIALS).iterdir()):
+            if (named := TRIAL.match(folder.name)) is not None:
+                yield int(named[1]), int(named[2]), folder
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -114,6 +128,11 @@ def swept(word: str) -> bool:
         time.sleep(0.05)
     _remove_empty(lock.parent)
     return gone
+
+
+def is_used(word: str) -> bool:
+    """Whether this machine has a folder of the study."""
+    return (user_folder() / word).is_dir()
 
 
 def remove_leftovers(root: Path) -> None:

@@ -10,6 +10,7 @@ from ray.exceptions import RayError
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.task import Workers
 from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
+from skipstack.search.engines.ray.carrying.gathering import gathered
 from skipstack.search.engines.ray.carrying.mark import Mark
 from skipstack.search.engines.ray.carrying.remote_keeper import RemoteKeeper, start_keeper
 from skipstack.search.engines.ray.carrying.scratch import swept
@@ -32,6 +33,15 @@ def carried(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CarriedWor
     finally:
         with suppress(RayError, OSError):  # the cluster may be gone
             _end(keeper, mark)
+
+
+def gather(carried: CarriedWorkers) -> bool:
+    """Let every machine send what the trials there have left so far; False where nothing was ever carried."""
+    with suppress(RayError, OSError):  # the cluster may be gone
+        if carried.keeper.moved():
+            asked(partial(gathered, carried.mark.word, carried.keeper))
+            return True
+    return False
 
 
 def _end(keeper: RemoteKeeper, mark: Mark) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.faults import DiskLostError, OutOfSpaceError
 from skipstack.search.engines.ray.carrying import parcels as module
-from skipstack.search.engines.ray.carrying.keeper import Keeper
+from skipstack.search.engines.ray.carrying.keeper import ARRIVING, Keeper
 from skipstack.search.engines.ray.carrying.parcels import Parcel, Piece, changed, parcels, unpacked, versions
 from skipstack.search.record.folder import BEST, CHECKPOINT, StudyFolder
 from skipstack.search.workers.attempts import ATTEMPT, SupersededError, claim
@@ -28,7 +28,7 @@ def study(tmp_path: Path) -> StudyFolder:
 
 def whole(*names: str, content: bytes = b"new", removed: tuple[str, ...] = ()) -> Parcel:
     pieces = tuple(Piece(name, 0, content, ends=True) for name in names)
-    return Parcel(pieces, first=True, last=True, removed=removed)
+    return Parcel("whole", pieces, last=True, removed=removed)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -130,14 +130,12 @@ def test_a_link_does_not_lead_out_of_a_trial(study: StudyFolder, tmp_path: Path)
 def test_a_sending_that_breaks_off_changes_nothing_and_the_next_one_knows_nothing_of_it(study: StudyFolder) -> None:
     keeper = Keeper(study)
     keeper.take(0, 1, whole("a", content=b"before"))
-    keeper.take(
-        0, 1, Parcel((Piece("a", 0, b"ha", ends=False), Piece("c", 0, b"c", ends=True)), first=True, last=False)
-    )
+    keeper.take(0, 1, Parcel("1", (Piece("a", 0, b"ha", ends=False), Piece("c", 0, b"c", ends=True)), last=False))
     assert files(study.trial(0)).items() >= {"a": b"before", ATTEMPT: b"1\n"}.items()
     assert keeper.files(0) == {"a": 6}
     keeper.take(0, 1, whole("b"))
-    assert files(study.trial(0)) == {"a": b"before", "b": b"new", ATTEMPT: b"1\n"}
-    keeper.take(0, 1, Parcel((Piece("a", 0, b"ha", ends=False),), first=True, last=False))
+    assert {name for name in files(study.trial(0)) if not name.startswith(ARRIVING)} == {"a", "b", ATTEMPT}
+    keeper.take(0, 1, Parcel("2", (Piece("a", 0, b"ha", ends=False),), last=False))
     assert Keeper(study).begin(0, 2).keys() == {"a", "b"}
     assert files(study.trial(0)).keys() == {"a", "b", ATTEMPT}
 
@@ -155,7 +153,7 @@ def test_large_files_travel_in_pieces_and_come_out_as_they_went_in(
     keeper, names = Keeper(study), list(content)
     sent = list(parcels(source, [*names, "gone"]))
     assert all(parcel.bytes <= 10 for parcel in sent)
-    assert [parcel.first for parcel in sent] == [True] + [False] * (len(sent) - 1)
+    assert len({parcel.sending for parcel in sent}) == 1
     assert [parcel.last for parcel in sent] == [False] * (len(sent) - 1) + [True]
     for parcel in sent:
         keeper.take(5, 1, parcel)
