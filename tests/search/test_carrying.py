@@ -1,17 +1,19 @@
 """Clusters whose machines share no disk: hosts that see nothing of the study carry its files, and leave nothing."""
 
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.driver.task import task_of
-from skipstack.search.ledger.events import Event
+from skipstack.search.ledger.events import Event, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import ABLATIONS, BEST, CHECKPOINT, GROUP, TRIALS, StudyFolder
 from skipstack.search.record.reading import read_study
@@ -64,12 +66,10 @@ class Cluster:
         assert process.returncode == 0, error
         return out, error
 
-    def check_nothing_stays(self) -> None:
-        """Of the study on hosts 2 and 3; workers that are still ending have a few seconds."""
+    def check_nothing_stays(self, hosts: Sequence[int] = (2, 3)) -> None:
+        """Of the study on hosts that do not see it; workers that are still ending have a few seconds."""
         end = time.monotonic() + 60
-        while left := [self.hosts.files(host, folder) for host in (2, 3) for folder in (self.temporary, self.disk)]:
-            if not any(left):
-                return
+        while any(left := [self.hosts.files(host, each) for host in hosts for each in (self.temporary, self.disk)]):
             assert time.monotonic() < end, left
             time.sleep(0.5)
 
@@ -151,3 +151,134 @@ def test_a_search_and_an_ablation_without_a_shared_disk_are_those_of_one_machine
     record = check_as_alone(folder, tmp_path / "alone")
     assert len(record.trials) == 6
     assert record.ablations
+
+
+def test_racing_seeds_without_a_shared_disk_are_those_of_one_machine(cluster: Cluster, tmp_path: Path) -> None:
+    """Each group of seeds is another task, which may go on on another host. One host shares the disk here."""
+    folder = cluster.disk / "study"
+    cluster.start(seeing=[2])
+    race = ("--seeds", "4", "--set", "search.scheduler.resource=seeds", "--set", "search.scheduler.grace=1")
+    size = ("--trials", "6", "--epochs", "3", "--address", cluster.hosts.head)
+    _, error = cluster.skipstack("search", "quickstart", *SMALL, *race, *size, "--out", str(folder))
+    assert CARRIED.replace("2 of 3", "1 of 3") in error
+    record = check_as_alone(folder, tmp_path / "alone")
+    assert {len(trial.seeds) for trial in record.trials.values()} > {1}
+    cluster.check_nothing_stays(hosts=[3])
+
+
+FUNCTION = """
+import sys
+import skipstack
+
+def objective(config, report):
+    kept = report.folder / "state" / "epoch"
+    kept.parent.mkdir(exist_ok=True)
+    begun = int(kept.read_text()) if kept.exists() else 0
+    for epoch in range(begun + 1, 10):
+        weights = report.folder / f"weights-{epoch}"
+        weights.write_bytes(bytes([epoch]) * int(10_000 * (1 + config["x"])))
+        (report.folder / f"weights-{epoch - 1}").unlink(missing_ok=True)
+        kept.write_text(str(epoch))
+        report(score=epoch / 10 - (config["x"] - 1) ** 2, epoch=epoch)
+
+folder, address = sys.argv[1:]
+skipstack.search({"axes": {"x": {"real": [0.0, 4.0]}}}, objective, trials=8, epochs=9, out=folder, address=address)
+"""
+
+
+def test_what_a_function_leaves_elsewhere_is_in_the_study_s_folder(cluster: Cluster) -> None:
+    folder = cluster.disk / "study"
+    cluster.start()
+    process = cluster.driver(str(folder), cluster.hosts.head, code=FUNCTION)
+    _, error = process.communicate(timeout=600)
+    assert process.returncode == 0, error
+    record = read_study(folder)
+    assert len(record.trials) == 8
+    assert {trial.reason for trial in record.trials.values()} == {"completed", "stopped"}
+    for trial in record.trials.values():
+        x, epochs = trial.point["x"], len(trial.reports)
+        assert isinstance(x, float)
+        assert [report.score for report in trial.reports] == [
+            epoch / 10 - (x - 1) ** 2 for epoch in range(1, epochs + 1)
+        ]
+        for seed in trial.seeds:
+            left = StudyFolder(folder).trial(trial.number) / f"seed-{seed}"
+            files = [path for path in left.rglob("*") if path.is_file()]
+            assert {path.relative_to(left).as_posix(): path.read_bytes() for path in files} == {
+                f"weights-{epochs}": bytes([epochs]) * int(10_000 * (1 + x)),
+                "state/epoch": str(epochs).encode(),
+            }
+    cluster.check_nothing_stays()
+
+
+LONG = ("--trials", "6", "--epochs", "12", "--set", "search.scheduler.grace=6")
+
+
+def third_reports(folder: Path) -> bool:
+    """Whether a trial has reported three epochs."""
+    return folder.exists() and any(isinstance(event, Reported) and event.epoch == 3 for event in events(folder))
+
+
+def wait_for(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 600
+    while not there():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+def test_a_host_that_is_killed_takes_nothing_with_it_but_what_it_had_not_sent(cluster: Cluster, tmp_path: Path) -> None:
+    folder = cluster.disk / "study"
+    cluster.start()
+    process = cluster.driver(
+        "search", "quickstart", *SMALL, *LONG, "--out", str(folder), "--address", cluster.hosts.head
+    )
+    wait_for(lambda: third_reports(folder), process)
+    cluster.hosts.kill(3)
+    _, error = process.communicate(timeout=900)
+    assert process.returncode == 0, error
+    record = check_as_alone(folder, tmp_path / "alone")
+    assert any(trial.retries for trial in record.trials.values())
+    cluster.check_nothing_stays(hosts=[2])
+
+
+def test_after_driver_and_cluster_were_killed_fresh_hosts_go_on(tmp_path: Path) -> None:
+    reason = missing()
+    if reason is not None:
+        pytest.skip(reason)
+    with made(tmp_path) as cluster:
+        folder, head = cluster.disk / "study", cluster.hosts.head
+        cluster.start()
+        process = cluster.driver("search", "quickstart", *SMALL, *LONG, "--out", str(folder), "--address", head)
+        wait_for(lambda: third_reports(folder), process)
+        process.kill()
+        process.communicate()
+    before = events(folder)
+    with made(tmp_path) as cluster:
+        cluster.start()
+        cluster.skipstack("resume", str(folder), "--address", cluster.hosts.head)
+        cluster.check_nothing_stays()
+    assert events(folder)[: len(before)] == before
+    check_as_alone(folder, tmp_path / "alone")
+
+
+def test_an_interrupt_brings_home_what_was_trained_and_resume_goes_on_from_there(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    folder = cluster.disk / "study"
+    cluster.start()
+    where = ("--address", cluster.hosts.head)
+    process = cluster.driver("search", "quickstart", *SMALL, *LONG, "--out", str(folder), *where)
+    wait_for(lambda: third_reports(folder), process)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=300)
+    assert process.returncode == 130, error
+    cluster.check_nothing_stays()
+    record = read_study(folder)
+    for trial in record.trials.values():
+        if trial.reason is None and trial.reports:
+            _, notes = read_tensors(StudyFolder(folder).trial(trial.number) / CHECKPOINT)
+            assert notes["result"]["epoch"] >= len(trial.reports), "nothing has to be trained again"
+    cluster.skipstack("resume", str(folder), *where)
+    cluster.check_nothing_stays()
+    check_as_alone(folder, tmp_path / "alone")
