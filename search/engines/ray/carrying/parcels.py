@@ -5,7 +5,8 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from pickle import PickleBuffer
+from typing import Any, Final
 
 from skipstack.search.record.folder import CHECKPOINT
 
@@ -29,6 +30,10 @@ class Piece:
     start: int
     content: bytes
     ends: bool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Ray sends the content beside the pickled rest; where it arrives, it is a view of the bytes that Ray holds."""
+        return Piece, (self.name, self.start, PickleBuffer(self.content), self.ends)
 
 
 @dataclass(frozen=True, slots=True)

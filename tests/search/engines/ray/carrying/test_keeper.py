@@ -1,6 +1,7 @@
 """The keeper of a study's folder: what it takes, from whom, and what it hands out."""
 
 import os
+import pickle
 from contextlib import suppress
 from pathlib import Path
 
@@ -161,6 +162,14 @@ def test_large_files_travel_in_pieces_and_come_out_as_they_went_in(
     assert sizes == {name: len(each) for name, each in content.items()}
     assert unpacked(sizes, lambda name, start: keeper.file_piece(5, name, start), target) == 70
     assert files(target) == content
+
+
+def test_a_parcel_travels_without_a_copy_of_what_is_in_it(study: StudyFolder) -> None:
+    content: list[pickle.PickleBuffer] = []
+    pickled = pickle.dumps(whole("a", content=b"x" * 1000), protocol=5, buffer_callback=content.append)
+    assert len(pickled) < 500
+    Keeper(study).take(0, 1, pickle.loads(pickled, buffers=content))
+    assert (study.trial(0) / "a").read_bytes() == b"x" * 1000
 
 
 def test_what_a_file_speaks_of_is_older_and_so_arrives_before_it(tmp_path: Path) -> None:
