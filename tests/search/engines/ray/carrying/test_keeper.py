@@ -168,7 +168,7 @@ def test_a_parcel_travels_without_a_copy_of_what_is_in_it(study: StudyFolder) ->
     content: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(whole("a", content=b"x" * 1000), protocol=5, buffer_callback=content.append)
     assert len(pickled) < 500
-    Keeper(study).take(0, 1, pickle.loads(pickled, buffers=content))
+    Keeper(study).take(0, 1, pickle.loads(pickled, buffers=[each.raw() for each in content]))
     assert (study.trial(0) / "a").read_bytes() == b"x" * 1000
 
 
