@@ -20,7 +20,7 @@ from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.loading import uncollected
 from skipstack.search.analysis.confirmation.ablated import ablated
-from skipstack.search.api.options import Execution, share
+from skipstack.search.api.options import Execution, at_a_time, share
 from skipstack.search.api.recorded_options import execution_of
 from skipstack.search.api.run import Run
 from skipstack.search.api.study import exploration_of
@@ -44,13 +44,18 @@ def execution(
     before: Path | None = None,
     *,
     gpus_per_trial: str | None,
+    concurrent: str | None = None,
     code: Sequence[Path] | None = None,
-    **options: str | bool | None,
+    **options: str | int | bool | None,
 ) -> Execution:
     """The run options; those that are None are as recorded in the study ``before``. Progress goes to stderr."""
-    share_per_trial = None if gpus_per_trial is None else share(gpus_per_trial)
-    files = None if code is None else tuple(str(path.resolve()) for path in code)
-    return watched(execution_of({"gpus_per_trial": share_per_trial, "code": files, **options}, before))
+    given = {
+        "gpus_per_trial": None if gpus_per_trial is None else share(gpus_per_trial),
+        "concurrent": None if concurrent is None else at_a_time(concurrent),
+        "code": None if code is None else tuple(str(path.resolve()) for path in code),
+        **options,
+    }
+    return watched(execution_of(given, before))
 
 
 def watched(where: Execution) -> Execution:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skipstack.dashboards.live.counts import Level, StudyCounts
-from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, reason_in_words
+from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.streams import shown
@@ -80,6 +80,8 @@ class Progress:
             self._say(f"trial {event.trial} {reason_in_words(event.cause)}: {event.message}; it is tried again")
         elif isinstance(event, Shortened) and event.gain is not None:
             self._say(enough_in_words(event.gain, self._counts.record.measure))
+        elif isinstance(event, Shortened) and event.over is not None:
+            self._say(hours_over_in_words(event.over, {}))
         goes_on = isinstance(event, Decided) and event.decision == "continue"
         if self._live is None and (isinstance(event, Ended) or (goes_on and self._silent(now))):
             self._tell(now)

@@ -11,9 +11,10 @@ from skipstack.dashboards.live.counts import Level
 from skipstack.dashboards.live.progress import reached
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
-from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, reason_in_words
+from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
 from skipstack.dashboards.web.elements import charts, heading, sentence, table
 from skipstack.dashboards.web.following import Standing, followed
+from skipstack.data.basis.counted import counted
 from skipstack.search.ledger.event_values import Usage
 
 EVERY: Final = 3.0
@@ -93,6 +94,8 @@ def _numbers(standing: Standing) -> None:
     sentence(f"{since}{told}.", pale=True)
     if seen.enough is not None:
         sentence(enough_in_words(seen.enough, measure))
+    if seen.over is not None:
+        sentence(hours_over_in_words(seen.over, seen.cut))
 
 
 def _rungs(levels: tuple[Level, ...]) -> tuple[list[str], list[list[str]]]:
@@ -136,8 +139,10 @@ def _place(standing: Standing) -> None:
     part = placed.gpus_per_trial
     share = f", {part:g} of a GPU for each trial" if isinstance(part, float) and part else ""
     heading("Where it runs", level=3)
+    cpus = f", {placed.cpus_per_trial} CPUs for each trial" if placed.cpus_per_trial > 1 else ""
+    most = "" if placed.concurrent == "auto" else f", at most {counted(placed.concurrent, 'trial')} at a time"
     told = {
-        "engine": f"{placed.engine}, device {placed.device}{share}",
+        "engine": f"{placed.engine}, device {placed.device}{share}{cpus}{most}",
         "Ray cluster": placed.address or "",
         "MLflow": placed.tracking_uri or "",
         "command": placed.command,

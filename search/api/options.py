@@ -10,7 +10,7 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.system import address_limit
-from skipstack.search.api.run_options import DeviceName, EngineName, Share
+from skipstack.search.api.run_options import Concurrent, DeviceName, EngineName, Share
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.history import Reader
 from skipstack.search.driver.task import TrialTask, Workers
@@ -52,7 +52,9 @@ class Execution:
 
     ``address``: of a running Ray cluster; None or ``local`` starts one for the study. ``gpus_per_trial``: the share of
     a GPU that a trial on Ray gets; ``auto`` chooses it by the memory that the config needs, if there are GPUs; without
-    a share the trial runs on a CPU. The engine ``serial`` reads ``device`` only. ``tracking_uri``: None means
+    a share the trial runs on a CPU. ``cpus_per_trial``: the CPUs that it takes there, of which a network uses one;
+    ``concurrent``: how many trials run at a time, at most. The engine ``serial``, which runs one at a time on whatever
+    this process may use, reads ``device`` only. ``tracking_uri``: None means
     ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU and
     memory use in each epoch. ``function``: the function that trials call; None if they train our networks. ``code``:
     the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and missing data.
@@ -63,6 +65,8 @@ class Execution:
     engine: EngineName = "ray"
     address: str | None = None
     gpus_per_trial: Share = "auto"
+    cpus_per_trial: int = 1
+    concurrent: Concurrent = "auto"
     device: DeviceName = "auto"
     tracking_uri: str | None = None
     system_metrics: bool = False
@@ -78,6 +82,8 @@ class Execution:
             if got not in get_args(allowed):
                 raise UserError(unknown(kind, got, get_args(allowed)))
         share(self.gpus_per_trial)
+        check_cpus(self.cpus_per_trial)
+        at_a_time(self.concurrent)
         chosen_store(self.tracking_uri)
 
     @property
@@ -96,6 +102,8 @@ class Execution:
             self.engine,
             address=address,
             gpus_per_trial=self.gpus_per_trial,
+            cpus_per_trial=self.cpus_per_trial,
+            concurrent=self.concurrent,
             device=self.device,
             system_metrics=self.system_metrics,
             function=self.function,
@@ -153,11 +161,31 @@ def share(given: str | float) -> Share:
     return number
 
 
+def at_a_time(given: str | int) -> Concurrent:
+    """Parse how many trials run at a time: a number, as such or as text, or ``auto``. Raises UserError for anything
+    else.
+    """
+    if given == "auto":
+        return "auto"
+    number = int(given) if str(given).isdecimal() else 0
+    if number < 1:
+        raise UserError(f"--concurrent: got {given!r} (allowed: 1 or more, or auto)")
+    return number
+
+
+def check_cpus(given: int) -> None:
+    """Raises UserError for a number of CPUs that a trial cannot take."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise UserError(f"--cpus-per-trial: got {given!r} (allowed: 1 or more)")
+
+
 def start_engine(
     name: EngineName,
     *,
     address: str | None,
     gpus_per_trial: Share,
+    cpus_per_trial: int,
+    concurrent: Concurrent,
     device: DeviceName,
     system_metrics: bool,
     function: Objective | None = None,
@@ -176,14 +204,19 @@ def start_engine(
     with uncollected():  # and so does ray; torch is loaded where trials are trained
         from skipstack.search.engines.ray.engine import RayEngine
 
-    return RayEngine(
+    engine = RayEngine(
         worker,
         address=address,
         gpus_per_trial=gpus_per_trial,
+        cpus_per_trial=cpus_per_trial,
+        concurrent=None if concurrent == "auto" else concurrent,
         device=device,
         gpu_memory=_gpu_memory if function is None else nothing_known,
         memory=_memory if function is None else nothing_known,
     )
+    if function is None and cpus_per_trial > 1:
+        engine.words += "; a network computes on one of its CPUs"
+    return engine
 
 
 def check_addresses(engine: EngineName) -> None:

@@ -132,7 +132,8 @@ class ExpectedRuns:
                     entry.tags["skipstack.code_version"] = event.code_version
             case Extended():
                 search = self.record.study.search
-                self._entry().tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds"
+                hours = "" if event.hours is None else f", {event.hours:g} hours"
+                self._entry().tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds{hours}"
             case Shortened():
                 self._entry().tags["skipstack.shortened"] = f"to {event.trials} trials{_why(event)}"
             case Finished():
@@ -259,7 +260,9 @@ def study_id(opened: StudyOpened) -> str:
 
 def _why(event: Shortened) -> str:
     """Why a study has fewer trials, where it found that itself."""
-    gain = event.gain
+    gain, over = event.gain, event.over
+    if over is not None:
+        return f": its {over.hours:g} hours were over"
     if gain is None:
         return ""
     return f": {gain.trials} more, in {gain.hours:.3g} h, would raise the score by {gain.most:.2g} at most, on average"

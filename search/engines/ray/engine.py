@@ -5,10 +5,11 @@ Tune's own search, schedulers, checkpoints, loggers and restore are not used: th
 
 import gc
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import ray
 from ray import tune
@@ -53,10 +54,11 @@ class RayEngine(Engine):
     """Trials on the actors of a Ray cluster: ``address``, or the one that this process has joined already, or else one
     started here and ended with the study. At its end the process is as it was before, and so is Ray in it.
 
-    Each trial takes one CPU and ``gpus_per_trial`` of a GPU (``search/engines/room.py``), and twice as much once it ran
-    out of memory. For ``auto``, workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that
-    training a trial holds. Raises UserError where no cluster answers, it has not what trials on ``device`` need, or
-    another engine runs in this process.
+    Each trial takes ``cpus_per_trial`` and ``gpus_per_trial`` of a GPU (``search/engines/room.py``), and twice as much
+    once it ran out of memory. ``concurrent``: so many run at a time, at most; None: as many as fit. For ``auto``,
+    workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that training a trial holds. Raises
+    UserError where no cluster answers, it has not what trials on ``device`` need, or another engine runs in this
+    process.
     """
 
     def __init__(
@@ -65,6 +67,8 @@ class RayEngine(Engine):
         *,
         address: str | None,
         gpus_per_trial: float | Literal["auto"],
+        cpus_per_trial: int = 1,
+        concurrent: int | None = None,
         device: str = "auto",
         gpu_memory: Callable[[], int] = nothing_known,
         memory: Callable[[TrialTask], int] = nothing_known,
@@ -74,6 +78,7 @@ class RayEngine(Engine):
         if is_patched():
             raise UserError("a study runs on Ray in this process already (allowed: after it, or the engine serial)")
         self.worker = worker
+        self._concurrent = concurrent
         self._joined = address is not None or ray.is_initialized()
         self._carried: CarriedWorkers | None = None
         """The workers of a study whose files may have to be carried."""
@@ -87,13 +92,14 @@ class RayEngine(Engine):
                 gpus_per_trial,
                 device,
                 resources(),
+                cpus_per_trial=cpus_per_trial,
                 sizes=lambda: asked(gpu_memory, gpus=0.001),
                 count=lambda task: Question(self._counting(memory, task), max_retries=0),
             )
         except BaseException:
             self.close()
             raise
-        self.words = self.allotment.words
+        self.words = self.allotment.words + ("" if concurrent is None else f"; at most {concurrent} at a time")
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
         """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
@@ -121,7 +127,7 @@ class RayEngine(Engine):
         if preflight is not None and preflight.carries:
             self._carried = self._leaving.enter_context(carried(self.worker, driver, preflight.mark))
         gauges = self._leaving.enter_context(watched(driver))
-        capacity = Capacity(resources, gauges.taken)
+        capacity = Capacity(resources, gauges.taken, most=self._concurrent)
         plugins = Plugins(
             driver,
             self._workers,
@@ -167,13 +173,15 @@ class RayEngine(Engine):
         """Side by side, in processes of their own. Raises WorkersSilentError where no machine answers."""
         if measurements and not self._answered:  # a study that only lacks its test: no worker has started yet
             check_answers()
-        test, capacity, waiting = ray.remote(measured), Capacity(resources), {}
-        for measurement in measurements:
-            number = measurement.task.number
-            takes, confined = self.allotment.placed(str(number), measurement, capacity)
-            here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
-            waiting[here.remote(self._workers, confined)] = number
-        while waiting:
+        test, capacity = ray.remote(measured), Capacity(resources)
+        left, waiting = deque(measurements), dict[Any, int]()
+        while left or waiting:
+            while left and (self._concurrent is None or len(waiting) < self._concurrent):
+                measurement = left.popleft()
+                number = measurement.task.number
+                takes, confined = self.allotment.placed(str(number), measurement, capacity)
+                here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
+                waiting[here.remote(self._workers, confined)] = number
             with lost_cluster_interrupts():
                 (done, *_), _ = ray.wait(list(waiting))
                 outcome = _outcome(done)

@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
@@ -16,7 +16,7 @@ from skipstack.search.engines.ray.carrying.mark import Mark
 from skipstack.search.engines.ray.carrying.pace import Pace
 from skipstack.search.engines.ray.carrying.parcels import Version, changed, parcels, unpacked, versions
 from skipstack.search.engines.ray.carrying.scratch import Scratch, stay
-from skipstack.search.record.folder import BEST
+from skipstack.search.record.folder import CHECKPOINT
 from skipstack.search.workers.attempts import ATTEMPT
 
 Value = TypeVar("Value")
@@ -56,13 +56,26 @@ class CarriedWorkers(Workers):
         return self.workers(task) if _is_seen(self.mark) else CarriedWorker(task, self)
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure as ``workers`` do, on the best weights that the keeper has."""
+        """Measure as ``workers`` do, on the best weights that the keeper has; what is left beside them is sent."""
         if _is_seen(self.mark):
             return self.workers.test(task)
         with self.placed(task, trains=False) as here:
-            sizes = {name: size for name, size in self.keeper.files(task.number).items() if name == BEST}
+            sizes = self.keeper.files(task.number)
+            sizes.pop(CHECKPOINT, None)
             unpacked(sizes, partial(self.keeper.file_piece, task.number), here.folder)
-            return self.workers.test(here)
+            before = files_of(here.folder)
+            try:
+                return self.workers.test(here)
+            finally:
+                self.send(task, here.folder, before)
+
+    def send(self, task: TrialTask, folder: Path, before: Mapping[str, Version]) -> dict[str, Version]:
+        """Send what has changed in a trial's folder on this machine since it was as ``before``; how it is now."""
+        now = files_of(folder)
+        if now != before:
+            for parcel in parcels(folder, *changed(before, now)):
+                self.keeper.take(task.number, task.attempt, parcel)
+        return now
 
     def reading(self, call: Callable[[TrialTask], Value], task: TrialTask) -> Value:
         """The value of ``call`` on the task, which may read the corpus and the vectors here."""
@@ -116,8 +129,12 @@ class CarriedWorker(Worker):
             if task.attempt > 1 or task.earlier or task.reported:  # else nobody has trained it before
                 sizes = self._keeper.begin(task.number, task.attempt)
                 unpacked(sizes, partial(self._keeper.file_piece, task.number), here.folder)
-            self._sent = self._files()
-            self._worker = carried.workers(here)
+            self._sent = files_of(here.folder)
+            try:
+                self._worker = carried.workers(here)
+            except Exception:
+                self._send()
+                raise
             self._leaving = leaving.pop_all()
 
     def run_epoch(self) -> EpochResult | None:
@@ -159,21 +176,17 @@ class CarriedWorker(Worker):
         )
 
     def _has_unsent(self) -> bool:
-        return self._files() != self._sent
-
-    def _files(self) -> dict[str, Version]:
-        return {name: version for name, version in versions(self._folder).items() if name != ATTEMPT}
+        return files_of(self._folder) != self._sent
 
     def _send(self) -> None:
-        """Send what has changed; nothing if all is sent."""
-        now = self._files()
-        names, removed = changed(self._sent, now)
-        if not names and not removed:
-            return
-        with self._pace.sending():
-            for parcel in parcels(self._folder, names, removed):
-                self._keeper.take(self.task.number, self.task.attempt, parcel)
-        self._sent = now
+        if self._has_unsent():
+            with self._pace.sending():
+                self._sent = self._carried.send(self.task, self._folder, self._sent)
+
+
+def files_of(folder: Path) -> dict[str, Version]:
+    """What a trial has left in its folder on this machine."""
+    return {name: version for name, version in versions(folder).items() if name != ATTEMPT}
 
 
 @lru_cache(maxsize=8)

@@ -4,10 +4,11 @@ import re
 from contextlib import suppress
 from typing import Final
 
+from skipstack.search.engines.ray.carrying.carried_workers import files_of
 from skipstack.search.engines.ray.carrying.keeper import Keeping
-from skipstack.search.engines.ray.carrying.parcels import parcels, versions
+from skipstack.search.engines.ray.carrying.parcels import parcels
 from skipstack.search.engines.ray.carrying.scratch import Scratch, is_used
-from skipstack.search.workers.attempts import ATTEMPT, SupersededError
+from skipstack.search.workers.attempts import SupersededError
 
 HALF_WRITTEN: Final = re.compile(r"(.*/)?\.[^/]*\.[0-9a-f]{16}")
 """Names of files that have not got their own yet (``data/basis/atomic_files.py``)."""
@@ -19,7 +20,7 @@ def gathered(word: str, keeper: Keeping) -> None:
         return
     with Scratch(word) as scratch:
         for number, attempt, folder in scratch.trials():
-            names = [name for name in versions(folder) if name != ATTEMPT and not HALF_WRITTEN.fullmatch(name)]
+            names = [name for name in files_of(folder) if not HALF_WRITTEN.fullmatch(name)]
             with suppress(SupersededError):
                 for parcel in parcels(folder, names):
                     keeper.take(number, attempt, parcel)

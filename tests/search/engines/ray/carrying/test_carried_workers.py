@@ -3,9 +3,9 @@
 import math
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.driver.attempt import Attempt
 from skipstack.search.driver.faults import OutOfSpaceError, WeightsLostError
 from skipstack.search.driver.functions import source_of
-from skipstack.search.driver.task import EpochResult, TrialTask
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.search.engines.ray.carrying.carried_workers import PartedError, UnsentResult
 from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.workers.attempts import ATTEMPT, SupersededError
@@ -211,6 +211,35 @@ def test_files_are_sent_before_an_error_is_told(tmp_path: Path) -> None:
             attempt.run_epoch()
         assert (cluster.study.trial(0) / CHECKPOINT).read_text() == "epoch 3"
         assert left(other) == []
+
+
+@final
+@dataclass(frozen=True)
+class NotingWorkers(Workers):
+    """Note in a file what they do; a worker cannot be made, and no trial can be measured."""
+
+    def __call__(self, task: TrialTask) -> Worker:
+        self._note(task, "made")
+        raise RuntimeError("out of luck")
+
+    def test(self, task: TrialTask) -> Measured:
+        self._note(task, "measured")
+        raise RuntimeError("out of luck")
+
+    def _note(self, task: TrialTask, line: str) -> None:
+        with (task.folder / "log").open("a") as file:
+            file.write(f"{line}\n")
+
+
+def test_what_is_noted_of_a_trial_that_fails_at_once_or_is_measured_is_with_it(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    with machine(tmp_path / "other") as other:
+        workers = cluster.workers(NotingWorkers())
+        for call in (workers, workers.test):
+            with pytest.raises(RuntimeError, match="out of luck"):
+                call(toy_task(cluster))
+        assert left(other) == []
+    assert (cluster.study.trial(0) / "log").read_text() == "made\nmeasured\n"
 
 
 def test_a_trial_that_was_stopped_by_surprise_sends_the_rest_and_trains_no_further(tmp_path: Path) -> None:
