@@ -11,7 +11,7 @@ from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Where the shell that runs the tests keeps its own runs, and how wide it is, is no business of theirs.
-for name in ("COLUMNS", "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE"):
+for name in ("COLUMNS", "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE", "RAY_ADDRESS"):
     os.environ.pop(name, None)
 # Nor are the corpora that its owner has fetched. Workers inherit the environment: the first process moves the name.
 os.environ.setdefault("SKIPSTACK_TESTED_CORPORA", os.environ.get("SKIPSTACK_DATA_DIR", ""))

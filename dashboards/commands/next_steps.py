@@ -16,6 +16,8 @@ HELPS: Final[dict[Reason, str]] = {
     "crashed": "look into the logs of Ray and of the machine (dmesg), or train without Ray (--engine serial)",
     "out_of_memory": "use smaller batches (training.batch_size), or a larger --gpus-per-trial",
     "timed_out": "set a larger search.time_limit",
+    "lost": "look into what ends the machines, since none outlived the trial",
+    "preempted": "train on machines that are not taken back",
 }
 """A remedy for each end reason that leaves a trial without a score."""
 

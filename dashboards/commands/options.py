@@ -104,7 +104,8 @@ TrackingUri = Annotated[
 Address = Annotated[
     str | None,
     typer.Option(
-        help="The Ray cluster: `local`, the default, starts one here; `auto` or ray://HOST:10001 use a running one."
+        help="The Ray cluster: HOST:PORT, ray://HOST:10001 or `auto` use a running one, `local` starts one here; the "
+        "default is that of RAY_ADDRESS, or else `local`."
     ),
 ]
 SharePerTrial = Annotated[

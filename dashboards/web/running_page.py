@@ -14,6 +14,7 @@ from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
 from skipstack.dashboards.web.elements import charts, heading, sentence, table
 from skipstack.dashboards.web.following import Standing, followed
+from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.counted import counted
 from skipstack.search.ledger.event_values import Usage
 
@@ -54,6 +55,7 @@ def _look(path: Path) -> None:
             sentence("No trial is being trained.")
     charts(running_charts(standing), f"running {path}")
     _faults(standing)
+    _log(path, standing)
     _place(standing)
 
 
@@ -130,6 +132,21 @@ def _faults(standing: Standing) -> None:
     last = standing.faults[: -FAULTS - 1 : -1]
     rows = ([f"trial {each.trial}", each.what, "retried" if each.again else "ended", each.message] for each in last)
     table(("latest first", "fault", "then", "message"), rows)
+
+
+def _log(path: Path, standing: Standing) -> None:
+    trials = len(standing.seen.seen.trials)
+    if not trials:
+        return
+    heading("Log", level=3)
+    key = f"log {path}"
+    first = standing.faults[-1].trial if standing.faults else min(standing.running, default=0)
+    st.session_state.setdefault(key, first)
+    number = int(st.number_input("Trial", min_value=0, step=1, key=key, width=160))
+    if number < trials:
+        trial_log(path, number)
+    else:
+        sentence(f"There is no trial {number} yet (allowed: 0 to {trials - 1}).")
 
 
 def _place(standing: Standing) -> None:

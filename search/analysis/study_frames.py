@@ -51,7 +51,7 @@ class StudyFrames:
     ``study``: its config, including extensions; ``corpora``: by the identity of their configs; ``base``: the number of
     the trial of the base config; ``finished``: whether nothing is left to run; ``ablated``: whether it has an ablation;
     ``warnings``: of its record; ``enough``: the gain for which the study itself stopped starting trials; ``over``: its
-    hours, if they were over.
+    hours, if they were over; ``lost``: how many attempts at trials ended with their machine.
     """
 
     past: PastEvents
@@ -63,6 +63,7 @@ class StudyFrames:
     warnings: tuple[str, ...]
     enough: Gain | None
     over: HoursOver | None
+    lost: int
     cached: Callable[[str], pd.DataFrame | None]
     """A function from a name in ``MADE``, ``IMPORTANCES`` or ``REACHED`` to the cached frame, None if not cached."""
     read: Callable[[], StudyRecord]
@@ -81,6 +82,7 @@ class StudyFrames:
             warnings=record.warnings,
             enough=None if record.enough is None else record.enough.gain,
             over=record.over,
+            lost=record.lost,
             cached=lambda name: None,
             read=lambda: record,
         )
@@ -136,6 +138,7 @@ class StudyFrames:
             by=by,
             enough=self.enough,
             over=self.over,
+            lost=self.lost,
         )
         known = self.__dict__.get(IMPORTANCES, self.cached(IMPORTANCES))
         if known is not None:
@@ -219,6 +222,7 @@ def study_frames(path: Path) -> StudyFrames:
             warnings=tuple(found.about.get("warnings", ())),  # which versions before 0.2.0 did not keep
             enough=None if gain is None else Gain.model_validate(gain),
             over=None if over is None else HoursOver.model_validate(over),
+            lost=found.about.get("lost", 0),  # likewise
             cached=found.frame,
             read=lambda: StudyRecord.of(past),
         )
@@ -249,4 +253,5 @@ def _about(frames: StudyFrames) -> dict[str, Any]:
         "warnings": list(frames.warnings),
         "enough": None if frames.enough is None else frames.enough.model_dump(mode="json"),
         "over": None if frames.over is None else frames.over.model_dump(mode="json"),
+        "lost": frames.lost,
     }

@@ -1,5 +1,6 @@
 """Run options of a study: engine, device, MLflow store and callbacks. Torch and ray are imported only when needed."""
 
+import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -27,17 +28,22 @@ from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.search.tracking.views import address
 from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.lazy_worker import LazyTrainingWorker
+from skipstack.search.workers.logged import LoggedWorkers
 from skipstack.search.workers.metered import MeteredWorkers
 from skipstack.search.workers.reporting import Objective
+
+CLUSTER: Final = "RAY_ADDRESS"
+"""The variable that says which Ray cluster a study without an address joins: a job that was submitted finds its own."""
 
 LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
 """Bytes of addresses in which a small study was seen to run, on two CPUs; with less it was not."""
 
-Watch = Callable[[StudyRecord], AbstractContextManager[Reader]]
-"""Takes the record so far and returns a context manager, entered while the study runs, whose value receives events."""
+Watch = Callable[[StudyRecord, StudyFolder], AbstractContextManager[Reader]]
+"""Takes the record so far and the study's folder, and returns a context manager, entered while the study runs, whose
+value receives events."""
 
 
-def unwatched(record: StudyRecord) -> AbstractContextManager[Reader]:
+def unwatched(record: StudyRecord, folder: StudyFolder) -> AbstractContextManager[Reader]:
     """Ignore all events."""
     return nullcontext(lambda event: None)
 
@@ -50,14 +56,15 @@ def unoccupied() -> None:
 class Execution:
     """How a study is run: engine, device, MLflow store, and callbacks for messages and events.
 
-    ``address``: of a running Ray cluster; None or ``local`` starts one for the study. ``gpus_per_trial``: the share of
-    a GPU that a trial on Ray gets; ``auto`` chooses it by the memory that the config needs, if there are GPUs; without
-    a share the trial runs on a CPU. ``cpus_per_trial``: the CPUs that it takes there, of which a network uses one;
-    ``concurrent``: how many trials run at a time, at most. The engine ``serial``, which runs one at a time on whatever
-    this process may use, reads ``device`` only. ``tracking_uri``: None means
-    ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU and
-    memory use in each epoch. ``function``: the function that trials call; None if they train our networks. ``code``:
-    the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and missing data.
+    ``address``: of a running Ray cluster; ``local`` starts one for the study, and so does None where ``RAY_ADDRESS``
+    names none. ``gpus_per_trial``: the share of a GPU that a trial on Ray gets; ``auto`` chooses it by the memory that
+    the config needs, if there are GPUs; without a share the trial runs on a CPU. ``cpus_per_trial``: the CPUs that it
+    takes there, of which a network uses one; ``concurrent``: how many trials run at a time, at most. The engine
+    ``serial``, which runs one at a time on whatever this process may use, reads ``device`` only. ``tracking_uri``: None
+    means ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU
+    and memory use in each epoch. ``function``: the function that trials call; None if they train our networks.
+    ``code``: the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and
+    missing data.
     ``meanwhile`` is called once, in a thread, as soon as a CPU is idle: while the last trials end, or after the study
     while the engine closes. Raises UserError for a value that is not allowed.
     """
@@ -97,10 +104,9 @@ class Execution:
 
     def start(self) -> Engine:
         """The engine, ready to train."""
-        address = None if self.address == "local" else self.address
         return start_engine(
             self.engine,
-            address=address,
+            address=cluster(self.address),
             gpus_per_trial=self.gpus_per_trial,
             cpus_per_trial=self.cpus_per_trial,
             concurrent=self.concurrent,
@@ -137,6 +143,13 @@ class Execution:
         named = experiment(experiment_of(record.study))
         with TrackingProcess() as process:
             return process.register(self.runs(folder), named, study_id(record.opened), bundle, name)
+
+
+def cluster(address: str | None) -> str | None:
+    """The Ray cluster that a study joins: ``auto`` is that of the environment; None: one that is started for it."""
+    if address is None and os.environ.get(CLUSTER) not in (None, "", "local"):
+        return "auto"
+    return None if address == "local" else address
 
 
 def _names(record: StudyRecord) -> Iterator[str]:
@@ -194,7 +207,7 @@ def start_engine(
     if function is None or name == "ray":
         check_addresses(name)
     trains: Workers = LazyTrainingWorker if function is None else FunctionWorkers(function)
-    worker: Workers = MeteredWorkers(trains) if system_metrics else trains
+    worker: Workers = LoggedWorkers(MeteredWorkers(trains) if system_metrics else trains, own_process=name == "ray")
     if name == "serial":
         if function is not None:
             return SerialEngine(worker, None)

@@ -56,7 +56,7 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
         if given.get("engine", recorded["engine"]) == "serial":
             recorded["address"] = None
         for name, option in CONTACTED.items():
-            if recorded[name] is not None and name not in given:
+            if recorded[name] not in (None, "local") and name not in given:
                 raise UserError(
                     f"{before}: the study was copied or moved here, and was run with {option} {recorded[name]!r} "
                     f"(allowed: {option} with this address, or another)"
@@ -101,8 +101,6 @@ def placement(execution: Execution, folder: StudyFolder, time: float, *, path: P
     ``path``: the name that the folder will have, if not its own.
     """
     options = {name: getattr(execution, name) for name in OPTIONS}
-    if execution.address == "local":
-        options["address"] = None
     options["tracking_uri"] = None if execution.store is None else without_secrets(from_anywhere(execution.store))
     beside = {"time": time, **provenance()}
     now = Placed.model_validate({"place": _place(folder, path or folder.path), **options, **beside})

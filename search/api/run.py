@@ -5,7 +5,6 @@ train; the ``Run`` that they return then finishes the study. Torch and ray are i
 """
 
 import shlex
-import shutil
 import sys
 import threading
 import time
@@ -35,7 +34,7 @@ from skipstack.search.driver.faults import (
 )
 from skipstack.search.driver.functions import check_function_given, source_of, version_with
 from skipstack.search.driver.interruption import terminated_as_interrupted
-from skipstack.search.driver.retention import Retention
+from skipstack.search.driver.retention import Retention, delete_all_but_logs
 from skipstack.search.earlier_studies.summaries import summary, tried_first
 from skipstack.search.ledger.events import Event, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
@@ -163,7 +162,7 @@ class Run:
         engine.on_idle = cache(preparing.start)  # once
         engine.on_late_files = retention.arrived
         try:
-            with _interruptible(), execution.watch(before) as progress:
+            with _interruptible(), execution.watch(before, folder) as progress:
                 driver.listen(progress, retention)
                 if self.resuming:
                     driver.resumed(version_with(execution.function))
@@ -186,7 +185,7 @@ class Run:
                 self._tracked(tracker)
             self._warn(retention.close())
         if self.ablation is not None:  # all rows are measured, and only trials of the search are exported
-            shutil.rmtree(folder.trials, ignore_errors=True)
+            delete_all_but_logs(folder)
 
     def publish(
         self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
@@ -357,6 +356,7 @@ def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
         ending.callback(tracking.end)
         engine = execution.start()
         ending.callback(engine.close)
+        engine.say = execution.say
         engine.preflight(folder, record)
         execution.say(engine.words)
         ending.pop_all()

@@ -16,7 +16,8 @@ class RunOptions(TypedDict, total=False):
     engine: EngineName | None
     """``ray``, the default, or ``serial``: one trial after another, in this process."""
     address: str | None
-    """A running Ray cluster: ``auto``, or ``ray://HOST:10001``; ``local``, the default, starts one here."""
+    """A running Ray cluster: ``HOST:PORT``, ``ray://HOST:10001``, or ``auto``, which looks for one; ``local`` starts
+    one here. The default is the cluster that ``RAY_ADDRESS`` names, or else ``local``."""
     gpus_per_trial: Share | None
     """The share of a GPU that a trial takes, or whole GPUs; ``auto``, the default: what its config needs."""
     cpus_per_trial: int | None

@@ -96,6 +96,8 @@ class Driver:
         """For the reports of trials that run on after the study's hours."""
         self._waiting = sorted(self._state.active)
         self._all_proposed = False
+        self._none_now = False
+        """Whether the proposer gives no trial before another one has ended."""
 
     @property
     def record(self) -> StudyRecord:
@@ -134,6 +136,14 @@ class Driver:
         """Epochs after which the scheduler may end or pause a trial, as far as it says so beforehand."""
         scheduler = self._state.scheduler
         return frozenset(scheduler.rungs if scheduler.spending.resource == "epochs" else ())
+
+    @property
+    def ready(self) -> int:
+        """How many trials run, or could begin now: as many places are of use to the study, at most."""
+        proposable = (
+            0 if self._all_proposed or self._none_now else self.record.study.search.trials - len(self.record.trials)
+        )
+        return len(self._state.active) + max(proposable, 0)
 
     def end_paused(self) -> None:
         """End all paused trials: nothing is left to run that could promote them."""
@@ -295,6 +305,7 @@ class Driver:
             if number < self.record.study.search.trials and (gain := self._state.enough()) is not None:
                 self._tell(Shortened(time=self._clock(), trials=number, gain=gain))
             point = self._state.ask(number)
+            self._none_now = point is None
             if point is None:
                 self._all_proposed = not (self._state.proposer.waits and self._state.active)
                 break

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
+from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.faults import Fault
 from skipstack.search.driver.measuring_on_test import Measurement
@@ -16,6 +17,9 @@ class Engine(ABC):
 
     words: str = ""
     """The resources of each trial, in one line for the user; may be empty."""
+
+    say: Say = staticmethod(unsaid)
+    """Tells the user something, while the engine waits or what trials get has changed."""
 
     on_idle: Callable[[], None] = staticmethod(lambda: None)
     """Called, maybe several times, while there is nothing to start and a CPU is idle."""

@@ -13,7 +13,7 @@ from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.config import SearchConfig
-from skipstack.search.ledger.events import FaultReason, RetryCause
+from skipstack.search.ledger.events import LOSSES, FaultReason, RetryCause
 from skipstack.search.ledger.segments import FolderGoneError
 from skipstack.search.record.trial_record import TrialRecord
 
@@ -28,6 +28,13 @@ MEMORY_PHRASES: Final = (
 """Phrases, in lower case, by which libraries report missing memory in errors of other classes."""
 
 DIED: Final = "the worker's process died"
+
+GONE: Final = "its machine was lost"
+
+TAKEN_BACK: Final = "its machine was taken back, as was announced"
+
+MOST_LOSSES: Final = 100
+"""How often a trial goes on elsewhere: more would be one that takes its machines down."""
 
 KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 
@@ -117,9 +124,12 @@ def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCaus
     """The cause for which the trial is retried after ``fault``; None if the trial ends.
 
     A crash is retried from the last checkpoint ``search.retries`` times; missing memory once, with a larger share of
-    the device. An error or an exceeded time limit would happen again.
+    the device; a trial whose machine is lost goes on elsewhere, up to ``MOST_LOSSES`` times. An error or an exceeded
+    time limit would happen again.
     """
     causes = [each.cause for each in trial.retries]
+    if fault.reason in LOSSES:
+        return fault.reason if sum(cause in LOSSES for cause in causes) < MOST_LOSSES else None
     if fault.reason == "crashed" and causes.count("crashed") < search.retries:
         return "crashed"
     if fault.reason == "out_of_memory" and "out_of_memory" not in causes:
@@ -130,9 +140,13 @@ def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCaus
 def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Literal["measure", "train", "give_up"]:
     """The next step after measuring a trial on the test split has failed.
 
-    Lost weights are trained again (at least once), and a crash is measured again, both up to ``search.retries`` times.
-    Any other fault is measured once more: that is cheap, and the disk or memory may be available again.
+    Lost weights are trained again (at least once), and a crash is measured again, both up to ``search.retries`` times;
+    after the loss of its machine it is measured elsewhere. Any other fault is measured once more: that is cheap, and
+    the disk or memory may be available again.
     """
+    if fault.reason in LOSSES:
+        lost = sum(each.reason in LOSSES for each in trial.untested)
+        return "measure" if lost < MOST_LOSSES else "give_up"
     if fault.weights_lost:
         trained = sum(each.then == "train" for each in trial.untested)
         return "train" if trained < max(search.retries, 1) else "give_up"

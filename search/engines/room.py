@@ -31,6 +31,9 @@ SMALLEST = 0.01
 Resources = Mapping[str, float]
 """Amounts by name. What is ``cpu`` and ``gpu`` of a trial is ``CPU`` and ``GPU`` of a machine, as ray has it."""
 
+Machines = Mapping[str, tuple[str, Resources]]
+"""By id: the name of a machine, and what it has."""
+
 Given = TypeVar("Given", TrialTask, Measurement)
 """What a worker is given: to train or to measure."""
 
@@ -105,6 +108,17 @@ class Capacity:
         self._looked = -math.inf
         self._placed: dict[str, tuple[Resources, Machine, tuple[int, ...]]] = {}
         self._waiting: dict[str, Resources] = {}
+
+    @property
+    def inside(self) -> int:
+        """How many have been let in: those with a place, and those that wait."""
+        return len(self._placed) + len(self._waiting)
+
+    @property
+    def machines(self) -> Sequence[Resources]:
+        """Those that there are."""
+        self._current()
+        return self._amounts
 
     def is_full(self) -> bool:
         """Whether a trial waits that was let in: so one at a time does, and no machine; or whether ``most`` are in."""
@@ -208,21 +222,35 @@ class GpuShares:
         self._count = count
         self._counting: dict[tuple[str, int], Counting] = {}
         """Counts under way, each of which the cluster keeps an answer for."""
-        self._shares: dict[tuple[str, int], float] = {}
-        """The shares that were counted."""
+        self._memory: dict[tuple[str, int], int | UserError] = {}
+        """The bytes that were counted."""
+
+    def on(self, device: int) -> "GpuShares":
+        """The shares of GPUs of another size; nothing is counted again."""
+        if device == self.device:
+            return self
+        other = GpuShares(device, self._count)
+        other._counting, other._memory = self._counting, self._memory
+        return other
 
     def is_known(self, task: TrialTask) -> bool:
         """Whether ``share`` would answer at once; if not, its memory is being counted from now on."""
         key = _counted_as(task)
-        return key in self._shares or self._counted(key, task).is_over()
+        return key in self._memory or self._counted(key, task).is_over()
 
     def share(self, task: TrialTask) -> float:
         """The ordinary share of a trial, at most a whole GPU; that too where counting fails, as for lack of memory."""
         key = _counted_as(task)
-        if key not in self._shares:
-            self._shares[key] = self._share_of(self._counted(key, task).answer())
+        if key not in self._memory:
+            self._memory[key] = self._counted(key, task).answer()
             del self._counting[key]
-        return self._shares[key]
+        return self._share_of(self._memory[key])
+
+    @property
+    def usual(self) -> float:
+        """The mean share of the trials that were counted, rounded up; the smallest before the first."""
+        shares = [self._share_of(memory) for memory in self._memory.values()]
+        return math.ceil(sum(shares) / len(shares) * STEPS - SLACK) / STEPS if shares else SMALLEST
 
     def _share_of(self, memory: int | UserError) -> float:
         if isinstance(memory, UserError):
@@ -255,6 +283,17 @@ class Allotment:
     def is_known(self, task: TrialTask) -> bool:
         """Whether ``ordinary`` would answer at once; if not, it is being found out from now on."""
         return self.shares is None or self.shares.is_known(task)
+
+    def after(self, former: "Allotment | None") -> "Allotment":
+        """The same; what was counted for the ``former`` one is not counted again."""
+        if self.shares is None or former is None or former.shares is None:
+            return self
+        return replace(self, shares=former.shares.on(self.shares.device))
+
+    @property
+    def usual(self) -> Resources:
+        """What trials take of a machine on the average."""
+        return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.usual}
 
     def ordinary(self, task: TrialTask) -> Resources:
         """What a trial takes as long as it does not run out of memory."""
@@ -305,11 +344,17 @@ def allotted(
             f"--device {device}: {made.words} (allowed: GPUs that torch finds, and a share of them above 0)"
         )
     if not slots(machines, made.resources):
-        raise UserError(
-            f"no trial fits: it needs {in_words(made.resources)}, and {_described(machines)} (allowed: larger "
-            "machines, or a smaller --gpus-per-trial or --cpus-per-trial)"
-        )
+        raise nowhere(made.resources, machines)
     return made
+
+
+def nowhere(trial: Resources, machines: Sequence[Resources], joining: str = "") -> UserError:
+    """What is said of a trial that fits no machine. ``joining``: what machines have that may join, if any may."""
+    more = f"; what may join has: {joining}" if joining else ""
+    return UserError(
+        f"no trial fits: it needs {in_words(trial)}, and {described(machines)}{more} (allowed: larger machines, or a "
+        "smaller --gpus-per-trial or --cpus-per-trial)"
+    )
 
 
 def nothing_known(*_: object) -> int:
@@ -349,7 +394,7 @@ def _by_need(
     return Allotment({"cpu": cpus, "gpu": SMALLEST}, words, GpuShares(smallest, count))
 
 
-def _described(machines: Sequence[Resources]) -> str:
+def described(machines: Sequence[Resources]) -> str:
     """What each machine has: ``the machines have: 8 CPUs and 1 GPU (3 times)``."""
     kinds = Counter(in_words({"cpu": has.get("CPU", 0.0), "gpu": has.get("GPU", 0.0)}) for has in machines)
     each = (kind if times == 1 else f"{kind} ({times} of them)" for kind, times in kinds.items())

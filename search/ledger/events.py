@@ -44,10 +44,13 @@ SeedNumber = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 Metrics = dict[str, tuple[Number, ...]]
 """By name, for example ``train_loss`` or ``dev_accuracy``: one value a lane."""
 
-FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out"]
-"""Kinds of faults that end an attempt at a trial: an error, a died process, missing memory, the time limit."""
+Loss = Literal["lost", "preempted"]
+"""Its machine went: unforeseen, or taken back as was announced. The trial is not to blame."""
 
-Reason = Literal["completed", "stopped", "diverged", "failed", "crashed", "out_of_memory", "timed_out"]
+FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out", Loss]
+"""Kinds of faults that end an attempt at a trial: an error, a died process, missing memory, the time limit, a loss."""
+
+Reason = Literal["completed", "stopped", "diverged", FaultReason]
 """Why a trial ended: all epochs done, stopped by the scheduler, a score that is no number, or a fault."""
 
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
@@ -55,7 +58,9 @@ FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
 SCORELESS: Final[tuple[Reason, ...]] = ("diverged", *FAULTS)
 """The end reasons without a score, neither for the ranking nor for a proposer."""
 
-RetryCause = Literal["crashed", "out_of_memory"]
+LOSSES: Final[tuple[Loss, ...]] = get_args(Loss)
+
+RetryCause = Literal["crashed", "out_of_memory", Loss]
 """The faults after which a trial may be retried."""
 
 

@@ -12,6 +12,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.event_values import HoursOver
 from skipstack.search.ledger.events import (
+    LOSSES,
     Ablated,
     AblationPlanned,
     CorpusPrepared,
@@ -259,6 +260,11 @@ class StudyRecord:
         return [
             ranked[place] for place in front([(trial.score or 0.0, *trial.further(objectives)) for trial in ranked])
         ]
+
+    @property
+    def lost(self) -> int:
+        """How many attempts at trials ended with their machine."""
+        return sum(retry.cause in LOSSES for trial in self.trials.values() for retry in trial.retries)
 
     def running(self) -> list[TrialRecord]:
         """Trials that have neither ended nor paused."""

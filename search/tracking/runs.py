@@ -212,6 +212,7 @@ class ExpectedRuns:
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
         entry.status, entry.end = "FAILED" if event.reason in SCORELESS else "FINISHED", time
+        entry.log = True
         entry.tags |= {"skipstack.end_reason": event.reason} | note(event.message)
         self._ended += 1
         trial = self.record.trials[event.trial]

@@ -148,7 +148,7 @@ def test_our_callbacks_take_a_small_share_of_the_loop(
     proposer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
-    started.allotment = Allotment({"cpu": ray.cluster_resources()["CPU"] / WORKERS}, "")
+    started._settling._allotment = Allotment({"cpu": ray.cluster_resources()["CPU"] / WORKERS}, "")
     ours = Stopwatch()
     for plugin, method in (
         (ProposerPlugin, "suggest"),

@@ -25,6 +25,7 @@ from skipstack.data.basis.printable import UNSEEN
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
+from skipstack.search.ledger.events import Proposed, Retried
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
@@ -403,3 +404,12 @@ def test_only_what_a_search_chooses_by_scores_is_said_to_be_chosen_on_the_way(
     said = " ".join(render(exploration_of(record_of(study(**search))), "text").split())
     assert chosen in said
     assert ("chose on the way" in said) == ("Nothing was chosen" not in chosen)
+
+
+def test_how_many_attempts_were_lost_with_their_machines_is_said_where_any_were() -> None:
+    events = list(history(study()))
+    lost = [Retried(time=0.0, trial=0, cause=cause, message="gone") for cause in ("lost", "crashed", "preempted")]
+    place = next(number for number, event in enumerate(events) if isinstance(event, Proposed)) + 1
+    said = "lost with their machines, and gone on with elsewhere: 2 attempts"
+    assert said in render(exploration_of(StudyRecord.of([*events[:place], *lost, *events[place:]])), "text")
+    assert "lost with their machines" not in render(exploration_of(StudyRecord.of(events)), "text")

@@ -14,7 +14,7 @@ from skipstack.dashboards.live import progress as module
 from skipstack.dashboards.live.counts import StudyCounts
 from skipstack.dashboards.live.progress import Progress, line, table
 from skipstack.search.config import StudyConfig
-from skipstack.search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Started
+from skipstack.search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Retried, Started
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
@@ -405,3 +405,17 @@ def test_a_name_is_text_and_no_markup() -> None:
     events = [*opening(config), proposed(config, 0, {DEPTH: 1, RATE: 0.01}), ended(0, "failed", "ValueError: [bold]x")]
     assert "trial 0 failed: ValueError: [bold]x" in _told(events)
     assert _shown(_counts(events), 0.0)[0].startswith("[red]a[/red]")
+
+
+def test_a_trial_that_is_lost_with_its_machine_is_told_at_once_and_is_no_end() -> None:
+    config = study()
+    point = Space(config.space).point(config.space.base)
+    began = [*opening(config), proposed(config, 0, point), Started(time=1.0, trial=0)]
+    losses = [
+        Retried(time=2.0, trial=0, cause="lost", message="its machine was lost"),
+        Retried(time=3.0, trial=0, cause="preempted", message="its machine was taken back, as was announced"),
+    ]
+    told = _told([*began, *losses])
+    assert "trial 0 lost: its machine was lost; it is tried again" in told
+    assert "trial 0 preempted: its machine was taken back, as was announced; it is tried again" in told
+    assert " lost" not in line(_counts([*began, *losses]), 3.0)

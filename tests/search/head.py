@@ -1,5 +1,6 @@
 """Ray's head on this machine, which a test starts on a free port and in a folder of its own, and ends by its id."""
 
+import json
 import os
 import shutil
 import socket
@@ -7,18 +8,32 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+import psutil
 
 STARTED = "from ray.scripts.scripts import main; main()"
 """`ray`, of whichever Python runs it."""
 
 
 class Head:
-    """A cluster of one machine with two CPUs. Its processes, and so its trials, run in ``python`` and in ``folder``."""
+    """A cluster of one machine with so many CPUs. Its processes, and so its trials, run in ``python`` and in
+    ``folder``. ``growing`` makes the config of an autoscaler for the cluster at an address.
+    """
 
-    def __init__(self, python: str = sys.executable, folder: Path | None = None, **environment: str) -> None:
+    def __init__(
+        self,
+        python: str = sys.executable,
+        folder: Path | None = None,
+        *,
+        cpus: int = 2,
+        growing: Callable[[str], Mapping[str, Any]] | None = None,
+        **environment: str,
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="skj-"))  # short: Ray's sockets lie below it
         self.environment = {
             **os.environ,
@@ -31,7 +46,11 @@ class Head:
         port = _free_port()
         self.address = f"127.0.0.1:{port}"
         log = self.folder / "log"
-        own = ["--port", str(port), "--include-dashboard", "false", "--num-cpus", "2"]
+        own = ["--port", str(port), "--include-dashboard", "false", "--num-cpus", str(cpus)]
+        if growing is not None:
+            config = self.folder / "autoscaler.yaml"
+            config.write_text(json.dumps(growing(self.address)))
+            own += ["--autoscaling-config", str(config)]
         with log.open("wb") as file:
             self.process = subprocess.Popen(
                 [python, "-P", "-c", STARTED, "start", "--head", "--block", *own, "--temp-dir", f"{self.folder}/ray"],
@@ -52,8 +71,12 @@ class Head:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        started = psutil.Process(self.process.pid).children(recursive=True)  # an autoscaler's machines outlive it
         self.process.terminate()
         self.process.wait(timeout=120)
+        for process in started:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def job(self, *arguments: str) -> str:

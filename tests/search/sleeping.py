@@ -1,4 +1,7 @@
-"""A study whose trials sleep: ``python -m tests.search.sleeping FOLDER ADDRESS TRIALS SECONDS [URI]``, its driver."""
+"""A study whose trials sleep.
+
+``python -m tests.search.sleeping FOLDER ADDRESS TRIALS SECONDS RETRIES [URI]`` is its driver.
+"""
 
 import sys
 import time
@@ -38,9 +41,9 @@ class SleepingWorker(ToyWorker):
         return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=time.monotonic() - begun)
 
 
-def main(folder: Path, address: str, trials: int, seconds: float, uri: str = "") -> None:
+def main(folder: Path, address: str, trials: int, seconds: float, retries: int, uri: str = "") -> None:
     opened = StudyFolder(folder)
-    open_study(sleeping_study(trials), opened, data_dir=None, corpus_folder=folder, clock=time.time)
+    open_study(sleeping_study(trials, retries), opened, data_dir=None, corpus_folder=folder, clock=time.time)
     (folder / SECONDS).write_text(str(seconds))
     engine = RayEngine(SleepingWorker, address=address, gpus_per_trial=0)
     with Ledger(opened.ledger) as ledger:
@@ -54,15 +57,15 @@ def main(folder: Path, address: str, trials: int, seconds: float, uri: str = "")
     engine.close()
 
 
-def sleeping_study(trials: int) -> StudyConfig:
+def sleeping_study(trials: int, retries: int) -> StudyConfig:
     """No trial is stopped early; the corpus is as small as can be."""
     study = toy_study(trials=trials, proposer="random", epochs=EPOCHS)
     base = study.space.base
     data = base.data.model_copy(update={"corpus": GrammarCorpus(train=20, dev=10, test=10)})
     space = study.space.model_copy(update={"base": base.model_copy(update={"data": data})})
-    search = changed(study.search, scheduler="none", retries=10)
+    search = changed(study.search, scheduler="none", retries=retries)
     return study.model_copy(update={"space": space, "search": search})
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), *sys.argv[5:])
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]), *sys.argv[6:])

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from skipstack.search.driver.task import trial_task
@@ -43,9 +44,12 @@ def hosts() -> Iterator[Hosts]:
         yield network
 
 
-def sleeping(hosts: Hosts, folder: Path, *, trials: int, seconds: float, uri: str = "") -> subprocess.Popen[str]:
+def sleeping(
+    hosts: Hosts, folder: Path, *, trials: int, seconds: float, uri: str = "", retries: int = 10
+) -> subprocess.Popen[str]:
     """The driver of a study whose trials sleep, on host 1."""
-    arguments = [sys.executable, "-m", "tests.search.sleeping", str(folder), hosts.head, str(trials), str(seconds), uri]
+    study = [str(folder), hosts.head, str(trials), str(seconds), str(retries), uri]
+    arguments = [sys.executable, "-m", "tests.search.sleeping", *study]
     return subprocess.Popen(
         hosts.command(1, arguments),
         env=hosts.environment(),
@@ -55,9 +59,10 @@ def sleeping(hosts: Hosts, folder: Path, *, trials: int, seconds: float, uri: st
     )
 
 
-def ended(process: subprocess.Popen[str]) -> None:
+def ended(process: subprocess.Popen[str]) -> str:
     out, _ = process.communicate(timeout=900)
     assert process.returncode == 0, out
+    return out
 
 
 def events(folder: Path) -> list[Event]:
@@ -106,11 +111,34 @@ def test_one_host_of_three_is_unplugged_another_is_added_and_the_study_ends_righ
         assert on_host(folder, 4), "the host that was added took part"
         assert not on_host(folder, 2, after=unplugged + 5), "and the one that was unplugged no longer"
         assert {trial.reason for trial in record.trials.values()} == {"completed"}
-        assert any(trial.retries for trial in record.trials.values()), "its trials were tried again elsewhere"
+        causes = [retry.cause for trial in record.trials.values() for retry in trial.retries]
+        assert set(causes) == {"lost"}, "its trials were tried again elsewhere, and none has crashed"
         for trial in record.trials.values():
             assert [report.epoch for report in trial.reports] == list(range(1, EPOCHS + 1))
             assert [report.score for report in trial.reports] == alone(record, folder, trial)
         assert sorted(runs(server.store)) == sorted(["toy", *(f"trial {number}" for number in record.trials)])
+
+
+@pytest.mark.parametrize(("announced", "cause"), [(False, "lost"), (True, "preempted")])
+def test_a_host_that_is_killed_fails_no_trial_even_without_retries(
+    announced: bool, cause: str, hosts: Hosts, tmp_path: Path
+) -> None:
+    folder = tmp_path / "study"
+    for host in (1, 2):
+        hosts.add(host)
+        hosts.start_ray(host, cpus=CPUS)
+    process = sleeping(hosts, folder, trials=8, seconds=1.0, retries=0)
+    wait_for(lambda: folder.exists() and len(on_host(folder, 2)) >= 3, process)
+    if announced:
+        hosts.announce(2)
+    hosts.kill(2)
+    out = ended(process)
+    record = read_study(folder)
+    assert {trial.reason for trial in record.trials.values()} == {"completed"}, out
+    assert {retry.cause for trial in record.trials.values() for retry in trial.retries} == {cause}
+    for trial in record.trials.values():
+        assert [report.score for report in trial.reports] == alone(record, folder, trial)
+    assert record.lost == sum(len(trial.retries) for trial in record.trials.values()) >= 1
 
 
 def set_seconds(folder: Path, seconds: float) -> None:
@@ -197,6 +225,24 @@ def test_a_job_that_is_stopped_ends_its_study_in_order_and_another_job_goes_on(h
     assert head.job("wait", "again") == "SUCCEEDED", head.logs("again")
     assert read_study(folder).finished
     assert events(folder)[: len(told)] == told
+
+
+@pytest.mark.parametrize(("given", "sessions"), [([], 1), (["--address", "local"], 2)])
+def test_a_job_without_an_address_trains_on_the_cluster_that_it_was_submitted_to(
+    head: Head, tmp_path: Path, given: list[str], sessions: int
+) -> None:
+    folder, job = tmp_path / "study", f"sessions-{sessions}"
+    study = shlex.join([*SMALL, "--trials", "40", "--epochs", "4", *given])
+    head.job("submit", job, f"{SKIPSTACK} search quickstart {study} --out {folder}")
+    end = time.monotonic() + 600
+    while not folder.exists() or not any(isinstance(event, Reported) for event in events(folder)):
+        assert time.monotonic() < end, head.logs(job)
+        time.sleep(0.5)
+    assert sum(each.name() == "gcs_server" for each in psutil.Process(head.process.pid).children(recursive=True)) == (
+        sessions
+    )
+    assert head.job("stop", job) == "STOPPED"
+    assert ("RAY_ADDRESS=" in head.logs(job)) == (sessions == 1), "it is said where it trains"
 
 
 def test_who_does_not_know_the_token_is_told_so_in_one_line(head: Head, tmp_path: Path) -> None:

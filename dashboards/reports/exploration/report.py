@@ -120,6 +120,8 @@ def _whole(exploration: Exploration) -> Iterator[Block]:
         f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
         f"{exploration.epochs:,} epochs, {exploration.seconds:,.1f} seconds of training and evaluation"
     )
+    if exploration.lost:
+        yield Sentence(f"lost with their machines, and gone on with elsewhere: {counted(exploration.lost, 'attempt')}")
     if exploration.twice:
         same = "; ".join(listed(list(map(str, numbers))) for numbers in exploration.twice)
         yield Sentence(

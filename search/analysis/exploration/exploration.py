@@ -84,6 +84,8 @@ class Exploration:
     """The gain of further trials, if the study started none because it was too small."""
     over: HoursOver | None = None
     """The hours of the study, if it ended because they were over."""
+    lost: int = 0
+    """The number of attempts at trials that ended with their machine."""
 
     @property
     def effects(self) -> Effects:
@@ -151,13 +153,15 @@ def explore(
     by: Sequence[str] = (),
     enough: Gain | None = None,
     over: HoursOver | None = None,
+    lost: int = 0,
 ) -> Exploration:
     """Analyse the search of a study, its table over all axes or over those named ``by``.
 
     ``trials``, ``seeds``, ``curves``, ``events``: the frames of the study (``search/analysis/frames/``). ``reached``:
     from ``best_so_far``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
     test. ``enough``: the gain for which the study itself stopped starting trials; ``over``: its hours, if they were
-    over. Raises UserError for a name in ``by`` that is no axis of the study.
+    over. ``lost``: how many attempts ended with their machine. Raises UserError for a name in ``by`` that is no axis of
+    the study.
     """
     space = Space(study.space)
     for axis in by:
@@ -205,6 +209,7 @@ def explore(
         front=tuple(_trial(seen, number) for number in on_front),
         enough=enough,
         over=over,
+        lost=lost,
     )
 
 

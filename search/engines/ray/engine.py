@@ -4,37 +4,48 @@ Tune's own search, schedulers, checkpoints, loggers and restore are not used: th
 """
 
 import gc
+import math
 import tempfile
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from typing import Any, Literal
 
 import ray
 from ray import tune
-from ray.exceptions import NodeDiedError, OutOfMemoryError, RayTaskError, WorkerCrashedError
+from ray.exceptions import OutOfMemoryError, RayTaskError, WorkerCrashedError
 from ray.tune.error import TuneError
 from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import DIED, Fault
+from skipstack.search.driver.faults import DIED, GONE, Fault
+from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import Measured, TrialTask, Workers
+from skipstack.search.engines.growth import Growth, needed
 from skipstack.search.engines.ray.actor import TrialActor
+from skipstack.search.engines.ray.autoscaler import Demand, growth
 from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
 from skipstack.search.engines.ray.carrying.keeper import Keeping
 from skipstack.search.engines.ray.carrying.study import carried, gather
+from skipstack.search.engines.ray.losses import loss_of
 from skipstack.search.engines.ray.machines import (
+    OF_A_MACHINE,
     Question,
     asked,
     check_address,
     check_answers,
     check_this_machine,
+    cluster_in_words,
     joined,
     lost_cluster_interrupts,
+    machines,
+    on_gpu,
     resources,
 )
 from skipstack.search.engines.ray.metrics import watched
@@ -42,12 +53,29 @@ from skipstack.search.engines.ray.patches import is_patched, patched
 from skipstack.search.engines.ray.plugins import Plugins, ProposerPlugin, SchedulerPlugin
 from skipstack.search.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
 from skipstack.search.engines.ray.process import borrowed
-from skipstack.search.engines.room import Capacity, allotted, nothing_known
+from skipstack.search.engines.room import (
+    LOOKED_AT,
+    Allotment,
+    Capacity,
+    allotted,
+    described,
+    in_words,
+    nothing_known,
+    nowhere,
+    slots,
+)
+from skipstack.search.engines.settling import Settling
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
 MOST_TRIALS = 100_000
 """Side by side, as far as Tune is concerned."""
+
+AWAITED = 1.0
+"""Seconds between two looks for the first machine."""
+
+TOLD_EVERY = 30.0
+"""Seconds between two lines about machines that have joined or left."""
 
 
 class RayEngine(Engine):
@@ -79,32 +107,59 @@ class RayEngine(Engine):
             raise UserError("a study runs on Ray in this process already (allowed: after it, or the engine serial)")
         self.worker = worker
         self._concurrent = concurrent
+        self._where = None if ray.is_initialized() else cluster_in_words(address)
         self._joined = address is not None or ray.is_initialized()
         self._carried: CarriedWorkers | None = None
         """The workers of a study whose files may have to be carried."""
         self._answered = False
         """Whether a worker of this engine has reported anything."""
+        self._looked = self._told = -math.inf
+        self._untold = False
         self._leaving = ExitStack()
         try:
             for borrowing in (borrowed(), patched(), joined(address)):
                 self._leaving.enter_context(borrowing)
-            self.allotment = allotted(
-                gpus_per_trial,
-                device,
-                resources(),
-                cpus_per_trial=cpus_per_trial,
-                sizes=lambda: asked(gpu_memory, gpus=0.001),
-                count=lambda task: Question(self._counting(memory, task), max_retries=0),
+            self._settling = Settling(
+                machines,
+                lambda there, answers: allotted(
+                    gpus_per_trial,
+                    device,
+                    there,
+                    cpus_per_trial=cpus_per_trial,
+                    sizes=lambda: answers,
+                    count=lambda task: Question(self._counting(memory, task), max_retries=0),
+                ),
+                partial(on_gpu, gpu_memory) if gpus_per_trial == "auto" and device != "cpu" else None,
             )
+            self._demand = self._demanded() if self._joined else None
+            there, joining = resources(), Growth(()) if self._demand is None else self._demand.growth
+            self._least = needed(gpus_per_trial, device, there, joining, cpus=float(cpus_per_trial))
+            if self._demand is None or slots(there, self._least):
+                self._settling.begin()
+                self._settled()
+            elif not joining.may_hold(self._least):
+                raise nowhere(self._least, there, joining.in_words())
         except BaseException:
             self.close()
             raise
-        self.words = self.allotment.words + ("" if concurrent is None else f"; at most {concurrent} at a time")
+
+    @property
+    def allotment(self) -> Allotment:
+        """What each trial gets of the machines that are there."""
+        return self._settling.allotment
+
+    def _settled(self) -> None:
+        """Say what each trial gets, on which cluster, and what may join it."""
+        may_join = None if self._demand is None else f"what may join has: {self._demand.growth.in_words()}"
+        bound = None if self._concurrent is None else f"at most {self._concurrent} at a time"
+        self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, may_join]))
+        self._told, self._untold = time.monotonic(), False
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
         """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
         if not self._joined:
             return
+        self._await_machines(record)
         answers = asked(Preflight.of(folder, record(), carries=self._carries).answer)
         found = [
             (name, Answer(sees=True, trouble=str(said)) if isinstance(said, UserError) else said)
@@ -115,12 +170,13 @@ class RayEngine(Engine):
             raise UserError(trouble)
         blind = unseeing([answer for _, answer in found])
         if blind is not None:
-            self.words = f"{self.allotment.words}; {blind}"
+            self.words = f"{self.words}; {blind}"
 
     def run(self, driver: Driver) -> None:
         """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one. What has
         trained then measures: a process that has imported torch is there already.
         """
+        self._await_machines(lambda: driver.record)
         # Machines that join in the midst of the study are asked when they begin.
         preflight = Preflight.of(driver.folder, driver.record, carries=self._carries) if self._joined else None
         self._carried = None
@@ -131,9 +187,10 @@ class RayEngine(Engine):
         plugins = Plugins(
             driver,
             self._workers,
-            self.allotment,
+            self._settling,
             capacity,
             preflight=preflight,
+            look=lambda: self._look(max(driver.ready, capacity.inside)),
             on_idle=self.on_idle,
             part=lambda task: self._keeper.part(task.number, task.attempt),
             on_late_files=self.on_late_files,
@@ -167,7 +224,8 @@ class RayEngine(Engine):
             finally:
                 self._answered |= plugins.answered
             if plugins.fault is not None:
-                raise plugins.fault
+                with lost_cluster_interrupts():
+                    raise plugins.fault
 
     def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
         """Side by side, in processes of their own. Raises WorkersSilentError where no machine answers."""
@@ -182,10 +240,64 @@ class RayEngine(Engine):
                 takes, confined = self.allotment.placed(str(number), measurement, capacity)
                 here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
                 waiting[here.remote(self._workers, confined)] = number
+            self._look(len(waiting) + len(left))
             with lost_cluster_interrupts():
-                (done, *_), _ = ray.wait(list(waiting))
-                outcome = _outcome(done)
-            yield waiting.pop(done), outcome
+                done, _ = ray.wait(list(waiting), timeout=None if self._demand is None else LOOKED_AT)
+                outcomes = [(each, _outcome(each)) for each in done]
+            for each, outcome in outcomes:
+                yield waiting.pop(each), outcome
+
+    def _demanded(self) -> Demand | None:
+        """What the cluster's autoscaler is asked for, until this engine leaves; None where there is none."""
+        with lost_cluster_interrupts():
+            joining = growth()
+        if joining is None:
+            return None
+        demand = Demand(joining)
+        self._leaving.callback(demand.withdraw)
+        return demand
+
+    def _await_machines(self, record: Callable[[], StudyRecord]) -> None:
+        """Where the cluster has no room yet, wait for the machines that it may get. Raises UserError where it gets
+        none.
+        """
+        if self._settling.is_settled:
+            return
+        assert self._demand is not None, "without an autoscaler, what there is was settled at once"
+        trial, joining, known = self._least, self._demand.growth.in_words(), record()
+        ready = known.study.search.trials - sum(each.reason is not None for each in known.trials.values())
+        self.say(
+            f"waiting for a machine with {in_words(trial)}: {described(resources())}; what may join has: {joining}"
+        )
+        here = threading.current_thread() is threading.main_thread()
+        with terminated_as_interrupted() if here else nullcontext():
+            while not slots(there := resources(), trial):
+                with lost_cluster_interrupts():
+                    self._demand.want(self._useful(max(ready, 1)), trial, have=0)
+                if self._demand.hopeless:
+                    raise nowhere(trial, there, joining)
+                time.sleep(AWAITED)
+        self._settling.begin()
+        self._settled()
+
+    def _useful(self, places: int) -> int:
+        """How many of the places that trials could take are asked for: as many as may run at a time."""
+        return places if self._concurrent is None else min(places, self._concurrent)
+
+    def _look(self, places: int) -> None:
+        """Now and then at the machines that have joined or left: settle what trials get, and ask for ``places``."""
+        now = time.monotonic()
+        if not self._joined or now - self._looked < LOOKED_AT:
+            return
+        self._looked = now
+        with lost_cluster_interrupts():
+            self._untold |= self._settling.look()
+            if self._demand is not None:
+                usual = self.allotment.usual
+                self._demand.want(self._useful(places), usual, slots(resources(), usual))
+        if self._untold and now - self._told > TOLD_EVERY:
+            self._settled()
+            self.say(self.words)
 
     @property
     def _workers(self) -> Workers:
@@ -212,7 +324,9 @@ class RayEngine(Engine):
 
 
 def _outcome(reference: "ray.ObjectRef[Measured | Fault]") -> Measured | Fault:
-    """What came of measuring a trial; that its process died is a fault, too. Raises what the worker raised."""
+    """What came of measuring a trial; that its process, its machine or its result is gone is a fault, too. Raises what
+    the worker raised.
+    """
     try:
         outcome: Measured | Fault = ray.get(reference)
         return outcome
@@ -220,6 +334,9 @@ def _outcome(reference: "ray.ObjectRef[Measured | Fault]") -> Measured | Fault:
         raise error.cause from error  # which is one line, and Ray's a traceback
     except OutOfMemoryError:
         return Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
-    except (WorkerCrashedError, NodeDiedError):
+    except WorkerCrashedError:
         check_this_machine()
         return Fault("crashed", DIED)
+    except OF_A_MACHINE as error:
+        check_this_machine()
+        return loss_of(error) or Fault("lost", GONE)

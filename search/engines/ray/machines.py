@@ -13,7 +13,18 @@ from typing import Any, Final, Generic, TypeVar
 
 import ray
 from ray._private.services import canonicalize_bootstrap_address
-from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTaskError
+from ray._private.state import state
+from ray.exceptions import (
+    ActorDiedError,
+    ActorUnavailableError,
+    AuthenticationError,
+    GetTimeoutError,
+    LocalRayletDiedError,
+    NodeDiedError,
+    ObjectLostError,
+    RayError,
+    RayTaskError,
+)
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
@@ -21,6 +32,7 @@ from skipstack.data.basis.system import usable_cpus
 from skipstack.search.driver.faults import ClusterLostError, WorkersSilentError
 from skipstack.search.engines.ray.sockets import session_folder
 from skipstack.search.engines.ray.token import authenticated
+from skipstack.search.engines.room import Machines
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
@@ -39,6 +51,9 @@ SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 
 ANSWER_SECONDS = 120
 """Within which a machine must have answered a question; its first process has torch to import."""
+
+OF_A_MACHINE: Final = (NodeDiedError, LocalRayletDiedError, ObjectLostError, ActorUnavailableError, ActorDiedError)
+"""Ray's errors about one machine, or about a process or an object there: the cluster goes on."""
 
 LATE: Final = "timed out during startup"
 """In the words of the plain ``Exception`` that ray raises where its processes have not started within its 30 s."""
@@ -128,8 +143,14 @@ def _given(address: str) -> str:
 
 def _origin(address: str) -> str:
     """Where an address is from, and what it is."""
-    given = _given(address)
-    return f"--address {address}" if given == address else f"{ADDRESS}={given}"
+    named = os.environ.get(ADDRESS) if address == "auto" else None
+    return f"{ADDRESS}={named}" if named else f"--address {address}"
+
+
+def cluster_in_words(address: str | None) -> str | None:
+    """Where a study trains that was not told so: on the cluster of the environment; None: nothing is to be said."""
+    named = os.environ.get(ADDRESS)
+    return f"on the cluster of {ADDRESS}={named}" if address == "auto" and named else None
 
 
 def own_cpus() -> int | None:
@@ -146,8 +167,27 @@ def worker_interpreter() -> dict[str, str] | None:
 
 def resources() -> list[Mapping[str, float]]:
     """What each machine has. Raises ClusterLostError where this one is not among them any more."""
+    return [has for _, has in machines().values()]
+
+
+def machines() -> Machines:
+    """The machines that take work, by the ids of their nodes. Raises ClusterLostError as ``resources`` does."""
     check_this_machine()
-    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    leaving = draining()
+    return {
+        node["NodeID"]: (_name(node), {name: node["Resources"].get(name, 0.0) for name in ("CPU", "GPU")})
+        for node in ray.nodes()
+        if node["Alive"] and node["NodeID"] not in leaving
+    }
+
+
+def draining() -> frozenset[str]:
+    """The machines that are to go, as was announced, by the ids of their nodes: they take no more work."""
+    return frozenset() if ray.util.client.ray.is_connected() else frozenset(state.get_draining_nodes())
+
+
+def _name(node: Mapping[str, Any]) -> str:
+    return f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
 
 
 class Question(Generic[Value]):
@@ -180,15 +220,19 @@ class Question(Generic[Value]):
             return UserError(one_line(error))
 
 
-def asked(question: Callable[[], Value], *, gpus: float = 0.0) -> list[tuple[str, Value | UserError]]:
-    """What every machine answers, by its name; with ``gpus``, every machine that has a GPU."""
-    nodes = [node for node in ray.nodes() if node["Alive"] and (not gpus or node["Resources"].get("GPU"))]
+def asked(question: Callable[[], Value]) -> list[tuple[str, Value | UserError]]:
+    """What every machine answers, by its name."""
     waiting = []
-    for node in nodes:
-        here = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
-        waiting.append((name, Question(question, num_gpus=gpus, scheduling_strategy=here)))
+    for machine, (name, _) in machines().items():
+        here = NodeAffinitySchedulingStrategy(machine, soft=False)
+        waiting.append((name, Question(question, scheduling_strategy=here)))
     return [(name, each.answer()) for name, each in waiting]
+
+
+def on_gpu(question: Callable[[], Value], machine: str) -> Question[Value]:
+    """A question to a machine with GPUs, by the id of its node: who is asked finds one there."""
+    here = NodeAffinitySchedulingStrategy(machine, soft=False)
+    return Question(question, num_gpus=0.001, scheduling_strategy=here)
 
 
 def _ask(question: Callable[[], Value]) -> Value:
@@ -258,11 +302,13 @@ def _socket(session: str, node_id: str) -> Path | None:
 
 @contextmanager
 def lost_cluster_interrupts() -> Iterator[None]:
-    """Within, that the cluster is gone is a ClusterLostError."""
+    """Within, that the cluster is gone is a ClusterLostError, and so is a machine's loss that nobody has answered."""
     try:
         yield
     except RayTaskError:
         raise
+    except OF_A_MACHINE as error:
+        raise ClusterLostError(f"a machine of the Ray cluster is lost ({one_line(error)})") from error
     except RayError as error:
         raise ClusterLostError(f"the Ray cluster does not answer any more ({one_line(error)})") from error
 

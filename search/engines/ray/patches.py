@@ -175,6 +175,13 @@ class Controller(TuneController):  # type: ignore[misc]
         self._class_cache = ActorClasses()
         self._actor_cache = IdleWorkers(may_keep_one=True)
 
+        self.failure: Exception | None = None
+        """What ended the worker that the scheduler is told of. What Tune keeps in a file is its text."""
+
+    def _process_trial_failure(self, trial: Trial, exception: Exception) -> None:
+        self.failure = exception
+        super()._process_trial_failure(trial, exception)
+
     def add_trial(self, trial: Trial) -> None:
         """As Tune's; the trial is told once which worker it has.
 
@@ -266,7 +273,8 @@ class ActorManager(RayActorManager):  # type: ignore[misc]
 
     def _actor_task_failed(self, tracked_actor_task: Any, exception: Exception) -> None:
         if isinstance(exception, RayError) and not isinstance(exception, RayActorError | RayTaskError):
-            exception = RayActorError(error_msg=one_line(exception))
+            death = RayActorError(error_msg=one_line(exception))
+            death.__cause__, exception = exception, death
         super()._actor_task_failed(tracked_actor_task, exception)
 
 

@@ -18,9 +18,11 @@ from skipstack.search.driver.faults import DIED, Fault, kernel_kills, lost_disk,
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Workers
 from skipstack.search.engines.ray.carrying.carried_workers import PartedError, UnsentResult
+from skipstack.search.engines.ray.losses import UnclearDeath, loss_of, machine_of
 from skipstack.search.engines.ray.machines import check_this_machine
 from skipstack.search.engines.ray.preflight import Preflight
-from skipstack.search.engines.room import Allotment, Capacity, Given
+from skipstack.search.engines.room import Capacity, Given
+from skipstack.search.engines.settling import Settling
 
 UNBORN = "error raised in its creation task"
 """What ray says of an actor that never lived: another one would not either."""
@@ -31,28 +33,30 @@ Value = TypeVar("Value")
 class Plugins:
     """What the two plug-ins share: the driver, what a trial gets of the cluster, and which Tune trial is which of ours.
 
-    ``on_idle`` is called while a processor has nothing to do; ``part`` before a trial that has ended or paused sends
-    what is left of it, ``on_late_files`` afterwards. Tune wraps what a plug-in raises into its own error; ``fault``
-    keeps what it was.
+    ``look`` is called again and again, to look at the machines; ``on_idle`` while a processor has nothing to do;
+    ``part`` before a trial that has ended or paused sends what is left of it, ``on_late_files`` afterwards. Tune wraps
+    what a plug-in raises into its own error; ``fault`` keeps what it was.
     """
 
     def __init__(
         self,
         driver: Driver,
         worker: Workers,
-        allotment: Allotment,
+        settling: Settling,
         capacity: Capacity,
         *,
         preflight: Preflight | None,
+        look: Callable[[], None],
         on_idle: Callable[[], None],
         part: Callable[[TrialTask], None],
         on_late_files: Callable[[int], None],
     ) -> None:
         self.driver = driver
         self.worker = worker
-        self.allotment = allotment
+        self.settling = settling
         self.capacity = capacity
         self.preflight = preflight
+        self._look = look
         self.on_idle = on_idle
         self.part = part
         self.on_late_files = on_late_files
@@ -66,11 +70,13 @@ class Plugins:
         """Likewise where that is a measurement of a trial."""
         self.parting: set[int] = set()
         """Trials that have ended or paused, and send what is left of them; others may begin meanwhile."""
+        self.unclear: list[tuple[UnclearDeath, Callable[[Fault], None]]] = []
+        """Deaths on other machines, each with who is to be told of it once it is clear whether the machine is lost."""
         self.fault: BaseException | None = None
 
     def given(self, trial_id: str, task: Given) -> dict[str, Any]:
         """What an actor is given, with the resources that it takes."""
-        taken, task = self.allotment.placed(trial_id, task, self.capacity)
+        taken, task = self.settling.allotment.placed(trial_id, task, self.capacity)
         return {"task": task, "worker": self.worker, "resources": taken, "preflight": self.preflight}
 
     def end_workers(self) -> None:
@@ -82,6 +88,14 @@ class Plugins:
     def __getstate__(self) -> dict[str, Any]:
         """Nothing: Tune pickles its plug-ins for a restore of its own, which we do not use."""
         return {}
+
+    def look(self) -> None:
+        """At the machines, and tell of the deaths that have become clear."""
+        self._look()
+        clear = [each for each in self.unclear if each[0].is_clear()]
+        self.unclear = [each for each in self.unclear if each not in clear]
+        for death, faulted in clear:
+            faulted(death.fault())
 
     def keep(self, call: Callable[[], Value]) -> Value:
         """The value of ``call``; what it raises is kept and raised."""
@@ -116,6 +130,7 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
         a promotion or a fault could bring another.
         """
         plugins = self.plugins
+        plugins.keep(plugins.look)
         if plugins.keep(plugins.capacity.is_full):
             return None
         task, self._held = self._held or plugins.keep(plugins.driver.next), None
@@ -127,13 +142,13 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
                 plugins.on_idle()
             over = plugins.driver.over and not plugins.parting
             return plugins.keep(lambda: self._measurement(trial_id)) if over else None
-        if task.number in plugins.parting or not plugins.keep(partial(plugins.allotment.is_known, task)):
+        if task.number in plugins.parting or not plugins.keep(partial(plugins.settling.allotment.is_known, task)):
             self._held = task
             return None
         plugins.numbers[trial_id] = task.number
         return plugins.keep(lambda: plugins.given(trial_id, task))
 
-    def _measurement(self, trial_id: str) -> dict[str, Any] | str:
+    def _measurement(self, trial_id: str) -> dict[str, Any] | str | None:
         """The next one for the actors that have trained; what they leave is measured after them (``test``)."""
         plugins = self.plugins
         if self._measurements is None:
@@ -141,7 +156,7 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
             self._measurements = iter(plugins.driver.measurements() if plugins.answered else ())
         measurement = next(self._measurements, None)
         if measurement is None:
-            return str(Searcher.FINISHED)
+            return None if plugins.unclear else str(Searcher.FINISHED)
         plugins.measured[trial_id] = measurement.task.number
         return plugins.given(trial_id, measurement)
 
@@ -186,7 +201,10 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         return str(TrialScheduler.STOP)
 
     def choose_trial_to_run(self, tune_controller: TuneController) -> Trial | None:
-        """As Tune does, in each of its steps; before, what the end of the study's hours ends is ended."""
+        """As Tune does, in each of its steps; before, what the machines tell is heard, and what the end of the study's
+        hours ends is ended.
+        """
+        self.plugins.keep(self.plugins.look)
         if self.plugins.keep(self.plugins.driver.hours_are_over):
             self.plugins.keep(partial(self._end_with_the_hours, tune_controller))
         chosen: Trial | None = super().choose_trial_to_run(tune_controller)
@@ -222,15 +240,22 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
             number = numbers.pop(trial.trial_id, None)
             if number is not None:  # else only its actor failed, after the end
                 self.plugins.keep(check_this_machine)
-                self.plugins.keep(partial(self._died, trial, partial(faulted, number)))
+                self.plugins.keep(partial(self._died, trial, tune_controller.failure, partial(faulted, number)))
 
-    def _died(self, trial: Trial, faulted: Callable[[Fault], None]) -> None:
-        faulted(self._death(trial))
+    def _died(self, trial: Trial, error: Exception | None, faulted: Callable[[Fault], None]) -> None:
+        """Tell of the death of a worker, maybe later: of one elsewhere, its machine is to say that it is there."""
+        fault, machine = self._death(trial, error), machine_of(error)
+        if fault.reason == "crashed" and machine not in (None, ray.get_runtime_context().get_node_id()):
+            self.plugins.unclear.append((UnclearDeath(machine), faulted))
+        else:
+            faulted(fault)
 
-    def _death(self, trial: Trial) -> Fault:
+    def _death(self, trial: Trial, failure: Exception | None) -> Fault:
         """Why an actor died, as far as ray and the kernel of this machine tell. Raises StudyInterruptedError where it
         was a full or a failing disk.
         """
+        if (loss := loss_of(failure)) is not None:
+            return loss
         error = Path(trial.error_file).read_text() if trial.error_file else ""
         if UNBORN in error:
             unborn = error.split(UNBORN)[1].strip().splitlines()[-1]

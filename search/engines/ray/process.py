@@ -17,6 +17,7 @@ ENVIRONMENT: Final = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the ledger is the log
     "TUNE_DISABLE_SIGINT_HANDLER": "1",  # Ctrl-C is the driver's
     "RAY_AIR_NEW_OUTPUT": "0",  # progress is shown by others
+    "RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE": "1",  # whether a trial is tried again is the driver's to say
 }
 """What Tune is told, whatever it is told for the user's own runs."""
 

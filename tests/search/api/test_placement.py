@@ -174,6 +174,37 @@ def test_a_copy_does_not_ask_for_what_the_environment_names_nor_for_a_cluster_th
     assert [(each["address"], each["store"]) for each in started] == [(address, STORE), (None, STORE), (None, STORE)]
 
 
+def test_without_an_address_the_cluster_is_that_of_the_environment_and_local_is_remembered(
+    started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("search", "quickstart", *QUICK, "--out", "here")
+    command("search", "quickstart", *QUICK, "--out", "local", "--address", "local")
+    command("search", "quickstart", *QUICK, "--out", "named", "--address", "10.0.0.1:6379")
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.2:6379")
+    command("search", "quickstart", *QUICK, "--out", "there")
+    for study in ("here", "local", "named", "there"):
+        command("resume", study)
+    for empty in ("", "local"):
+        monkeypatch.setenv("RAY_ADDRESS", empty)
+        command("resume", "there")
+    monkeypatch.delenv("RAY_ADDRESS")
+    command("resume", "there")
+    begun, resumed, elsewhere = started[:4], started[4:8], started[8:]
+    assert [each["address"] for each in begun] == [None, None, "10.0.0.1:6379", "auto"]
+    assert [each["address"] for each in resumed] == ["auto", None, "10.0.0.1:6379", "auto"]
+    assert [each["address"] for each in elsewhere] == [None, None, None]
+
+
+def test_a_copy_of_a_study_that_ran_on_a_cluster_of_its_own_does_so_again(
+    started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("search", "quickstart", *QUICK, "--out", "sent", "--address", "local")
+    shutil.copytree("sent", "received")
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.2:6379")
+    assert command("resume", "received") == 130
+    assert [each["address"] for each in started] == [None, None]
+
+
 @pytest.mark.parametrize("store", ["sqlite:///runs.db", "runs"])
 def test_a_store_by_a_relative_path_is_the_same_from_another_folder(
     store: str, started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

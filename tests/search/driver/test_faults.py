@@ -8,9 +8,12 @@ import torch
 
 from skipstack.search.api.start import run_study
 from skipstack.search.config import SearchConfig
+from skipstack.search.driver import faults
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.faults import (
     DIED,
+    GONE,
+    TAKEN_BACK,
     Fault,
     LedgerLostError,
     OutOfSpaceError,
@@ -33,6 +36,8 @@ from tests.search.killing import killed_and_resumed
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_driver, toy_study
 
 CRASH = Fault("crashed", DIED)
+LOST = Fault("lost", GONE)
+PREEMPTED = Fault("preempted", TAKEN_BACK)
 STARVED = Fault("out_of_memory", "MemoryError: no room")
 
 
@@ -121,6 +126,39 @@ def test_without_retries_the_first_crash_is_the_end(tmp_path: Path) -> None:
     with ledger:
         driver = toy_driver(folder, ledger)
         assert [attempt(driver, CRASH) for _ in range(3)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_a_lost_machine_is_no_crash_and_a_trial_goes_on_elsewhere_up_to_a_high_bound(
+    tmp_path: Path, retries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "MOST_LOSSES", 5)
+    folder, ledger = begun(tmp_path, retries=retries)
+    with ledger:
+        driver = toy_driver(folder, ledger)
+        gone = [LOST, PREEMPTED, LOST, LOST, PREEMPTED]
+        assert [attempt(driver, fault, epochs=0) for fault in [*gone, *[CRASH] * retries, LOST]] == [0] * (6 + retries)
+        trial = driver.record.trials[0]
+        assert (trial.reason, trial.message) == ("lost", GONE)
+        assert [retry.cause for retry in trial.retries] == [fault.reason for fault in [*gone, *[CRASH] * retries]]
+        assert driver.record.lost == 5
+        assert attempt(driver, None) == 1
+    assert StudyRecord.of(ledger.read()).trials == driver.record.trials
+
+
+def test_a_measurement_whose_machine_is_lost_is_made_elsewhere_and_counts_no_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "MOST_LOSSES", 2)
+    folder, ledger = begun(tmp_path, retries=1)
+    then = []
+    with ledger:
+        driver = toy_driver(folder, ledger)
+        number = attempt(driver, Fault("failed", "ValueError: a bug"))
+        for fault in (LOST, CRASH, PREEMPTED, LOST):
+            driver.measured(number, fault)
+            then.append(driver.record.trials[number].untested[-1].then)
+    assert then == ["measure", "measure", "measure", "give_up"]
 
 
 def test_missing_memory_is_tried_once_more_with_twice_the_share_whatever_the_retries(tmp_path: Path) -> None:

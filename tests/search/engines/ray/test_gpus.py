@@ -53,7 +53,7 @@ def test_on_a_cluster_that_has_gpus_a_trial_computes_on_its_own_share_alone(
     found = {}
     try:
         for given in (engine.allotment, Allotment({"cpu": 1.0}, ""), Allotment({"cpu": 1.0, "gpu": 0.34}, "")):
-            engine.allotment = given
+            engine._settling._allotment = given
             folder = open_toy(tmp_path / str(len(found)), toy_study(trials=6, epochs=1))
             with Ledger(folder.ledger) as ledger:
                 driver = Driver(folder, ledger, device="auto", clock=time.time)

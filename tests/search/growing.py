@@ -1,0 +1,167 @@
+"""A cluster whose autoscaler starts machines when it is asked: Ray's own, and the machines are processes here.
+
+``python -m tests.search.growing FOLDER ADDRESS TRIALS [OPTION ...]`` is the driver of a study there. It prints as JSON
+how many machines there were when (``machines``), how many places were asked for (``asked``), what was said (``said``),
+and the request that is left at the end (``left``). With ``untold`` it cannot read the autoscaler's config, as on
+Kubernetes; with ``interrupted`` it gets SIGINT at the first report; with ``gpus`` each trial needs a GPU.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import ray
+from ray._private.ray_constants import AUTOSCALER_RESOURCE_REQUEST_CHANNEL
+from ray._raylet import GcsClient
+from ray.autoscaler._private.fake_multi_node.node_provider import (
+    FAKE_HEAD_NODE_ID,
+    FAKE_HEAD_NODE_TYPE,
+    FakeMultiNodeProvider,
+)
+from ray.core.generated.autoscaler_pb2 import GetClusterResourceStateReply
+
+from skipstack.search.api.start import open_study, run_study
+from skipstack.search.driver.task import EpochResult
+from skipstack.search.engines.ray import autoscaler
+from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.ledger.events import Event
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import StudyFolder
+from tests.search.head import Head
+from tests.search.sleeping import SECONDS, SleepingWorker, sleeping_study
+from tests.search.toy import toy_driver
+
+STARTING: Final = "SKIPSTACK_TESTED_STARTING"
+"""The variable that says how many seconds a machine takes to start."""
+
+WORKERS: Final = 4
+"""There may be as many, each of one CPU."""
+
+
+class SlowProvider(FakeMultiNodeProvider):  # type: ignore[misc]
+    """Starts machines as slowly as a cloud, any number at once."""
+
+    def create_node_with_resources_and_labels(self, *arguments: Any) -> None:
+        time.sleep(float(os.environ.get(STARTING, "0")))
+        super().create_node_with_resources_and_labels(*arguments)
+
+
+class MarkingWorker(SleepingWorker):
+    """Leaves a file for each process that trains."""
+
+    def run_epoch(self) -> EpochResult:
+        (self.task.folder.parent.parent / f"process-{os.getpid()}").touch()
+        return super().run_epoch()
+
+
+def config(address: str) -> Mapping[str, Any]:
+    """Of the autoscaler of the cluster at ``address``."""
+    lists = ("initialization", "setup", "head_setup", "worker_setup", "head_start_ray", "worker_start_ray")
+    return {
+        "cluster_name": "growing",
+        "max_workers": WORKERS,
+        "provider": {
+            "type": "external",
+            "module": "tests.search.growing.SlowProvider",
+            "gcs_address": address,
+            "head_node_id": FAKE_HEAD_NODE_ID,
+            "launch_multiple": True,
+            "use_node_id_as_ip": True,
+            "disable_node_updaters": True,
+            "disable_launch_config_check": True,
+        },
+        "available_node_types": {
+            FAKE_HEAD_NODE_TYPE: {"resources": {"CPU": 0}, "node_config": {}, "max_workers": 0},
+            "worker": {"resources": {"CPU": 1}, "node_config": {}, "min_workers": 0, "max_workers": WORKERS},
+        },
+        "head_node_type": FAKE_HEAD_NODE_TYPE,
+        "upscaling_speed": 1000,
+        "idle_timeout_minutes": 0.1,
+        "auth": {},
+        "file_mounts": {},
+        "cluster_synced_files": [],
+        **{f"{name}_commands": [] for name in lists},
+    }
+
+
+def growing(*, starting: float = 0.0, second: bool = False) -> Head:
+    """The head of such a cluster, without CPUs; ``second``: with the second version of Ray's autoscaler."""
+    own = {"RAY_FAKE_CLUSTER": "1", "AUTOSCALER_UPDATE_INTERVAL_S": "1", STARTING: str(starting)}
+    if second:
+        own |= {
+            "RAY_enable_autoscaler_v2": "1",
+            "RAY_CLOUD_INSTANCE_ID": FAKE_HEAD_NODE_ID,
+            "RAY_NODE_TYPE_NAME": FAKE_HEAD_NODE_TYPE,
+            "RAY_OVERRIDE_NODE_ID_FOR_TESTING": FAKE_HEAD_NODE_ID,
+        }
+    root = str(Path(__file__).resolve().parents[2])
+    return Head(cpus=0, growing=config, PYTHONPATH=root, **own)
+
+
+def request(client: GcsClient) -> int:
+    """How many places are asked for, of either version's autoscaler."""
+    text = client.internal_kv_get(AUTOSCALER_RESOURCE_REQUEST_CHANNEL, None)
+    if text:
+        return len(json.loads(text))
+    reply = GetClusterResourceStateReply()
+    reply.ParseFromString(client.get_cluster_resource_state())
+    constraints = reply.cluster_resource_state.cluster_resource_constraints
+    return sum(each.count for constraint in constraints for each in constraint.resource_requests)
+
+
+def watched(address: str, until: threading.Event, seen: dict[str, list[Any]]) -> None:
+    """Notes how many machines with CPUs there are, and how many places are asked for, whenever that changes."""
+    client, began = GcsClient(address=address), time.monotonic()
+    while not until.wait(0.2):
+        machines = sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in ray.nodes())
+        for name, value in (("machines", machines), ("asked", request(client))):
+            if not seen[name] or seen[name][-1][1] != value:
+                seen[name].append((time.monotonic() - began, value))
+
+
+def main(folder: Path, address: str, trials: int, *options: str) -> dict[str, Any]:
+    study = StudyFolder(folder)
+    open_study(sleeping_study(trials, 0), study, data_dir=None, corpus_folder=folder, clock=time.time)
+    (folder / SECONDS).write_text("3600" if "interrupted" not in options else "0.1")
+    if "untold" in options:
+        autoscaler._config_on = lambda head: None  # type: ignore[assignment]
+    seen: dict[str, Any] = {"machines": [], "asked": [], "said": []}
+    over = threading.Event()
+    engine = RayEngine(MarkingWorker, address=address, gpus_per_trial=float("gpus" in options))
+    engine.say = seen["said"].append
+    watching = threading.Thread(target=watched, args=(address, over, seen))
+    watching.start()
+    try:
+        with Ledger(study.ledger) as ledger:
+            driver = toy_driver(study, ledger)
+            engine.preflight(study, lambda: driver.record)
+            seen["said"].append(engine.words)
+            if "interrupted" in options:
+                driver.listen(interrupt)
+            run_study(driver, engine)
+    except KeyboardInterrupt:
+        seen["said"].append("interrupted")
+    finally:
+        over.set()
+        watching.join()
+        engine.close()
+    seen["left"] = request(GcsClient(address=address))
+    return seen
+
+
+def interrupt(event: Event) -> None:
+    if event.kind == "reported":
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "asked":
+        print(request(GcsClient(address=sys.argv[2])))
+        sys.exit()
+    print(json.dumps(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:])))
