@@ -132,18 +132,18 @@ class Driver:
         return not self._state.active
 
     @property
+    def halts(self) -> frozenset[int]:
+        """Epochs after which the scheduler may end or pause a trial, as far as it says so beforehand."""
+        scheduler = self._state.scheduler
+        return frozenset(scheduler.rungs if scheduler.spending.resource == "epochs" else ())
+
+    @property
     def ready(self) -> int:
         """How many trials run, or could begin now: as many places are of use to the study, at most."""
         proposable = (
             0 if self._all_proposed or self._none_now else self.record.study.search.trials - len(self.record.trials)
         )
         return len(self._state.active) + max(proposable, 0)
-
-    @property
-    def halts(self) -> frozenset[int]:
-        """Epochs after which the scheduler may end or pause a trial, as far as it says so beforehand."""
-        scheduler = self._state.scheduler
-        return frozenset(scheduler.rungs if scheduler.spending.resource == "epochs" else ())
 
     def end_paused(self) -> None:
         """End all paused trials: nothing is left to run that could promote them."""

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -49,14 +50,7 @@ class IdleWorker(ToyWorker):
 
 def trials(address: str, folder: Path, seeing: bool) -> float:
     """Milliseconds a trial from the tenth start to the last end."""
-
-    class Bare(Preflight):
-        @classmethod
-        def of(cls, study: StudyFolder, record: StudyRecord, *, carries: bool) -> Preflight:
-            found = replace(Preflight.of(study, record, carries=carries), corpora=(), vectors=())
-            return found if seeing else replace(found, mark=replace(found.mark, trials=folder / "elsewhere"))
-
-    module.Preflight = Bare  # type: ignore[misc]
+    module.Preflight = asking(seeing, corpora=False)  # type: ignore[misc]
     study = searched(toy_study(trials=TRIALS, proposer="random", epochs=2), scheduler="none")
     opened = open_toy(folder, study)
     (opened.corpora / "none").mkdir(parents=True)
@@ -64,10 +58,39 @@ def trials(address: str, folder: Path, seeing: bool) -> float:
     with Ledger(opened.ledger) as ledger:
         run_study(toy_driver(opened, ledger), engine)
     engine.close()
-    told = Ledger(opened.ledger).read()
-    began = [event.time for event in told if isinstance(event, Started)][10]
-    ended = max(event.time for event in told if isinstance(event, Ended))
-    return 1000 * (ended - began) / (TRIALS - 10)
+    return 1000 * seconds(folder, 10) / (TRIALS - 10)
+
+
+def quickstart(address: str, folder: Path, seeing: bool) -> float:
+    """Seconds from the first start to the last end."""
+    from skipstack.dashboards.cli import main
+
+    module.Preflight = asking(seeing, corpora=True)  # type: ignore[misc]
+    sys.argv = ["skipstack", "search", "quickstart", "--trials", "6", "--out", str(folder), "--address", address]
+    with suppress(SystemExit):
+        main()
+    return seconds(folder, 0)
+
+
+def asking(seeing: bool, *, corpora: bool) -> type[Preflight]:
+    """What asks machines; unless ``seeing``, they look for the study's folder where nothing is."""
+
+    class Asking(Preflight):
+        @classmethod
+        def of(cls, study: StudyFolder, record: StudyRecord, *, carries: bool) -> Preflight:
+            found = Preflight.of(study, record, carries=carries)
+            if not corpora:
+                found = replace(found, corpora=(), vectors=())
+            return found if seeing else replace(found, mark=replace(found.mark, trials=study.path / "elsewhere"))
+
+    return Asking
+
+
+def seconds(folder: Path, start: int) -> float:
+    """From this start of a trial to the last end."""
+    told = Ledger(StudyFolder(folder).ledger).read()
+    began = [event.time for event in told if isinstance(event, Started)][start]
+    return max(event.time for event in told if isinstance(event, Ended)) - began
 
 
 def senders(address: str, folder: Path) -> float:
@@ -134,9 +157,8 @@ def _fetch(carried: CarriedWorkers | None) -> int:
 
 if __name__ == "__main__":
     address, folder, what, *seeing = sys.argv[1:]
-    measured = (
-        trials(address, Path(folder), bool(seeing))
-        if what == "trials"
-        else {"senders": senders, "store": store}[what](address, Path(folder))
-    )
-    print(json.dumps(measured))
+    if what in ("trials", "quickstart"):
+        found = {"trials": trials, "quickstart": quickstart}[what](address, Path(folder), bool(seeing))
+    else:
+        found = {"senders": senders, "store": store}[what](address, Path(folder))
+    print(json.dumps(found))

@@ -71,6 +71,8 @@ class Hosts:
     ) -> None:
         for host in self._hosts:
             self.kill(host)
+        for process in self._rays.values():
+            process.wait()
         for host in self._hosts:
             _ip("netns", "delete", self._space(host))
         _ip("link", "delete", self._name)
@@ -114,12 +116,9 @@ class Hosts:
         assert ran.stdout.startswith("(True"), ran.stdout
 
     def kill(self, host: int) -> None:
-        """Cut the power: whatever runs on the host is gone at once."""
-        found = subprocess.run(["ip", "netns", "pids", self._space(host)], capture_output=True, text=True, check=True)
-        for pid in found.stdout.split():
-            subprocess.run(["kill", "-KILL", pid], capture_output=True, check=False)
-        if host in self._rays:
-            self._rays.pop(host).wait()
+        """Switch the host off: whatever runs on it ends at once, and says nothing."""
+        pids = self._pids(host)
+        subprocess.run(["kill", "-KILL", *pids], capture_output=True, check=False)
 
     def start_ray(self, host: int, *, cpus: int, hidden: Sequence[Path] = (), **environment: str) -> None:
         """`ray start` on a host; host 1 is the head. Returns once Ray runs there.
@@ -177,6 +176,11 @@ class Hosts:
             "RAY_AUTH_TOKEN": self.token,
             "RAY_worker_niceness": "0",
         }
+
+    def _pids(self, host: int) -> list[str]:
+        """The processes on a host."""
+        found = subprocess.run(["ip", "netns", "pids", self._space(host)], capture_output=True, text=True, check=True)
+        return found.stdout.split()
 
     def _space(self, host: int) -> str:
         return f"{self._name}h{host}"

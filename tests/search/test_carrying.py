@@ -44,10 +44,16 @@ class Cluster:
 
     def start(self, *, seeing: Sequence[int] = ()) -> None:
         """Ray on three hosts; those ``seeing`` share the disk."""
-        for host, cpus in ((1, 0), (2, 1), (3, 1)):
-            hidden = [] if host == 1 else [self.temporary] if host in seeing else [self.temporary, self.disk]
-            self.hosts.add(host)
-            self.hosts.start_ray(host, cpus=cpus, hidden=hidden, TMPDIR=str(self.temporary))
+        self.hosts.add(1)
+        self.hosts.start_ray(1, cpus=0, TMPDIR=str(self.temporary))
+        for host in (2, 3):
+            self.add(host, sees=host in seeing)
+
+    def add(self, host: int, *, sees: bool = False) -> None:
+        """Another host with a CPU."""
+        hidden = [self.temporary] if sees else [self.temporary, self.disk]
+        self.hosts.add(host)
+        self.hosts.start_ray(host, cpus=1, hidden=hidden, TMPDIR=str(self.temporary))
 
     def driver(self, *arguments: str, code: str = MAIN, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -227,19 +233,22 @@ def wait_for(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         time.sleep(0.1)
 
 
-def test_a_host_that_is_killed_takes_nothing_with_it_but_what_it_had_not_sent(cluster: Cluster, tmp_path: Path) -> None:
+def test_of_a_killed_host_only_what_it_had_not_sent_is_lost_and_one_that_joins_is_carried_to(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     folder = cluster.disk / "study"
     cluster.start()
-    process = cluster.driver(
-        "search", "quickstart", *SMALL, *LONG, "--out", str(folder), "--address", cluster.hosts.head
-    )
+    size = ("--trials", "12", "--epochs", "12", "--set", "search.retries=0", "--set", "search.scheduler.grace=6")
+    process = cluster.driver("search", "quickstart", *size, "--out", str(folder), "--address", cluster.hosts.head)
     wait_for(lambda: third_reports(folder), process)
     cluster.hosts.kill(3)
+    cluster.add(4)
+    wait_for(lambda: any("/corpora/" in name for name in cluster.hosts.files(4, cluster.temporary)), process)
     _, error = process.communicate(timeout=900)
     assert process.returncode == 0, error
     record = check_as_alone(folder, tmp_path / "alone")
-    assert any(trial.retries for trial in record.trials.values())
-    cluster.check_nothing_stays(hosts=[2])
+    assert {retry.cause for trial in record.trials.values() for retry in trial.retries} == {"lost"}
+    cluster.check_nothing_stays(hosts=[2, 4])
 
 
 def test_after_driver_and_cluster_were_killed_fresh_hosts_go_on(tmp_path: Path) -> None:

@@ -68,10 +68,10 @@ class Plugins:
         """Our number of what Tune takes for a trial."""
         self.measured: dict[str, int] = {}
         """Likewise where that is a measurement of a trial."""
-        self.unclear: list[tuple[UnclearDeath, Callable[[Fault], None]]] = []
-        """Deaths on other machines, each with who is to be told of it once it is clear whether the machine is lost."""
         self.parting: set[int] = set()
         """Trials that have ended or paused, and send what is left of them; others may begin meanwhile."""
+        self.unclear: list[tuple[UnclearDeath, Callable[[Fault], None]]] = []
+        """Deaths on other machines, each with who is to be told of it once it is clear whether the machine is lost."""
         self.fault: BaseException | None = None
 
     def given(self, trial_id: str, task: Given) -> dict[str, Any]:

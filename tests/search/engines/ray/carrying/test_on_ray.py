@@ -1,5 +1,8 @@
 """A study on a cluster that was joined, whose only machine sees the study's folder or is made not to see it."""
 
+import os
+import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +12,15 @@ import pytest
 import ray
 
 from skipstack.search.api.start import run_study
+from skipstack.search.driver.faults import StudyInterruptedError
+from skipstack.search.driver.history import Reader
 from skipstack.search.driver.retention import Retention
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask
 from skipstack.search.engines.ray import engine as module
+from skipstack.search.engines.ray.carrying.remote_keeper import RemoteKeeper
 from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.engines.ray.preflight import Preflight
+from skipstack.search.ledger.events import Event, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import BEST, CHECKPOINT, StudyFolder
 from skipstack.search.record.study_record import StudyRecord
@@ -79,17 +86,19 @@ class Blind(Seeing):
         return replace(found, mark=replace(found.mark, trials=found.mark.trials / "elsewhere"))
 
 
-def run(engine: RayEngine, path: Path, **search: Any) -> tuple[StudyRecord, list[int]]:
-    """The record of a study, and the trials whose last files came after their end; the weights of each trial are those
-    of its last epoch, and no checkpoint is left.
+def run(engine: RayEngine, path: Path, *readers: Reader, **search: Any) -> tuple[StudyRecord, list[int]]:
+    """The record of a study that begins or goes on, and the trials whose last files came after their end; the weights
+    of each trial are those of its last epoch, and no checkpoint is left.
     """
     late: list[int] = []
-    folder = open_toy(path, searched(toy_study(trials=12, epochs=8), **search))
-    (folder.corpora / "none").mkdir(parents=True)
+    folder = StudyFolder(path)
+    if not folder.ledger.exists():
+        open_toy(path, searched(toy_study(trials=12, epochs=8), **search))
+        (folder.corpora / "none").mkdir(parents=True)
     with Ledger(folder.ledger) as ledger:
         driver = toy_driver(folder, ledger)
         retention = Retention(folder, lambda: driver.record)
-        driver.listen(retention)
+        driver.listen(retention, *readers)
         engine.on_late_files = lambda trial: (late.append(trial), retention.arrived(trial))[1]
         run_study(driver, engine)
     for number, trial in driver.record.trials.items():
@@ -126,3 +135,45 @@ def test_what_trials_leave_on_a_machine_that_does_not_see_the_folder_is_there_wh
     assert engine._carried.keeper.moved() > WEIGHTS * len(record.trials)
     assert {trial.reason for trial in record.trials.values()} == {"completed", "stopped"}
     assert bool(late) == (scheduler is SECONDS)
+
+
+class TerminatedWorker(HeavyWorker):
+    """Its process is told to end in the fifth epoch of trial 1, soon after files were sent; then it needs the rest."""
+
+    def run_epoch(self) -> EpochResult:
+        if self.task.number == 1 and self.task.attempt == 1 and self.epoch == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)  # it comes in between
+        if self.task.attempt == 2 and self.epoch == self.task.reported:
+            assert (self.task.folder / BEST).read_bytes() == weights(self.task, self.epoch), "nothing was lost"
+        return super().run_epoch()
+
+
+@pytest.mark.cluster
+def test_a_process_that_is_told_to_end_sends_what_its_trial_has_left(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "Preflight", Blind)
+    monkeypatch.setattr(engine, "worker", TerminatedWorker)
+    record, _ = run(engine, tmp_path, scheduler={"kind": "none"})
+    assert [retry.cause for retry in record.trials[1].retries] == ["crashed"]
+
+
+@pytest.mark.cluster
+def test_a_keeper_that_dies_interrupts_the_study_which_another_one_goes_on_with(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "Preflight", Blind)
+    killed: list[Event] = []
+
+    def kill(event: Event) -> None:
+        if isinstance(event, Reported) and event.trial == 2 and not killed:
+            killed.append(event)
+            assert engine._carried is not None
+            assert isinstance(engine._carried.keeper, RemoteKeeper)
+            ray.kill(engine._carried.keeper.actor)
+
+    with pytest.raises(StudyInterruptedError, match="the driver's machine, which keeps the study's files"):
+        run(engine, tmp_path, kill)
+    record, _ = run(engine, tmp_path)
+    assert len(record.trials) == 12
