@@ -16,8 +16,9 @@ unexport PYTHONDONTWRITEBYTECODE
 quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
 
+# One more at a time than there are CPUs: some tests only wait.
 test: .venv/installed
-	$(RUN)/python -m pytest -n auto --dist worksteal
+	$(RUN)/python -m pytest -n $$($(PYTHON) -c 'import os; print(1 + os.cpu_count())') --dist worksteal
 
 # The long ones: `corpus` tests need SKIPSTACK_DATA_DIR, `gpu` tests a GPU; they skip with the reason.
 test-slow: .venv/installed

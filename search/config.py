@@ -49,6 +49,9 @@ class SearchConfig(Frozen):
         EnoughConfig | None, BeforeValidator(switched, json_schema_input_type=EnoughConfig | bool | None)
     ] = None
     """When to start no further trial, since another hour is hardly worth it; ``true``: the defaults; None: never."""
+    hours: Annotated[float, Field(gt=0)] | None = None
+    """Hours after which the study ends, counted over all its runs: no further trial starts, and what runs is stopped at
+    its next report; None: never."""
     seeds: Annotated[PositiveInt, Field(le=SEEDS_OF_A_SEARCH)] = 2
     """The number of seeds of each trial; scores are means over them. Seed i of every trial is first_seed + i."""
     first_seed: NonNegativeInt = 0

@@ -94,6 +94,7 @@ def search(
     scale: str | None = None,
     settings: Mapping[str, Any] | None = None,
     trials: int | None = None,
+    hours: float | None = None,
     epochs: int | None = None,
     seeds: int | None = None,
     out: AnyPath | None = None,
@@ -103,9 +104,9 @@ def search(
 
     ``study``: the name of a preset, a YAML file, or a mapping with the keys of one. ``settings``: values by dotted
     path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by default
-    ``runs/STUDY``. The others are those of ``skipstack search``, and those of a run (``RunOptions``): ``engine``,
-    ``address``, ``gpus_per_trial``, ``device``, ``tracking_uri``, ``system_metrics``; ``progress`` shows on stderr how
-    far the study is.
+    ``runs/STUDY``. The others are those of ``skipstack search``, such as ``hours``, after which the whole study ends,
+    and those of a run (``RunOptions``): ``engine``, ``address``, ``gpus_per_trial``, ``cpus_per_trial``,
+    ``concurrent``, ``device``, ``tracking_uri``, ``system_metrics``; ``progress`` shows on stderr how far the study is.
 
     ``objective``: a function that is called instead, once for each seed of each trial: ``objective(config, report)``.
     ``config`` has the values of the axes by their names, of any name but ``function``, those of the base beside them,
@@ -129,6 +130,7 @@ def search(
         corpus=corpus,
         overrides=settings or {},
         trials=trials,
+        hours=hours,
         epochs=epochs,
         seeds=seeds,
         function=None if objective is None else source_of(objective, direction),
@@ -144,21 +146,23 @@ def resume(
     objective: Objective | None = None,
     *,
     enough: bool = False,
+    hours: float | None = None,
     **options: Unpack[RunOptions],
 ) -> Study:
     """Finish a study that was interrupted: trials that ran go on where they were, and the others follow.
 
-    ``enough``: no further trial begins. Of a study that is finished, what MLflow lacks is written. Options and errors
-    are those of ``search``; an option that is not given is as the study was run before. ``objective``: of a study that
-    calls one; what it had reported counts for nothing where it is called anew, unless it goes on by itself. ``code``:
-    the files of the study's own code, which are run, where they were moved since, or the study was; each must be the
-    recorded one, by its hash.
+    ``enough``: no further trial begins. ``hours``: those of the whole study from now on, counted over all its runs;
+    with more of them a study whose hours were over goes on, too. Of a study that is finished, what MLflow lacks is
+    written. Options and errors are those of ``search``; an option that is not given is as the study was run before.
+    ``objective``: of a study that calls one; what it had reported counts for nothing where it is called anew, unless it
+    goes on by itself. ``code``: the files of the study's own code, which are run, where they were moved since, or the
+    study was; each must be the recorded one, by its hash.
     """
     check_system()
     from skipstack.search.api.run import resume as ready
 
     where = _execution(options, objective, folder)
-    return _finished(ready(Path(folder), where, enough=enough))
+    return _finished(ready(Path(folder), where, enough=enough, hours=hours))
 
 
 @_shown_with_run_options

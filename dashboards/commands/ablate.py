@@ -85,8 +85,8 @@ def ablate(
     each search given by --beside; the best config without the changes given by --without, and without each single
     change; the base with each change alone. No trial is stopped early, and every row is measured on test once.
 
-    Left out, --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics are as in the
-    previous command; the defaults named below are those of a new study.
+    Left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
+    --system-metrics are as in the previous command; the defaults named below are those of a new study.
     """
     from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page, nothing_to_compare
     from skipstack.search.ablation.experiment import experiment

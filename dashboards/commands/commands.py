@@ -19,6 +19,7 @@ FILES: Final[Mapping[str, str]] = {
     "plan": "plan",
     "simulate": "simulate",
     "report": "report",
+    "log": "log",
     "dashboard": "dashboard",
     "sync": "sync",
     "export": "bundles",

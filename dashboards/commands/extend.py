@@ -55,8 +55,8 @@ def extend(
 
     The study may be finished or interrupted; what is new is run at once.
 
-    Left out, --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics are as in the
-    previous command; the defaults named below are those of a new study.
+    Left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
+    --system-metrics are as in the previous command; the defaults named below are those of a new study.
     """
     for option, number in (("trials", trials), ("seeds", seeds)):
         if number < 0:

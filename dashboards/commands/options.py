@@ -22,6 +22,14 @@ def whole(text: str) -> int:
         raise typer.BadParameter(f"got {text!r}, not a whole number") from error
 
 
+def decimal(text: str) -> float:
+    """A number as it was typed. Raises BadParameter, which names the option."""
+    try:
+        return float(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"got {text!r}, not a number") from error
+
+
 Study = Annotated[
     str, typer.Argument(help="A preset (`skipstack spaces` lists them), or a study file of your own (YAML).")
 ]
@@ -61,6 +69,15 @@ Enough = Annotated[
         "deviation between seeds (`search.enough`).",
     ),
 ]
+Hours = Annotated[
+    float | None,
+    typer.Option(
+        help="Hours for the whole study, counted over all its runs. When they are over no further trial starts, what "
+        "runs is stopped at its next report, and the best are tested (`search.hours`).",
+        parser=decimal,
+        metavar="H",
+    ),
+]
 Epochs = Annotated[
     int | None, typer.Option(help="Epochs of a trial that is not stopped early.", parser=whole, metavar="N")
 ]
@@ -98,6 +115,24 @@ SharePerTrial = Annotated[
         metavar="SHARE|auto",
         help="GPUs for each trial, such as 0.25 or 1; `auto`, the default: as much as its config needs, if there is a "
         "GPU.",
+    ),
+]
+CpusPerTrial = Annotated[
+    int | None,
+    typer.Option(
+        "--cpus-per-trial",
+        help="CPUs that each trial takes on Ray, 1 by default. A function may use them all; a network computes on one, "
+        "and the others are kept free.",
+        parser=whole,
+        metavar="N",
+    ),
+]
+Concurrent = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|auto",
+        help="How many trials run at a time, at most; `auto`, the default: as many as there is room for. `--engine "
+        "serial` runs one at a time anyway.",
     ),
 ]
 Device = Annotated[
@@ -147,6 +182,8 @@ RUN: Final[Mapping[str, Any]] = {
     "tracking_uri": TrackingUri,
     "address": Address,
     "gpus_per_trial": SharePerTrial,
+    "cpus_per_trial": CpusPerTrial,
+    "concurrent": Concurrent,
     "device": Device,
     "engine": EngineName,
     "system_metrics": SystemMetrics,
@@ -174,6 +211,7 @@ def studied(
     proposer: str | None,
     warm_start: list[Path] | None = None,
     trials: int | None,
+    hours: float | None = None,
     enough: bool = False,
     epochs: int | None,
     seeds: int | None,
@@ -192,6 +230,7 @@ def studied(
         corpus=corpus,
         overrides=[*(f"search.{name}={value}" for name, value in options.items() if value), *(settings or [])],
         trials=trials,
+        hours=hours,
         epochs=epochs,
         seeds=seeds,
         seed=seed,

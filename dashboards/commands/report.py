@@ -7,10 +7,12 @@ import typer
 
 from skipstack.dashboards.commands.options import AnyStudyPath, StoreOfStudy, located
 from skipstack.dashboards.formats.rendering import FileFormat
+from skipstack.dashboards.reports.named_logs import with_logs
 from skipstack.dashboards.reports.printing import print_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.collection import collection_left_to_the_end
 from skipstack.data.basis.errors import UserError
+from skipstack.search.record.folder import StudyFolder
 
 
 def add_to(app: typer.Typer) -> None:
@@ -64,7 +66,8 @@ def report(
     from skipstack.dashboards.reports.study_report import study_report
     from skipstack.search.analysis.study_frames import study_frames
 
-    frames = study_frames(located([study], tracking_uri)[0])
+    folder = located([study], tracking_uri)[0]
+    frames = study_frames(folder)
     found = study_report(frames, table, by or (), confirmed=confirmed, randomise=randomise)
     if trace:
         from skipstack.search.analysis.frames.trace import lines
@@ -72,4 +75,5 @@ def report(
         for line in lines(frames.past, list(found.traced())):
             print(line)
     else:
-        print_report(warned(found, frames.warnings), form, out)
+        told = warned(found, frames.warnings)
+        print_report(told if against or confirmed else with_logs(told, frames.trials, StudyFolder(folder)), form, out)

@@ -14,18 +14,20 @@ from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.verdict import verdict_of
+from skipstack.dashboards.reports.named_logs import with_logs
 from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.dashboards.reports.printing import print_report, print_sentence, say, unless_lost
 from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.loading import uncollected
 from skipstack.search.analysis.confirmation.ablated import ablated
-from skipstack.search.api.options import Execution, share
+from skipstack.search.api.options import Execution, at_a_time, share
 from skipstack.search.api.recorded_options import execution_of
 from skipstack.search.api.run import Run
 from skipstack.search.api.study import exploration_of
 from skipstack.search.driver.faults import StudyInterruptedError
 from skipstack.search.ledger.events import FAULTS
+from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
 FAILED_TRIALS = 3
@@ -44,13 +46,18 @@ def execution(
     before: Path | None = None,
     *,
     gpus_per_trial: str | None,
+    concurrent: str | None = None,
     code: Sequence[Path] | None = None,
-    **options: str | bool | None,
+    **options: str | int | bool | None,
 ) -> Execution:
     """The run options; those that are None are as recorded in the study ``before``. Progress goes to stderr."""
-    share_per_trial = None if gpus_per_trial is None else share(gpus_per_trial)
-    files = None if code is None else tuple(str(path.resolve()) for path in code)
-    return watched(execution_of({"gpus_per_trial": share_per_trial, "code": files, **options}, before))
+    given = {
+        "gpus_per_trial": None if gpus_per_trial is None else share(gpus_per_trial),
+        "concurrent": None if concurrent is None else at_a_time(concurrent),
+        "code": None if code is None else tuple(str(path.resolve()) for path in code),
+        **options,
+    }
+    return watched(execution_of(given, before))
 
 
 def watched(where: Execution) -> Execution:
@@ -98,13 +105,14 @@ def _searched(run: Run) -> int:
 
     with run.finished() as record:
         found = exploration_of(record)
-        report = warned(with_confirmed(exploration_report(found), list(confirmed_reports(record))), record.warnings)
+        report = with_confirmed(exploration_report(found), list(confirmed_reports(record)))
+        report = with_logs(warned(report, record.warnings), found.seen.trials, run.folder)
         with _printed(run):
             print_report(report)
     with said_if_long(PUBLISHING):
         page = run.publish(partial(published, found=found, warn=say), record)
     _next_steps(run, record, page)
-    code = _faults(record)
+    code = _faults(record, run.folder)
     with _printed(run):
         print_sentence(search_in_a_sentence(found))
     return code
@@ -119,7 +127,7 @@ def _ablated(run: Run) -> int:
         run.publish(partial(published, warn=say))
     for line in after_ablation(run.folder.path, record):
         say(line)
-    code = _faults(record)
+    code = _faults(record, run.folder)
     with _printed(run):
         print_sentence(verdict_of(record, confirmed))
     return code
@@ -143,12 +151,14 @@ def _next_steps(run: Run, record: StudyRecord, page: str | None) -> None:
         say(line)
 
 
-def _faults(record: StudyRecord) -> int:
+def _faults(record: StudyRecord, folder: StudyFolder) -> int:
     """Print the trials that failed or could not be measured on test, and return the exit code."""
     faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
     for trial in faulty:
-        say(f"trial {trial.number} {reason_in_words(trial.reason or '')}: {trial.message}")
+        message = f"{trial.message}{folder.log_named(trial.number)}"
+        say(f"trial {trial.number} {reason_in_words(trial.reason or '')}: {message}")
     unmeasured = [trial for trial in record.trials.values() if trial.given_up is not None]
     for trial in unmeasured:
-        say(f"trial {trial.number} could not be measured on test: {trial.given_up}")
+        message = f"{trial.given_up}{folder.log_named(trial.number)}"
+        say(f"trial {trial.number} could not be measured on test: {message}")
     return FAILED_TRIALS if faulty or unmeasured else 0

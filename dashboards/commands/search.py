@@ -11,6 +11,7 @@ from skipstack.dashboards.commands.options import (
     DataDir,
     Enough,
     Epochs,
+    Hours,
     Lanes,
     Proposer,
     Scale,
@@ -20,6 +21,7 @@ from skipstack.dashboards.commands.options import (
     Study,
     Trials,
     WarmStart,
+    decimal,
     studied,
     with_run_options,
 )
@@ -44,6 +46,7 @@ def search(
     proposer: Proposer = None,
     warm_start: WarmStart = None,
     trials: Trials = None,
+    hours: Hours = None,
     enough: Enough = False,
     epochs: Epochs = None,
     seeds: Seeds = None,
@@ -64,6 +67,7 @@ def search(
         proposer=proposer,
         warm_start=warm_start,
         trials=trials,
+        hours=hours,
         enough=enough,
         epochs=epochs,
         seeds=seeds,
@@ -90,18 +94,27 @@ def resume(
     enough: Annotated[
         bool, typer.Option("--enough", help="Start no further trial; finish those that have been started.")
     ] = False,
+    hours: Annotated[
+        float | None,
+        typer.Option(
+            help="Hours for the whole study from now on, counted over all its runs, those so far included. More than a "
+            "study had whose hours were over starts the trials that it left out.",
+            parser=decimal,
+            metavar="H",
+        ),
+    ] = None,
     **run: Any,
 ) -> int:
-    """Continue an interrupted study.
+    """Continue an interrupted study, or one whose hours were over.
 
     Finishes the trials that were running, then runs those still to come.
 
-    Left out, --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics are as in the
-    previous command; the defaults named below are those of a new study.
+    Left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
+    --system-metrics are as in the previous command; the defaults named below are those of a new study.
     """
     with uncollected():
         from skipstack.dashboards.commands.running import execution, finish
         from skipstack.search.api.run import resume as resumed
 
     where = execution(folder, code=code, **run)
-    return finish(resumed(folder, where, enough=enough))
+    return finish(resumed(folder, where, enough=enough, hours=hours))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from skipstack.search.ablation.trained import settled_trials
 from skipstack.search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Shortened, Started, Tested
+from skipstack.search.objectives.hours import HOUR
 from skipstack.search.proposers.config import PathConfig
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
@@ -144,9 +145,14 @@ class StudyCounts:
         return 60 * min(recent, len(self._ends)) / (now - since)
 
     def seconds_left(self, now: float) -> float | None:
-        """Seconds until the last trial ends at this rate; None if the rate is not known."""
-        rate = self.per_minute(now)
-        return None if rate is None or self.left == 0 else 60 * self.left / rate
+        """Seconds until the last trial ends at this rate, or until the study's hours are over; None if the rate is not
+        known.
+        """
+        rate, hours = self.per_minute(now), self.record.study.search.hours
+        if rate is None or self.left == 0:
+            return None
+        seconds = 60 * self.left / rate
+        return seconds if hours is None else min(seconds, max(hours * HOUR - self.record.working.seconds(now), 0.0))
 
     def _rank(self, trial: TrialRecord, report: Reported) -> None:
         """Compare a trial with the best one only: ranking all trials at every report would get slower and slower.

@@ -13,12 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from skipstack.dashboards.live.counts import Level, StudyCounts
-from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, reason_in_words
+from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.streams import shown
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried, Shortened
 from skipstack.search.record.domain_parts import short_name
+from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 
@@ -38,12 +39,21 @@ BAR = 30
 class Progress:
     """Shows the progress of a study from its events, within a ``with`` block.
 
-    Takes over ``record``, which holds all earlier events; further events are passed one by one. ``clock``, in seconds,
-    is the only source of time. ``console`` is stderr by default; where that is lost, nothing is shown. stdout is never
-    written to, and the terminal is restored however the block ends.
+    Takes over ``record``, which holds all earlier events; further events are passed one by one. ``folder``: the
+    study's, where logs of trials are. ``clock``, in seconds, is the only source of time. ``console`` is stderr by
+    default; where that is lost, nothing is shown. stdout is never written to, and the terminal is restored however the
+    block ends.
     """
 
-    def __init__(self, record: StudyRecord, *, clock: Callable[[], float], console: Console | None = None) -> None:
+    def __init__(
+        self,
+        record: StudyRecord,
+        folder: StudyFolder | None = None,
+        *,
+        clock: Callable[[], float],
+        console: Console | None = None,
+    ) -> None:
+        self._folder = folder
         self._console = console or Console(file=shown(sys.stderr), highlight=False)
         self._clock = clock
         self._counts = StudyCounts(record)
@@ -75,14 +85,20 @@ class Progress:
         with self._lock:
             self._counts.apply(event, now)
         if isinstance(event, Ended) and event.reason in FAULTS:
-            self._say(f"trial {event.trial} {reason_in_words(event.reason)}: {event.message}")
+            self._say(f"trial {event.trial} {reason_in_words(event.reason)}: {event.message}{self._log(event.trial)}")
         elif isinstance(event, Retried):
-            self._say(f"trial {event.trial} {reason_in_words(event.cause)}: {event.message}; it is tried again")
+            again = f"{event.message}; it is tried again{self._log(event.trial)}"
+            self._say(f"trial {event.trial} {reason_in_words(event.cause)}: {again}")
         elif isinstance(event, Shortened) and event.gain is not None:
             self._say(enough_in_words(event.gain, self._counts.record.measure))
+        elif isinstance(event, Shortened) and event.over is not None:
+            self._say(hours_over_in_words(event.over, {}))
         goes_on = isinstance(event, Decided) and event.decision == "continue"
         if self._live is None and (isinstance(event, Ended) or (goes_on and self._silent(now))):
             self._tell(now)
+
+    def _log(self, trial: int) -> str:
+        return "" if self._folder is None else self._folder.log_named(trial)
 
     def _silent(self, now: float) -> bool:
         return now - (self._begun if self._last_line is None else self._last_line) >= LONGEST_SILENCE

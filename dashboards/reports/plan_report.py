@@ -44,6 +44,7 @@ def _content(plan: Plan) -> Content:
             "proposer": search.proposer.kind,
             "trials": plan.trials,
             "trials_asked_for": search.trials,
+            "hours": search.hours,
             "seeds": search.seeds,
             "epochs": study.space.base.epochs,
             "scheduler": described(search.scheduler),
@@ -188,10 +189,22 @@ def _assumed(machine: Content, networks: Sequence[Content]) -> str:
     )
 
 
+def _ends_before(content: Content) -> Iterator[str]:
+    """Whether the study's hours are over before its trials are."""
+    hours = content["search"]["hours"]
+    (typical,) = (each["elapsed_hours"] for each in content["forecasts"] if each["case"] == "typical")
+    if hours is not None and typical is not None and hours < typical:
+        yield (
+            f"The study ends after {duration(hours, 3600)} (search.hours), before its trials do: in random order they "
+            f"take {duration(typical, 3600)}. Then no further trial starts, and the best so far are tested."
+        )
+
+
 def _notes(content: Content) -> Iterator[str]:
     if content["unmeasured"]:
         yield f"no networks and no hours: {content['unmeasured']}"
         return
+    yield from _ends_before(content)
     device = "a GPU" if content["machine"]["device"] == "cuda" else "a CPU"
     yield (
         "Parameters are those of one seed, megabytes of the seeds that train as one program: weights, gradients and "

@@ -4,13 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ledger.event_values import Gain
+from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Scalar
 
 NONE = "–"
 """Printed in place of a missing number."""
+
+NAMED_TRIALS = 8
+"""A sentence names so many trials, at most."""
 
 
 def number(value: float | None, factor: float = 1) -> str:
@@ -97,6 +100,23 @@ def _ends(parts: Sequence[str], name: str) -> bool:
 
 def _value(value: Json) -> str:
     return f"{value:.3g}" if isinstance(value, float) else value_text(value)
+
+
+def hours_over_in_words(over: HoursOver, cut: Mapping[str, Sequence[int]]) -> str:
+    """Why a study ended before all its trials did; ``cut``: the trials that were not trained to their ends, by how they
+    ended.
+    """
+    hours = f"{over.hours:g} hour was" if over.hours == 1 else f"{over.hours:g} hours were"
+    left = f", and {counted(over.left_out, 'trial')} of those asked for had not started" if over.left_out else ""
+    ends = sentence("; ".join(f"{_trials(trials)}: {how}" for how, trials in cut.items()))
+    return f"The study's {hours} over{left}. {ends[:1].upper()}{ends[1:]}".rstrip()
+
+
+def _trials(numbers: Sequence[int]) -> str:
+    """``trials 3, 5 and 8``, or how many there are if these are many."""
+    if len(numbers) > NAMED_TRIALS:
+        return counted(len(numbers), "trial")
+    return f"{'trial' if len(numbers) == 1 else 'trials'} {listed([str(number) for number in numbers])}"
 
 
 def enough_in_words(gain: Gain, measure: Measure) -> str:

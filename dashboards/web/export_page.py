@@ -10,6 +10,7 @@ from skipstack.dashboards.web.downloads import downloads
 from skipstack.dashboards.web.elements import drawing_of, heading, sentence, table
 from skipstack.dashboards.web.inspecting import inspecting
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
+from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.trial import CODE
@@ -43,6 +44,9 @@ def export_page(path: Path) -> None:
         with column:
             drawing_of(config, names[number])
     _differences(first, second, (names[one], names[other]))
+    if one != BASE:
+        with st.expander(f"Log of trial {one}"):
+            trial_log(path, one)
     if not trains:
         return
     heading("Inside a network")

@@ -11,9 +11,11 @@ from skipstack.dashboards.live.counts import Level
 from skipstack.dashboards.live.progress import reached
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
-from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, reason_in_words
+from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
 from skipstack.dashboards.web.elements import charts, heading, sentence, table
 from skipstack.dashboards.web.following import Standing, followed
+from skipstack.dashboards.web.trial_log import trial_log
+from skipstack.data.basis.counted import counted
 from skipstack.search.ledger.event_values import Usage
 
 EVERY: Final = 3.0
@@ -53,6 +55,7 @@ def _look(path: Path) -> None:
             sentence("No trial is being trained.")
     charts(running_charts(standing), f"running {path}")
     _faults(standing)
+    _log(path, standing)
     _place(standing)
 
 
@@ -93,6 +96,8 @@ def _numbers(standing: Standing) -> None:
     sentence(f"{since}{told}.", pale=True)
     if seen.enough is not None:
         sentence(enough_in_words(seen.enough, measure))
+    if seen.over is not None:
+        sentence(hours_over_in_words(seen.over, seen.cut))
 
 
 def _rungs(levels: tuple[Level, ...]) -> tuple[list[str], list[list[str]]]:
@@ -129,6 +134,21 @@ def _faults(standing: Standing) -> None:
     table(("latest first", "fault", "then", "message"), rows)
 
 
+def _log(path: Path, standing: Standing) -> None:
+    trials = len(standing.seen.seen.trials)
+    if not trials:
+        return
+    heading("Log", level=3)
+    key = f"log {path}"
+    first = standing.faults[-1].trial if standing.faults else min(standing.running, default=0)
+    st.session_state.setdefault(key, first)
+    number = int(st.number_input("Trial", min_value=0, step=1, key=key, width=160))
+    if number < trials:
+        trial_log(path, number)
+    else:
+        sentence(f"There is no trial {number} yet (allowed: 0 to {trials - 1}).")
+
+
 def _place(standing: Standing) -> None:
     placed = standing.placed
     if placed is None:
@@ -136,8 +156,10 @@ def _place(standing: Standing) -> None:
     part = placed.gpus_per_trial
     share = f", {part:g} of a GPU for each trial" if isinstance(part, float) and part else ""
     heading("Where it runs", level=3)
+    cpus = f", {placed.cpus_per_trial} CPUs for each trial" if placed.cpus_per_trial > 1 else ""
+    most = "" if placed.concurrent == "auto" else f", at most {counted(placed.concurrent, 'trial')} at a time"
     told = {
-        "engine": f"{placed.engine}, device {placed.device}{share}",
+        "engine": f"{placed.engine}, device {placed.device}{share}{cpus}{most}",
         "Ray cluster": placed.address or "",
         "MLflow": placed.tracking_uri or "",
         "command": placed.command,

@@ -121,6 +121,7 @@ def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConf
         "warm_start": (),
         "trials": proposer.most,
         "enough": None,
+        "hours": None,
         "seeds": seeds,
         "first_seed": fresh,
         "seed": search.seed + fresh,

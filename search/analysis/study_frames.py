@@ -18,7 +18,7 @@ from skipstack.search.analysis.frames.events import events, usage
 from skipstack.search.analysis.frames.frame_cache import as_parquet, cache_frames, cached_frames, stamp
 from skipstack.search.analysis.frames.trials import seeds, trials
 from skipstack.search.config import StudyConfig
-from skipstack.search.ledger.event_values import Gain
+from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.ledger.events import CorpusPrepared
 from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.record.folder import StudyFolder
@@ -50,8 +50,8 @@ class StudyFrames:
 
     ``study``: its config, including extensions; ``corpora``: by the identity of their configs; ``base``: the number of
     the trial of the base config; ``finished``: whether nothing is left to run; ``ablated``: whether it has an ablation;
-    ``warnings``: of its record; ``enough``: the gain for which the study itself stopped starting trials; ``lost``: how
-    many attempts at trials ended with their machine.
+    ``warnings``: of its record; ``enough``: the gain for which the study itself stopped starting trials; ``over``: its
+    hours, if they were over; ``lost``: how many attempts at trials ended with their machine.
     """
 
     past: PastEvents
@@ -62,6 +62,7 @@ class StudyFrames:
     ablated: bool
     warnings: tuple[str, ...]
     enough: Gain | None
+    over: HoursOver | None
     lost: int
     cached: Callable[[str], pd.DataFrame | None]
     """A function from a name in ``MADE``, ``IMPORTANCES`` or ``REACHED`` to the cached frame, None if not cached."""
@@ -80,6 +81,7 @@ class StudyFrames:
             ablated=bool(record.ablations),
             warnings=record.warnings,
             enough=None if record.enough is None else record.enough.gain,
+            over=record.over,
             lost=record.lost,
             cached=lambda name: None,
             read=lambda: record,
@@ -135,6 +137,7 @@ class StudyFrames:
             baseline=self.baseline,
             by=by,
             enough=self.enough,
+            over=self.over,
             lost=self.lost,
         )
         known = self.__dict__.get(IMPORTANCES, self.cached(IMPORTANCES))
@@ -208,7 +211,7 @@ def study_frames(path: Path) -> StudyFrames:
     if (found := cached_frames(folder.frames, known_by)) is not None:
         past = PastEvents(folder.ledger, found.about["events"])
         corpora = [CorpusPrepared.model_validate(each) for each in found.about["corpora"]]
-        gain = found.about.get("enough")  # which earlier versions did not keep
+        gain, over = found.about.get("enough"), found.about.get("over")  # which earlier versions did not keep
         return StudyFrames(
             past=past,
             study=StudyConfig.model_validate(found.about["study"]),
@@ -218,6 +221,7 @@ def study_frames(path: Path) -> StudyFrames:
             ablated=found.about["ablated"],
             warnings=tuple(found.about.get("warnings", ())),  # which versions before 0.2.0 did not keep
             enough=None if gain is None else Gain.model_validate(gain),
+            over=None if over is None else HoursOver.model_validate(over),
             lost=found.about.get("lost", 0),  # likewise
             cached=found.frame,
             read=lambda: StudyRecord.of(past),
@@ -248,5 +252,6 @@ def _about(frames: StudyFrames) -> dict[str, Any]:
         "ablated": frames.ablated,
         "warnings": list(frames.warnings),
         "enough": None if frames.enough is None else frames.enough.model_dump(mode="json"),
+        "over": None if frames.over is None else frames.over.model_dump(mode="json"),
         "lost": frames.lost,
     }

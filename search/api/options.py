@@ -11,7 +11,7 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.system import address_limit
-from skipstack.search.api.run_options import DeviceName, EngineName, Share
+from skipstack.search.api.run_options import Concurrent, DeviceName, EngineName, Share
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.history import Reader
 from skipstack.search.driver.task import TrialTask, Workers
@@ -28,6 +28,7 @@ from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.search.tracking.views import address
 from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.lazy_worker import LazyTrainingWorker
+from skipstack.search.workers.logged import LoggedWorkers
 from skipstack.search.workers.metered import MeteredWorkers
 from skipstack.search.workers.reporting import Objective
 
@@ -37,11 +38,12 @@ CLUSTER: Final = "RAY_ADDRESS"
 LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
 """Bytes of addresses in which a small study was seen to run, on two CPUs; with less it was not."""
 
-Watch = Callable[[StudyRecord], AbstractContextManager[Reader]]
-"""Takes the record so far and returns a context manager, entered while the study runs, whose value receives events."""
+Watch = Callable[[StudyRecord, StudyFolder], AbstractContextManager[Reader]]
+"""Takes the record so far and the study's folder, and returns a context manager, entered while the study runs, whose
+value receives events."""
 
 
-def unwatched(record: StudyRecord) -> AbstractContextManager[Reader]:
+def unwatched(record: StudyRecord, folder: StudyFolder) -> AbstractContextManager[Reader]:
     """Ignore all events."""
     return nullcontext(lambda event: None)
 
@@ -56,11 +58,13 @@ class Execution:
 
     ``address``: of a running Ray cluster; ``local`` starts one for the study, and so does None where ``RAY_ADDRESS``
     names none. ``gpus_per_trial``: the share of a GPU that a trial on Ray gets; ``auto`` chooses it by the memory that
-    the config needs, if there are GPUs; without a share the trial runs on a CPU. The engine ``serial`` reads ``device``
-    only. ``tracking_uri``: None means
-    ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU and
-    memory use in each epoch. ``function``: the function that trials call; None if they train our networks. ``code``:
-    the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and missing data.
+    the config needs, if there are GPUs; without a share the trial runs on a CPU. ``cpus_per_trial``: the CPUs that it
+    takes there, of which a network uses one; ``concurrent``: how many trials run at a time, at most. The engine
+    ``serial``, which runs one at a time on whatever this process may use, reads ``device`` only. ``tracking_uri``: None
+    means ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU
+    and memory use in each epoch. ``function``: the function that trials call; None if they train our networks.
+    ``code``: the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and
+    missing data.
     ``meanwhile`` is called once, in a thread, as soon as a CPU is idle: while the last trials end, or after the study
     while the engine closes. Raises UserError for a value that is not allowed.
     """
@@ -68,6 +72,8 @@ class Execution:
     engine: EngineName = "ray"
     address: str | None = None
     gpus_per_trial: Share = "auto"
+    cpus_per_trial: int = 1
+    concurrent: Concurrent = "auto"
     device: DeviceName = "auto"
     tracking_uri: str | None = None
     system_metrics: bool = False
@@ -83,6 +89,8 @@ class Execution:
             if got not in get_args(allowed):
                 raise UserError(unknown(kind, got, get_args(allowed)))
         share(self.gpus_per_trial)
+        check_cpus(self.cpus_per_trial)
+        at_a_time(self.concurrent)
         chosen_store(self.tracking_uri)
 
     @property
@@ -100,6 +108,8 @@ class Execution:
             self.engine,
             address=cluster(self.address),
             gpus_per_trial=self.gpus_per_trial,
+            cpus_per_trial=self.cpus_per_trial,
+            concurrent=self.concurrent,
             device=self.device,
             system_metrics=self.system_metrics,
             function=self.function,
@@ -164,11 +174,31 @@ def share(given: str | float) -> Share:
     return number
 
 
+def at_a_time(given: str | int) -> Concurrent:
+    """Parse how many trials run at a time: a number, as such or as text, or ``auto``. Raises UserError for anything
+    else.
+    """
+    if given == "auto":
+        return "auto"
+    number = int(given) if str(given).isdecimal() else 0
+    if number < 1:
+        raise UserError(f"--concurrent: got {given!r} (allowed: 1 or more, or auto)")
+    return number
+
+
+def check_cpus(given: int) -> None:
+    """Raises UserError for a number of CPUs that a trial cannot take."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise UserError(f"--cpus-per-trial: got {given!r} (allowed: 1 or more)")
+
+
 def start_engine(
     name: EngineName,
     *,
     address: str | None,
     gpus_per_trial: Share,
+    cpus_per_trial: int,
+    concurrent: Concurrent,
     device: DeviceName,
     system_metrics: bool,
     function: Objective | None = None,
@@ -177,7 +207,7 @@ def start_engine(
     if function is None or name == "ray":
         check_addresses(name)
     trains: Workers = LazyTrainingWorker if function is None else FunctionWorkers(function)
-    worker: Workers = MeteredWorkers(trains) if system_metrics else trains
+    worker: Workers = LoggedWorkers(MeteredWorkers(trains) if system_metrics else trains, own_process=name == "ray")
     if name == "serial":
         if function is not None:
             return SerialEngine(worker, None)
@@ -187,14 +217,19 @@ def start_engine(
     with uncollected():  # and so does ray; torch is loaded where trials are trained
         from skipstack.search.engines.ray.engine import RayEngine
 
-    return RayEngine(
+    engine = RayEngine(
         worker,
         address=address,
         gpus_per_trial=gpus_per_trial,
+        cpus_per_trial=cpus_per_trial,
+        concurrent=None if concurrent == "auto" else concurrent,
         device=device,
         gpu_memory=_gpu_memory if function is None else nothing_known,
         memory=_memory if function is None else nothing_known,
     )
+    if function is None and cpus_per_trial > 1:
+        engine.words += "; a network computes on one of its CPUs"
+    return engine
 
 
 def check_addresses(engine: EngineName) -> None:

@@ -19,7 +19,17 @@ from skipstack.search.record.reading import space_of
 from skipstack.search.tracking.stores import URI, from_anywhere
 from skipstack.spaces.trial import code_of
 
-OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri", "system_metrics", "code")
+OPTIONS: Final = (
+    "engine",
+    "address",
+    "gpus_per_trial",
+    "cpus_per_trial",
+    "concurrent",
+    "device",
+    "tracking_uri",
+    "system_metrics",
+    "code",
+)
 """The fields of ``Execution`` that are recorded."""
 
 CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}

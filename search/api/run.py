@@ -5,7 +5,6 @@ train; the ``Run`` that they return then finishes the study. Torch and ray are i
 """
 
 import shlex
-import shutil
 import sys
 import threading
 import time
@@ -35,12 +34,12 @@ from skipstack.search.driver.faults import (
 )
 from skipstack.search.driver.functions import check_function_given, source_of, version_with
 from skipstack.search.driver.interruption import terminated_as_interrupted
-from skipstack.search.driver.retention import Retention
+from skipstack.search.driver.retention import Retention, delete_all_but_logs
 from skipstack.search.earlier_studies.summaries import summary, tried_first
 from skipstack.search.ledger.events import Event, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.planning.plan import Meter
-from skipstack.search.record.extension import shortening
+from skipstack.search.record.extension import more_hours, shortening
 from skipstack.search.record.folder import StudyFolder, new_folder
 from skipstack.search.record.reading import is_finished, read_searched, read_study, unfinished_ablation
 from skipstack.search.record.study_record import StudyRecord
@@ -162,7 +161,7 @@ class Run:
         preparing = threading.Thread(target=execution.meanwhile, daemon=True)
         engine.on_idle = cache(preparing.start)  # once
         try:
-            with _interruptible(), execution.watch(before) as progress:
+            with _interruptible(), execution.watch(before, folder) as progress:
                 driver.listen(progress, retention)
                 if self.resuming:
                     driver.resumed(version_with(execution.function))
@@ -185,7 +184,7 @@ class Run:
                 self._tracked(tracker)
             self._warn(retention.close())
         if self.ablation is not None:  # all rows are measured, and only trials of the search are exported
-            shutil.rmtree(folder.trials, ignore_errors=True)
+            delete_all_but_logs(folder)
 
     def publish(
         self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
@@ -253,23 +252,31 @@ def begin(
     return replace(run, folder=StudyFolder(path))
 
 
-def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
-    """Continue an interrupted study or ablation.
+def resume(path: Path, execution: Execution, *, enough: bool = False, hours: float | None = None) -> Run:
+    """Continue an interrupted study or ablation, or a study whose hours were over.
 
-    ``enough``: no further trial is started. Raises UserError, also if ``enough`` is given for an ablation.
+    ``enough``: no further trial is started. ``hours``: those of the whole study from now on. Raises UserError, also if
+    one of these is given for an ablation, both are given, or ``hours`` leave no time or nothing to run.
     """
-    folder = StudyFolder(path)
-    if is_finished(path):
-        if (number := unfinished_ablation(path)) is None:
-            return Run(folder, execution, None, resuming=True)
-        if enough:
-            raise UserError("--enough: an ablation trains all its rows (allowed: resume without it)")
+    folder, finished = StudyFolder(path), is_finished(path)
+    options = {"--enough": enough, "--hours": hours is not None}
+    if all(options.values()):
+        raise UserError("got --enough and --hours (allowed: one of them)")
+    if finished and (number := unfinished_ablation(path)) is not None:
+        for option, given in options.items():
+            if given:
+                raise UserError(f"{option}: an ablation trains all its rows (allowed: resume without it)")
         return _ablation(path, execution, number, lambda: read_study(path).ablations[number], resuming=True)
+    if finished and hours is None:
+        return Run(folder, execution, None, resuming=True)
     record = cache(lambda: read_study(path))  # slow, and not always needed
     now = time.time()
     first: list[Event] = [*placement(execution, folder, now)]
     if enough:
         first += shortening(record().study, len(record().trials), time=now)
+    if hours is not None:
+        ended = len(record().trials) if finished else None
+        first.append(more_hours(hours, record().over, ended=ended, worked=record().working.seconds(), time=now))
     return _started(Run(folder, execution, None, resuming=True, first=first), record)
 
 

@@ -7,6 +7,7 @@ from typing import Literal, TypedDict
 EngineName = Literal["ray", "serial"]
 DeviceName = Literal["auto", "cpu", "cuda", "cuda-graphs"]
 Share = float | Literal["auto"]
+Concurrent = int | Literal["auto"]
 
 
 class RunOptions(TypedDict, total=False):
@@ -19,6 +20,10 @@ class RunOptions(TypedDict, total=False):
     one here. The default is the cluster that ``RAY_ADDRESS`` names, or else ``local``."""
     gpus_per_trial: Share | None
     """The share of a GPU that a trial takes, or whole GPUs; ``auto``, the default: what its config needs."""
+    cpus_per_trial: int | None
+    """The CPUs that a trial takes on Ray, 1 by default. A function may use them all; a network computes on one."""
+    concurrent: Concurrent | None
+    """How many trials run at a time, at most; ``auto``, the default: as many as there is room for."""
     device: DeviceName | None
     """Where trials compute; ``auto``, the default, takes a GPU where there is one."""
     tracking_uri: str | None

@@ -12,10 +12,12 @@ from itertools import chain
 from skipstack.data.basis.disk_errors import tried_again
 from skipstack.search.driver.faults import Fault, after_untested, lost_ledger_interrupts, retried, time_is_over
 from skipstack.search.driver.history import History, Reader
+from skipstack.search.driver.hours import AT_A_REPORT, NOT_CONTINUED, Patience
 from skipstack.search.driver.measuring_on_test import Measurement, measurement
 from skipstack.search.driver.reuse import Known
 from skipstack.search.driver.study_state import StudyState
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, task_of
+from skipstack.search.ledger.event_values import HoursOver
 from skipstack.search.ledger.events import (
     Decided,
     Ended,
@@ -36,6 +38,7 @@ from skipstack.search.ledger.events import (
     Untested,
     Used,
 )
+from skipstack.search.objectives.hours import HOUR
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
@@ -47,10 +50,11 @@ from skipstack.spaces.subject import Subject
 class Driver:
     """Proposes trials, decides on their reports, and ends them.
 
-    ``clock`` gives Unix seconds; no decision depends on it. ``space``: the points that may be proposed, if not the
-    study's whole space. ``first``: events that are appended before all others. ``replay_to``: readers that receive the
-    replayed events and ``first``, each after the driver has applied it. ``parameters`` counts the parameters of a
-    config's network, None if it cannot be built; it is called if they are an objective.
+    ``clock`` gives Unix seconds; no decision depends on it, except that ``search.hours`` end the study. ``space``: the
+    points that may be proposed, if not the study's whole space. ``first``: events that are appended before all others.
+    ``replay_to``: readers that receive the replayed events and ``first``, each after the driver has applied it.
+    ``parameters`` counts the parameters of a config's network, None if it cannot be built; it is called if they are an
+    objective.
     """
 
     def __init__(
@@ -87,6 +91,9 @@ class Driver:
                 reader(event)
         if first:
             self._write(first)
+        self.record.working.rests()  # the last driver may have been killed
+        self._patience: Patience | None = None
+        """For the reports of trials that run on after the study's hours."""
         self._waiting = sorted(self._state.active)
         self._all_proposed = False
         self._none_now = False
@@ -107,6 +114,8 @@ class Driver:
         None if there is none now; unless the study is ``over``, a promotion or a fault may add one later.
         """
         self._end(self._state.scheduler.beaten())
+        if self.hours_are_over():
+            return None
         number = self._waiting.pop(0) if self._waiting else self._promoted(None)
         if number is None:
             number = self._new_trial()
@@ -134,6 +143,44 @@ class Driver:
         """End all paused trials: nothing is left to run that could promote them."""
         self._end([trial.number for trial in self.record.paused()])
 
+    def hours_are_over(self) -> bool:
+        """Whether the study's hours are over. Then no trial starts or goes on: those that wait or are paused end here,
+        those that run at their next report.
+        """
+        if (shortened := self._hours_over(self._clock())) is None:
+            return False
+        for event in shortened:
+            self._tell(event)
+        waiting, self._waiting = self._waiting, []
+        self._end([*waiting, *(trial.number for trial in self.record.paused())], NOT_CONTINUED)
+        return True
+
+    def silent(self) -> list[int]:
+        """The running trials whose next report has been waited for too long, since the study's hours were over."""
+        if self.record.over is None or self._patience is None or not self._patience.is_over(self._clock()):
+            return []
+        return sorted(self._state.active)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until a running trial is ``silent`` if it reports nothing; None if that is never."""
+        if self._patience is not None:
+            return self._patience.until - self._clock()
+        hours = self.record.study.search.hours
+        if hours is None:
+            return None
+        now = self._clock()
+        return hours * HOUR - self.record.working.seconds(now) + Patience.of(self._state.longest, now).seconds
+
+    def given_up(self, number: int) -> None:
+        """Record the end of a silent trial."""
+        assert self._patience is not None, "the study's hours are over"
+        self._end([number], self._patience.words)
+
+    def not_continued(self, number: int) -> None:
+        """Record the end of a trial that no worker has taken up before the study's hours were over."""
+        self._end([number], NOT_CONTINUED)
+
     def report(self, number: int, result: EpochResult) -> Decision:
         """Record an epoch of a trial and decide whether it goes on. Report, decision and end are one append."""
         reported = Reported(
@@ -155,6 +202,10 @@ class Driver:
         elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
             decision = replace(decision, action="stop")  # of this trial, not of the scheduler's
             events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
+        elif decision.action == "continue" and (shortened := self._hours_over(reported.time)) is not None:
+            decision = replace(decision, action="stop")
+            events += shortened
+            events.append(Ended(time=reported.time, trial=number, reason="stopped", message=AT_A_REPORT))
         for event in events[1:]:
             self._state.apply(event)
         self._write(events)
@@ -181,7 +232,9 @@ class Driver:
     def faulted(self, number: int, fault: Fault) -> None:
         """Record that a fault ended an attempt at a trial. It is retried before any other trial, or it ends."""
         cause = retried(self.record.trials[number], fault, self.record.study.search)
-        if cause is None:
+        if cause is not None and self.hours_are_over():
+            self._end([number], f"{fault.message}; it was not tried again")
+        elif cause is None:
             self._tell(Ended(time=self._clock(), trial=number, reason=fault.reason, message=fault.message))
         else:
             self._tell(Retried(time=self._clock(), trial=number, cause=cause, message=fault.message))
@@ -302,10 +355,33 @@ class Driver:
             happened(Tested(time=time, trial=number, metrics=recording.tested, sentences=recording.sentences))
         self._write(events)
 
-    def _end(self, paused: Sequence[int]) -> None:
-        """End these paused trials, which nothing can promote any more."""
+    def _hours_over(self, time: float) -> list[Shortened] | None:
+        """None as long as the study has time, or nothing left that its hours end; else the event that says that they
+        are over, unless it has been told.
+        """
+        record, hours = self.record, self.record.study.search.hours
+        if record.over is not None:
+            return []
+        if hours is None or self.record.working.seconds(time) < hours * HOUR:
+            return None
+        trials, left_out = len(record.trials), self._left_out()
+        if not (left_out or self._state.active or record.paused()):
+            return None
+        self._patience = Patience.of(self._state.longest, time)
+        return [Shortened(time=time, trials=trials, over=HoursOver(hours=hours, left_out=left_out))]
+
+    def _left_out(self) -> int:
+        """How many more trials the study may have, at most."""
+        trials, state = len(self.record.trials), self._state
+        left = self.record.study.search.trials - trials
+        if not left or self._all_proposed:
+            return 0
+        return left if (state.proposer.waits and state.active) or state.ask(trials) is not None else 0
+
+    def _end(self, numbers: Sequence[int], message: str = "") -> None:
+        """End these trials without a decision on a report: nothing can promote them, or no time is left for them."""
         time = self._clock()
-        ends = [Ended(time=time, trial=number, reason="stopped") for number in paused]
+        ends = [Ended(time=time, trial=number, reason="stopped", message=message) for number in numbers]
         for event in ends:
             self._state.apply(event)
         if ends:

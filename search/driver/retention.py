@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 
 from skipstack.search.ledger.events import (
@@ -15,12 +16,26 @@ from skipstack.search.ledger.events import (
     Tested,
     Untested,
 )
-from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP, StudyFolder
+from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP, LOG, StudyFolder
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
 
 EASE = 0.1
 """Slack: the share by which the limit of kept trials may be exceeded, or a full budget is freed, per clean-up."""
+
+
+def delete_all_but_logs(folder: StudyFolder) -> None:
+    """Delete the files of all trials but what their logs say, as far as the disk lets them go."""
+    with suppress(OSError):
+        for trial in sorted(folder.trials.iterdir()):
+            for path in trial.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                elif path.name != LOG or not path.stat().st_size:
+                    path.unlink()
+            with suppress(OSError):  # a log is in it
+                trial.rmdir()
+        folder.trials.rmdir()
 
 
 class Retention:

@@ -66,6 +66,8 @@ class StudyState:
         )
         self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
         self._enough = None if search.enough is None else Enough(search.enough)
+        self.longest = 0.0
+        """The seconds of the longest epoch so far."""
         self.decision = Decision("continue")
         """The scheduler's decision on the last report."""
         self.known = KnownTrials(folder, self.record)
@@ -117,6 +119,7 @@ class StudyState:
             case Reused(trial=number):
                 self.scheduler.spare(number)
             case Reported(trial=number):
+                self.longest = max(self.longest, event.seconds)
                 self.proposer.took(number, event.seconds / max(len(event.seeds), 1))
                 self.scheduler.weigh(number, self._further(number))
                 self.decision = self.scheduler.report(number, event.epoch, self._score(event), event.seconds)

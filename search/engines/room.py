@@ -88,15 +88,20 @@ class Machine:
 
 class Capacity:
     """The room of a cluster whose machines ``machines`` tells. Trials are let in, and leave; ``gpus_taken`` is told how
-    many GPUs they take then, parts of one added up.
+    many GPUs they take then, parts of one added up. ``most``: so many are let in at a time, however much room there is.
 
     Each is given a place as ray would: on one machine, on whole GPUs or on a part of one. Those without a place wait.
     """
 
     def __init__(
-        self, machines: Callable[[], Sequence[Resources]], gpus_taken: Callable[[float], None] = lambda gpus: None
+        self,
+        machines: Callable[[], Sequence[Resources]],
+        gpus_taken: Callable[[float], None] = lambda gpus: None,
+        *,
+        most: int | None = None,
     ) -> None:
         self._look = machines
+        self._most = most
         self._gpus_taken = gpus_taken
         self._amounts: list[dict[str, float]] = []
         self._machines: list[Machine] = []
@@ -116,9 +121,9 @@ class Capacity:
         return self._amounts
 
     def is_full(self) -> bool:
-        """Whether a trial waits that was let in: so one at a time does, and no machine."""
+        """Whether a trial waits that was let in: so one at a time does, and no machine; or whether ``most`` are in."""
         self._current()
-        return bool(self._waiting)
+        return bool(self._waiting) or (self._most is not None and len(self._placed) >= self._most)
 
     def has_idle_cpu(self) -> bool:
         """Whether nobody takes a CPU somewhere, and nobody waits."""
@@ -317,19 +322,23 @@ def allotted(
     device: str,
     machines: Sequence[Resources],
     *,
+    cpus_per_trial: int = 1,
     sizes: Callable[[], Answers],
     count: Callable[[TrialTask], Counting],
 ) -> Allotment:
-    """What trials on ``device`` get of ``machines``. ``auto``: on GPUs as much as each needs, without them a CPU alone.
+    """What trials on ``device`` get of ``machines``: ``cpus_per_trial``, and a share of a GPU. ``auto``: on GPUs as
+    much as each needs, without them a CPU alone.
 
     GPUs that torch finds on no machine are left alone, and the words say so. Raises UserError where ``device`` is a GPU
     and there is none to have, where torch finds the GPUs of some machines alone, and where not a single trial fits.
     """
+    cpus = float(cpus_per_trial)
     if gpus_per_trial == "auto":
         with_gpus = [machine for machine in machines if machine.get("GPU")]
-        made = _by_need(sizes(), count, machines) if with_gpus and device != "cpu" else _fixed(0.0, machines)
+        needed = with_gpus and device != "cpu"
+        made = _by_need(cpus, sizes(), count, machines) if needed else _fixed(cpus, 0.0, machines)
     else:
-        made = _fixed(gpus_per_trial, machines)
+        made = _fixed(cpus, gpus_per_trial, machines)
     if device not in ("auto", "cpu") and "gpu" not in made.resources:
         raise UserError(
             f"--device {device}: {made.words} (allowed: GPUs that torch finds, and a share of them above 0)"
@@ -344,7 +353,7 @@ def nowhere(trial: Resources, machines: Sequence[Resources], joining: str = "") 
     more = f"; what may join has: {joining}" if joining else ""
     return UserError(
         f"no trial fits: it needs {in_words(trial)}, and {described(machines)}{more} (allowed: larger machines, or a "
-        "smaller --gpus-per-trial)"
+        "smaller --gpus-per-trial or --cpus-per-trial)"
     )
 
 
@@ -361,23 +370,28 @@ def in_words(resources: Resources) -> str:
     return f"{_counted(cpus, 'CPU')} and {_counted(gpus, 'GPU')}"
 
 
-def _fixed(gpus: float, machines: Sequence[Resources]) -> Allotment:
-    resources = {"cpu": 1.0, "gpu": float(gpus)} if gpus else {"cpu": 1.0}
+def _fixed(cpus: float, gpus: float, machines: Sequence[Resources]) -> Allotment:
+    resources = {"cpu": cpus, "gpu": float(gpus)} if gpus else {"cpu": cpus}
     words = f"each trial gets {in_words(resources)}: {slots(machines, resources)} side by side"
     return Allotment(resources, words)
 
 
-def _by_need(answers: Answers, count: Callable[[TrialTask], Counting], machines: Sequence[Resources]) -> Allotment:
+def _by_need(
+    cpus: float, answers: Answers, count: Callable[[TrialTask], Counting], machines: Sequence[Resources]
+) -> Allotment:
     found = [answer for _, answer in answers if not isinstance(answer, UserError)]
     missing = "; ".join(f"machine {name}: {answer}" for name, answer in answers if isinstance(answer, UserError))
     if not found:
-        left = _fixed(0.0, machines)
+        left = _fixed(cpus, 0.0, machines)
         return replace(left, words=f"{left.words}; GPUs are left alone ({missing})")
     if missing:
         raise UserError(f"--gpus-per-trial auto: torch finds the GPUs of other machines, but {missing}")
     smallest = min(found)
-    words = f"each trial gets 1 CPU and as much of a GPU as it needs; the smallest GPU has {smallest / 1e9:.1f} GB"
-    return Allotment({"cpu": 1.0, "gpu": SMALLEST}, words, GpuShares(smallest, count))
+    words = (
+        f"each trial gets {_counted(cpus, 'CPU')} and as much of a GPU as it needs; the smallest GPU has "
+        f"{smallest / 1e9:.1f} GB"
+    )
+    return Allotment({"cpu": cpus, "gpu": SMALLEST}, words, GpuShares(smallest, count))
 
 
 def described(machines: Sequence[Resources]) -> str:

@@ -10,12 +10,14 @@ from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.faults import Fault, fault_of
 from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import Measured, TrialTask, Workers
+from skipstack.search.engines.alarm import Alarm, alarm_after
 
 
 class SerialEngine(Engine):
     """For tests, for debugging, and where ray is not wanted. The order of events is the same every time.
 
-    A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoint.
+    A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoint. A trial that
+    reports nothing after the study's hours is interrupted, if this is the main thread.
     """
 
     def __init__(self, worker: Workers, device: str | None = "cpu") -> None:
@@ -37,7 +39,13 @@ class SerialEngine(Engine):
         with closing(Attempt(self.worker, task)) as attempt:
             while True:
                 try:
-                    result = attempt.run_epoch()
+                    with alarm_after(driver.seconds_left):
+                        result = attempt.run_epoch()
+                except Alarm:
+                    if not driver.hours_are_over():  # as after a clock was set back
+                        continue
+                    driver.given_up(task.number)
+                    return
                 except UserError:
                     raise
                 except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)

@@ -1,8 +1,10 @@
-"""Values that events carry: an expected gain, the rows of an ablation, and what a worker used of its machine."""
+"""Values that events carry: a gain, hours that are over, the rows of an ablation, and what a worker used of its
+machine.
+"""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import JsonValue, NonNegativeInt, PositiveInt
+from pydantic import Field, JsonValue, NonNegativeInt, PositiveInt
 
 from skipstack.data.basis.frozen import Frozen
 
@@ -20,6 +22,13 @@ class Gain(Frozen):
     hours: float
     most: float
     seed_deviation: float
+
+
+class HoursOver(Frozen):
+    """The ``hours`` of a study (``search.hours``), which are over; ``left_out``: trials that were still to start."""
+
+    hours: Annotated[float, Field(gt=0)]
+    left_out: NonNegativeInt
 
 
 class Role(Frozen):

@@ -20,7 +20,7 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.data.health.health import Health
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
-from skipstack.search.ledger.event_values import Gain, LeftOut, ListedRow, Usage
+from skipstack.search.ledger.event_values import Gain, HoursOver, LeftOut, ListedRow, Usage
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.upgrade import FORMAT, upgraded
 
@@ -200,7 +200,9 @@ class Retried(_Happened):
 
 
 class Ended(_Happened):
-    """A trial ended; ``message`` says what failed, if anything."""
+    """A trial ended; ``message`` says what failed, if anything, or how a trial ended because the study's hours were
+    over.
+    """
 
     kind: Literal["ended"] = "ended"
     trial: NonNegativeInt
@@ -307,9 +309,10 @@ class Placed(_Happened):
     """The run options of the study from now on: engine, device and share of it, Ray cluster, and MLflow store. Neither
     address contains a secret.
 
-    ``place``: a hash of the study's folder at that time. ``command``: the command line without secrets; ``user``: who
-    typed it; ``commit``: of the code. Each is empty if unknown. ``system_metrics``: workers measure their use of the
-    machine. ``code``: the paths of the study's own code files.
+    ``concurrent``: how many trials run at a time, at most; ``cpus_per_trial``: that a trial takes on Ray. ``place``: a
+    hash of the study's folder at that time. ``command``: the command line without secrets; ``user``: who typed it;
+    ``commit``: of the code. Each is empty if unknown. ``system_metrics``: workers measure their use of the machine.
+    ``code``: the paths of the study's own code files.
     """
 
     kind: Literal["placed"] = "placed"
@@ -321,6 +324,8 @@ class Placed(_Happened):
     tracking_uri: str | None
     system_metrics: bool = False
     code: tuple[str, ...] = ()
+    concurrent: PositiveInt | Literal["auto"] = "auto"
+    cpus_per_trial: PositiveInt = 1
     command: str = ""
     user: str = ""
     commit: str = ""
@@ -329,23 +334,26 @@ class Placed(_Happened):
 class Extended(_Happened):
     """The user extended the study: by so many trials, so many seeds for each further trial, and values of axes by path.
 
-    For an axis with named values, each value is a mapping from its name.
+    For an axis with named values, each value is a mapping from its name. ``hours``: those of the whole study from now
+    on; None: as before.
     """
 
     kind: Literal["extended"] = "extended"
     trials: NonNegativeInt = 0
     seeds: NonNegativeInt = 0
     choices: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
+    hours: Annotated[float, Field(gt=0)] | None = None
 
 
 class Shortened(_Happened):
-    """The study ends after its first so many trials: by request of the user, or by ``search.enough``, since further
-    trials would bring no more than ``gain``.
+    """The study ends after its first so many trials: by request of the user; by ``search.enough``, since further
+    trials would bring no more than ``gain``; or by ``search.hours``, since these are ``over``.
     """
 
     kind: Literal["shortened"] = "shortened"
     trials: PositiveInt
     gain: Gain | None = None
+    over: HoursOver | None = None
 
 
 class Tested(_Happened):

@@ -1,17 +1,20 @@
 """Extends and shortens studies: the resulting config, and the checks of an extension."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.ledger.event_values import HoursOver
 from skipstack.search.ledger.events import Extended, Shortened
+from skipstack.search.objectives.hours import HOUR
 from skipstack.search.schedulers.config import RungConfig
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Json
 
 
 def extended(study: StudyConfig, by: Extended) -> StudyConfig:
-    """The study with more trials, more seeds for the trials to come, and more values on its axes.
+    """The study with more trials, more seeds for the trials to come, more values on its axes, and other hours.
 
     Raises UserError for an axis that it does not have, or that is not a choice.
     """
@@ -20,21 +23,28 @@ def extended(study: StudyConfig, by: Extended) -> StudyConfig:
         if path not in axes:
             raise UserError(unknown("axis", path, axes))
         axes[path] = _with_values(path, axes[path], values)
-    trials, seeds = study.search.trials + by.trials, study.search.seeds + by.seeds
+    more = {
+        "trials": study.search.trials + by.trials,
+        "seeds": study.search.seeds + by.seeds,
+        "hours": study.search.hours if by.hours is None else by.hours,
+    }
     return study.model_copy(
         update={
             "space": study.space.model_copy(update={"axes": axes}),
-            "search": SearchConfig.model_validate({**dict(study.search), "trials": trials, "seeds": seeds}),
+            "search": SearchConfig.model_validate({**dict(study.search), **more}),
         }
     )
 
 
 def shortened(study: StudyConfig, to: Shortened) -> StudyConfig:
-    """The study with at most so many trials. If it stopped itself (``search.enough``), that rule is dropped: a later
-    extension trains all its trials.
+    """The study with at most so many trials. If it stopped itself (``search.enough``, ``search.hours``), that rule is
+    dropped: a later extension trains all its trials.
     """
-    enough = study.search.enough if to.gain is None else None
-    return study.model_copy(update={"search": study.search.model_copy(update={"trials": to.trials, "enough": enough})})
+    rules = {
+        "enough": study.search.enough if to.gain is None else None,
+        "hours": study.search.hours if to.over is None else None,
+    }
+    return study.model_copy(update={"search": study.search.model_copy(update={"trials": to.trials, **rules})})
 
 
 def extension(
@@ -64,6 +74,23 @@ def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shorte
     if proposed == 0:
         raise UserError("--enough: the study has no trial yet (allowed: resume without it)")
     return [Shortened(time=time, trials=proposed)] if proposed < study.search.trials else []
+
+
+def more_hours(hours: float, over: HoursOver | None, *, ended: int | None, worked: float, time: float) -> Extended:
+    """The event that gives a study ``hours`` in all, and the trials back that it left out when its hours were ``over``.
+
+    ``ended``: the number of trials if the study is finished; ``worked``: the seconds for which it was run. Raises
+    UserError for hours that are none, if nothing is left to run, and if no time is left to run it.
+    """
+    if not 0 < hours < inf:
+        raise UserError(f"--hours: got {hours:g} (allowed: a number above 0)")
+    if ended is not None and over is None:
+        raise UserError(f"--hours: all {ended} trials of the study have ended (allowed: `skipstack extend` with more)")
+    if hours * HOUR <= worked:
+        raise UserError(
+            f"--hours: got {hours:g}, and the study was run for {worked / HOUR:.3g} already (allowed: more than that)"
+        )
+    return Extended(time=time, trials=0 if over is None else over.left_out, hours=hours)
 
 
 def _races(search: SearchConfig) -> bool:

@@ -15,6 +15,9 @@ CHECKPOINT = "checkpoint.safetensors"
 BEST = "best.safetensors"
 """In a trial's folder: the weights of all lanes at the trial's best epoch."""
 
+LOG = "log.txt"
+"""In a trial's folder: what its processes print and warn, and its tracebacks."""
+
 GROUP = "seeds-from-{}"
 """In a trial's folder: the files of further seeds while they are trained, where seeds race."""
 
@@ -27,6 +30,7 @@ class StudyFolder:
 
     def __init__(self, path: Path, ablation: int | None = None) -> None:
         self.path = path
+        self.ablation = ablation
         self.ledger = path / "ledger"
         self.corpora = path / "corpora"
         self.trials = path / TRIALS if ablation is None else path / ABLATIONS / str(ablation)
@@ -36,6 +40,25 @@ class StudyFolder:
     def trial(self, number: int) -> Path:
         """The folder of one trial's weights."""
         return self.trials / f"{number:06d}"
+
+    def log(self, number: int) -> Path:
+        """The log of one trial."""
+        return self.trial(number) / LOG
+
+    def log_command(self, number: int) -> str | None:
+        """The command that prints the log of one trial; None if nothing stands there."""
+        try:
+            if not self.log(number).stat().st_size:
+                return None
+        except OSError:
+            return None
+        own = [] if self.ablation is None else ["--ablation", str(self.ablation)]
+        return shlex.join(["skipstack", "log", str(self.path), str(number), *own])
+
+    def log_named(self, number: int) -> str:
+        """The end of a line about one trial, with that command; empty if nothing stands there."""
+        command = self.log_command(number)
+        return "" if command is None else f"; its log: `{command}`"
 
     def fsync_weights(self, number: int) -> None:
         """Bring the best weights of a trial to the disk, before the ledger has its end, which is final.

@@ -10,6 +10,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.event_values import HoursOver
 from skipstack.search.ledger.events import (
     LOSSES,
     Ablated,
@@ -39,6 +40,7 @@ from skipstack.search.ledger.events import (
     VectorsPrepared,
     WarmStarted,
 )
+from skipstack.search.objectives.hours import Working
 from skipstack.search.objectives.pareto import front
 from skipstack.search.record.extension import extended, shortened
 from skipstack.search.record.next_event import WrongEventError, check_next, wrong_event
@@ -69,6 +71,10 @@ class StudyRecord:
         self.finished = False
         self.enough: Shortened | None = None
         """The event by which the study itself stopped starting trials; None if it did not, or was extended since."""
+        self.over: HoursOver | None = None
+        """The hours of the study, once they are over; None before, and after an extension."""
+        self.working = Working()
+        """The time for which it was run."""
         self.plan: AblationPlanned | None = None
         """The rows of an ablation; None in a search."""
         self.ablations: dict[int, StudyRecord] = {}
@@ -87,6 +93,7 @@ class StudyRecord:
         try:
             check_next(self, event)
             self._apply(event)
+            self.working.happened(event)
             if isinstance(event, StudyOpened | Extended):
                 self.space  # noqa: B018 (made here, where a mistake in it is told with its event)
         except WrongEventError:  # of an ablation
@@ -143,7 +150,8 @@ class StudyRecord:
             case Resumed():
                 self.finished = False
             case Extended():
-                self.study, self.finished, self.enough = extended(self.study, event), False, None
+                self.study, self.finished = extended(self.study, event), False
+                self.enough = self.over = None
                 for stale in ("space", "_base_text"):
                     self.__dict__.pop(stale, None)
                 for trial in self.trials.values():
@@ -151,6 +159,7 @@ class StudyRecord:
             case Shortened():
                 self.study = shortened(self.study, event)
                 self.enough = self.enough if event.gain is None else event
+                self.over = event.over or self.over
             case Started(trial=number):
                 self.trials[number].starts += 1
             case Retried(trial=number):

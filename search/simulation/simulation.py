@@ -129,12 +129,12 @@ def simulate(
 ) -> Outcome:
     """Simulate the study with the options ``search`` on ``workers``. Deterministic.
 
-    There are at most as many trials as were recorded. ``suggested``: recorded points that are tried first. Raises
-    UserError if the proposer does not support the space.
+    There are at most as many trials as were recorded; ``search.hours`` does not count. ``suggested``: recorded points
+    that are tried first. Raises UserError if the proposer does not support the space.
     """
-    study = record.study.model_copy(
-        update={"search": search.model_copy(update={"trials": min(search.trials, len(recorded.points))})}
-    )
+    trials = min(search.trials, len(recorded.points))
+    # Hours are those of the recorded study's machines.
+    study = record.study.model_copy(update={"search": search.model_copy(update={"trials": trials, "hours": None})})
     assert record.opened is not None
     opened = StudyOpened(time=0.0, study=study.model_dump(mode="json"), code_version=record.opened.code_version)
     space = RecordedSpace(study.space, recorded.points)

@@ -76,8 +76,8 @@ def corpus_setting(name: str, raw: Raw) -> Setting:
     return Setting(Source(f"--corpus {name}"), ("base", "data", "corpus"), own if same else wanted)
 
 
-def option_setting(option: str, path: str, value: int) -> Setting:
-    """An option that abbreviates a path: ``--epochs 3``."""
+def option_setting(option: str, path: str, value: float) -> Setting:
+    """An option that abbreviates a path: ``--epochs 3``, ``--hours 0.5``."""
     return Setting(Source(f"--{option} {value}"), tuple(path.split(".")), value)
 
 

@@ -50,6 +50,7 @@ def load_study(
     corpus: str | None = None,
     overrides: Sequence[str] | Mapping[str, Any] = (),
     trials: int | None = None,
+    hours: float | None = None,
     epochs: int | None = None,
     seeds: int | None = None,
     seed: int | None = None,
@@ -86,7 +87,8 @@ def load_study(
         valid = partial(_values, file.raw)
     code = _loaded(file, corpora)
     with known(code):
-        settings = _settings(file.raw, corpus, overrides, valid, trials=trials, epochs=epochs, seeds=seeds, seed=seed)
+        numbers = {"trials": trials, "hours": hours, "epochs": epochs, "seeds": seeds, "seed": seed}
+        settings = _settings(file.raw, corpus, overrides, valid, numbers)
         raw = file.raw
         for setting in settings:
             raw = setting.applied(raw)
@@ -107,10 +109,15 @@ def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
 
 
 def _settings(
-    raw: Raw, corpus: str | None, overrides: Sequence[str] | Mapping[str, Any], valid: Known, **options: int | None
+    raw: Raw,
+    corpus: str | None,
+    overrides: Sequence[str] | Mapping[str, Any],
+    valid: Known,
+    numbers: Mapping[str, float | None],
 ) -> list[Setting]:
+    """The settings of a study; ``numbers``: the options that abbreviate a path, by their names."""
     settings = [] if corpus is None else [corpus_setting(corpus, raw)]
-    for option, value in options.items():
+    for option, value in numbers.items():
         if value is not None:
             at = "base.training.epochs" if option == "epochs" else f"search.{option}"
             settings.append(option_setting(option, at, value))

@@ -40,7 +40,7 @@ class Entry:
     """What is to be written in one run. ``name`` and ``start`` are there only before it was first written.
 
     ``status`` is None where it stays as it is. ``start`` and ``end`` are Unix milliseconds. ``files``: texts by the
-    names that they have among the run's artifacts.
+    names that they have among the run's artifacts; ``log``: whether the log of the trial is to be among them, too.
     """
 
     name: str = ""
@@ -49,6 +49,7 @@ class Entry:
     params: dict[str, str] = field(default_factory=dict)
     metrics: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    log: bool = False
     corpus: Read | None = None
     status: Status | None = None
     end: int | None = None
@@ -61,7 +62,7 @@ class Entry:
     @property
     def says(self) -> bool:
         """Whether there is anything in it for a run that is there already."""
-        return bool(self.tags or self.params or self.metrics or self.files or self.corpus or self.status)
+        return bool(self.tags or self.params or self.metrics or self.files or self.log or self.corpus or self.status)
 
 
 def note(text: str) -> dict[str, str]:

@@ -61,6 +61,7 @@ class Recorder:
         hide(uri)
         self._uri = uri
         self._artifacts = artifacts_beside(uri, folder)
+        self._folder = folder
         self._database = database_file(uri) if private else None
         self._ledger = None if folder is None or private else Ledger(StudyFolder(folder).ledger)
         self._copy_next = time.monotonic() + COPY_EVERY
@@ -130,7 +131,8 @@ class Recorder:
         if self._writer is None:
             if self._database is not None:
                 lay_tables(self._database)
-            self._writer = Writer(self._uri, experiment(self._runs.experiment), self._runs.study_id, self._artifacts)
+            named = experiment(self._runs.experiment)
+            self._writer = Writer(self._uri, named, self._runs.study_id, self._artifacts, self._folder)
             self._loop.progressed()
         return self._writer
 

@@ -132,7 +132,8 @@ class ExpectedRuns:
                     entry.tags["skipstack.code_version"] = event.code_version
             case Extended():
                 search = self.record.study.search
-                self._entry().tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds"
+                hours = "" if event.hours is None else f", {event.hours:g} hours"
+                self._entry().tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds{hours}"
             case Shortened():
                 self._entry().tags["skipstack.shortened"] = f"to {event.trials} trials{_why(event)}"
             case Finished():
@@ -211,6 +212,7 @@ class ExpectedRuns:
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
         entry.status, entry.end = "FAILED" if event.reason in SCORELESS else "FINISHED", time
+        entry.log = True
         entry.tags |= {"skipstack.end_reason": event.reason} | note(event.message)
         self._ended += 1
         trial = self.record.trials[event.trial]
@@ -259,7 +261,9 @@ def study_id(opened: StudyOpened) -> str:
 
 def _why(event: Shortened) -> str:
     """Why a study has fewer trials, where it found that itself."""
-    gain = event.gain
+    gain, over = event.gain, event.over
+    if over is not None:
+        return f": its {over.hours:g} hours were over"
     if gain is None:
         return ""
     return f": {gain.trials} more, in {gain.hours:.3g} h, would raise the score by {gain.most:.2g} at most, on average"

@@ -2,9 +2,13 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from skipstack.data.basis.errors import one_line
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.search.record.folder import LOG, StudyFolder
+from skipstack.search.record.log_file import LogFile
 from skipstack.search.tracking.client import connected, put, search_runs
 from skipstack.search.tracking.entry import STUDY, Entry, Read, RunKey, key_of, of_study
 from skipstack.search.tracking.views import is_changed
@@ -38,15 +42,19 @@ class _Had(NamedTuple):
 
 class Writer:
     """The runs of one study in MLflow. ``artifacts``: where those of a new experiment lie; None: where the store says.
+    ``folder``: the study's, where the logs of its trials are.
 
     ``without_files``: why no files are written, once the place of the artifacts refused one.
     """
 
-    def __init__(self, uri: str, experiment: str, study_id: str, artifacts: str | None = None) -> None:
+    def __init__(
+        self, uri: str, experiment: str, study_id: str, artifacts: str | None = None, folder: Path | None = None
+    ) -> None:
         self._client = connected(uri)
         self._uri = uri
         self._experiment = experiment
         self._artifacts = artifacts
+        self._folder = folder
         self._experiment_id = ""
         self._views: dict[str, str] = {}
         self._study_id = study_id
@@ -117,7 +125,7 @@ class Writer:
             self._run_ids[key] = run.info.run_id
             tags = {}
         run_id = self._run_ids[key]
-        refused = self._put(run if made else run_id, entry.files)
+        refused = self._put(run if made else run_id, entry.files | (self._log(key) if entry.log else {}))
         if entry.corpus is not None and refused is None:  # after the files: whoever finds it need not look for them
             self._client.log_inputs(run_id, [_dataset(entry.corpus)])
         self._client.log_batch(
@@ -177,6 +185,15 @@ class Writer:
             return one_line(error)
         return None
 
+    def _log(self, key: RunKey) -> dict[str, str]:
+        """The log of a trial by its name; none if it said nothing, or its log cannot be read."""
+        if self._folder is None or key[1] is None:
+            return {}
+        with suppress(UserError):
+            if text := LogFile(StudyFolder(self._folder, key[0]).log(key[1])).whole():
+                return {LOG: text}
+        return {}
+
     def _points(self, run: "Run") -> set[tuple[str, int]]:
         """The metrics of a run, each with all its steps."""
         histories = [(name, self._client.get_metric_history(run.info.run_id, name)) for name in run.data.metrics]
@@ -211,7 +228,7 @@ def _leave_out_names(entry: Entry, had: _Had) -> None:
     entry.tags = {name: value for name, value in entry.tags.items() if f"tag {name}" not in had.names}
     entry.params = {name: value for name, value in entry.params.items() if f"param {name}" not in had.names}
     entry.metrics = {at: value for at, value in entry.metrics.items() if f"metric {at[0]}" not in had.names}
-    entry.status = None
+    entry.status, entry.log = None, False
     if had.corpus:
         entry.files, entry.corpus = {}, None
 

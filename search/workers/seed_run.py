@@ -6,12 +6,15 @@ Only one thread of a trial runs at a time. ``advance`` resumes the thread, which
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import copy_context
 from pathlib import Path
 from typing import Final, final
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.workers.global_random_state import GlobalRandomState
+from skipstack.search.workers.hearing import speaking
 from skipstack.search.workers.reporting import Objective, Report, SeedReport, TrialOver, Values
 from skipstack.spaces.domains import Json
 
@@ -27,11 +30,13 @@ class SeedRun:
         """The last report."""
         self.returned = False
         self._function = function
+        self._seed = seed
         self._values = Values(values, seed)
         self._report = Report(folder, self._hand_over)
         self._chance = GlobalRandomState(seed)
         self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
-        self._thread = threading.Thread(target=self._run, daemon=True, name=f"seed {seed}")
+        # In the context of its maker, whose log hears it.
+        self._thread = threading.Thread(target=copy_context().run, args=(self._run,), daemon=True, name=f"seed {seed}")
         self._waits = True
         self._closing = False
         self._error: BaseException | None = None
@@ -39,21 +44,27 @@ class SeedRun:
 
     def advance(self) -> None:
         """Run up to the next report, or to the end. Raises any exception of the function."""
-        with self._chance.own():
+        with self._turn():
             self._began = time.perf_counter()
             self._lend()
             self._theirs.acquire()
             self._waits = True
-        if self._error is not None:
-            raise self._error
+            if self._error is not None:
+                raise self._error
 
     def close(self) -> None:
         """End a suspended call and wait for it; a call that is computing cannot be ended, and is left alone."""
         self._closing = True
         if self._waits and self._thread.is_alive():
-            with self._chance.own():
+            with self._turn():
                 self._lend()
                 self._thread.join()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Within, it is the turn of this seed."""
+        with self._chance.own(), speaking(self._seed):
+            yield
 
     def _lend(self) -> None:
         self._waits = False

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.ledger.event_values import ListedRow, Role, Usage
+from skipstack.search.ledger.event_values import HoursOver, ListedRow, Role, Usage
 from skipstack.search.ledger.events import (
     Ablated,
     AblationPlanned,
@@ -55,6 +55,8 @@ FURTHER = [
     Resumed(time=9.0, code_version="x"),
     Extended(time=9.0, trials=2, choices={DEPTH: (7,)}),
     Shortened(time=9.0, trials=3),
+    Shortened(time=9.0, trials=3, over=HoursOver(hours=2.0, left_out=4)),
+    Extended(time=9.0, hours=3.0),
 ]
 """Events that a plain study does not have."""
 

@@ -20,6 +20,7 @@ from skipstack.search.planning.plan import Plan, Room, plan
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study
 from skipstack.spaces.counting import SpaceCount
+from tests.search.changed import searched
 from tests.search.made_up import AXES, study
 from tests.search.planning.test_plan import KnownMeter, planned
 
@@ -130,6 +131,17 @@ def test_text_has_the_numbers_of_the_json() -> None:
         hours = [forecast[name] for name in ("hours", "hours_standard_error", "elapsed_hours")]
         assert [seconds(cell) / 3600 for cell in (cells[1], cells[2], cells[4])] == pytest.approx(hours, rel=0.006)
         assert numbers(cells[3]) == pytest.approx(forecast["gpu_hours"], rel=0.006)
+
+
+@pytest.mark.parametrize(("hours", "said"), [(0.5, True), (1.5, False), (None, False)])
+def test_hours_that_are_over_before_the_trials_are_told(hours: float | None, said: bool) -> None:
+    """They would take an hour."""
+    made = planned(searched(study(AXES), hours=hours))
+    in_an_hour = [replace(each, elapsed=1.0) for each in made.forecasts]
+    text = " ".join(as_text(replace(made, forecasts=tuple(in_an_hour))).split())
+    told = "The study ends after 30 min (search.hours), before its trials do: in random order they take 60 min."
+    assert (told in text) is said
+    assert json.loads(as_json(made))["search"]["hours"] == hours
 
 
 def test_a_network_that_does_not_run_is_told(here: Path) -> None:

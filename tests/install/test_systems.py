@@ -58,11 +58,21 @@ def run(code: str, folder: Path, *arguments: str, **environment: str) -> subproc
     return subprocess.run(command, cwd=folder, env=told, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.long
-def test_a_study_is_planned_and_searched_with_nothing_that_linux_or_avx_alone_has(tmp_path: Path) -> None:
-    search = ["search", "quickstart", "--engine", "serial", "--system-metrics", *SMALL, "--out", "study"]
-    code = f"{MAC}{TYPED}\ntyped('plan', 'quickstart', *{SMALL})\ntyped(*{search})\n{WITHOUT_AVX}"
-    ran = run(code, tmp_path, NUMBA_CPU_FEATURES="+sse2")
+PLANNED_AND_SEARCHED = f"""
+typed("plan", "quickstart", *{SMALL})
+typed("search", "quickstart", "--engine", "serial", "--system-metrics", *{SMALL}, "--out", "study")
+"""
+
+
+def test_a_study_is_planned_and_searched_with_nothing_that_linux_alone_has(tmp_path: Path) -> None:
+    ran = run(MAC + TYPED + PLANNED_AND_SEARCHED, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "2 trials: 2 completed" in ran.stdout
+
+
+@pytest.mark.slow  # all is compiled anew
+def test_nor_with_anything_that_avx_alone_has(tmp_path: Path) -> None:
+    ran = run(MAC + TYPED + PLANNED_AND_SEARCHED + WITHOUT_AVX, tmp_path, NUMBA_CPU_FEATURES="+sse2")
     assert ran.returncode == 0, ran.stderr
     assert "2 trials: 2 completed" in ran.stdout
 

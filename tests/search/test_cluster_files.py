@@ -12,7 +12,6 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
-import yaml
 
 from skipstack.dashboards.commands.search import resume, search
 from skipstack.search.record.reading import read_study
@@ -171,13 +170,48 @@ def test_a_job_trains_a_study_on_a_real_cluster_of_ray(
     assert not Path("/tmp/ray-77").exists()
 
 
-def test_the_commands_of_the_job_and_of_the_text_have_only_options_that_exist() -> None:
-    job = yaml.safe_load((FOLDER / "rayjob.yaml").read_text())
-    assert job["kind"] == "RayJob"
-    assert job["spec"]["rayClusterSpec"]["authOptions"] == {"mode": "token"}
-    text = job["spec"]["entrypoint"] + "\n" + (FOLDER / "README.md").read_text().replace("\\\n", " ")
+def test_a_job_of_a_cloud_searches_and_when_it_is_started_again_resumes(
+    cluster: dict[str, str], tmp_path: Path
+) -> None:
+    study = tmp_path / "study"
+    job = ["sh", str(FOLDER / "search-or-resume.sh"), str(study), "flagship", "--trials", "5"]
+    subprocess.run(job, env=cluster, check=True)
+    (study / "ledger").mkdir(parents=True)
+    subprocess.run(job, env=cluster, check=True)
+    assert calls(cluster).splitlines() == [
+        f"skipstack search flagship --trials 5 --out {study}",
+        f"skipstack resume {study}",
+    ]
+
+
+def test_a_job_of_a_cloud_that_is_told_to_end_waits_until_its_study_has_ended(
+    cluster: dict[str, str], tmp_path: Path
+) -> None:
+    """As Ray ends a job: the entrypoint and its children get the signal. Shells that ended first would leave them."""
+    Path(cluster["HOLD"]).touch()
+    job = ["sh", str(FOLDER / "search-or-resume.sh"), str(tmp_path / "study"), "flagship"]
+    process = subprocess.Popen(job, env=cluster, start_new_session=True)
+    assert within_seconds(lambda: "skipstack search" in calls(cluster))
+    os.killpg(process.pid, signal.SIGTERM)
+    assert process.wait(timeout=60) == 130
+    assert "skipstack was told to end" in calls(cluster)
+
+
+@pytest.mark.parametrize(("code", "ends"), [(0, 0), (1, 1), (2, 2), (3, 0)])
+def test_a_job_of_a_cloud_fails_unless_its_study_is_complete(
+    code: int, ends: int, cluster: dict[str, str], tmp_path: Path
+) -> None:
+    stub = Path(cluster["PATH"].split(os.pathsep)[0]) / "skipstack"
+    stub.write_text(f"#!/bin/sh\nexit {code}\n")
+    job = ["sh", str(FOLDER / "search-or-resume.sh"), str(tmp_path / "study"), "flagship"]
+    ran = subprocess.run(job, env=cluster, check=False, capture_output=True, text=True)
+    assert (ran.returncode, "complete" in ran.stderr) == (ends, code == 3)
+
+
+def test_the_commands_of_the_text_have_only_options_that_exist() -> None:
+    text = (FOLDER / "README.md").read_text().replace("\\\n", " ")
     commands = re.findall(r"skipstack (search|resume) ([^;`\n]+)", text)
-    assert len(commands) >= 4
+    assert len(commands) >= 3
     by_name = {"search": search, "resume": resume}
     for name, rest in commands:
         for option in (part for part in shlex.split(rest) if part.startswith("--")):

@@ -12,7 +12,15 @@ from skipstack.dashboards.reports.exploration.parts import blocks, contents
 from skipstack.dashboards.reports.exploration.table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
 from skipstack.dashboards.reports.exploration.traced import traced
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
-from skipstack.dashboards.reports.wording import NONE, enough_in_words, listed, reason_in_words, scored, sentence
+from skipstack.dashboards.reports.wording import (
+    NONE,
+    enough_in_words,
+    hours_over_in_words,
+    listed,
+    reason_in_words,
+    scored,
+    sentence,
+)
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
@@ -80,6 +88,7 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
         "epochs": exploration.epochs,
         "seconds": exploration.seconds,
         "enough": None if exploration.enough is None else exploration.enough.model_dump(),
+        "over": None if exploration.over is None else {**exploration.over.model_dump(), "cut": exploration.cut},
         "objectives": list(exploration.objectives),
         "front": [{"trial": trial.number, **_objectives(trial, exploration)} for trial in exploration.front],
         "best": config
@@ -122,6 +131,8 @@ def _whole(exploration: Exploration) -> Iterator[Block]:
         yield Sentence(str(small))
     if exploration.enough is not None:
         yield Sentence(enough_in_words(exploration.enough, exploration.measure))
+    if exploration.over is not None:
+        yield Sentence(hours_over_in_words(exploration.over, exploration.cut))
     if exploration.best_config is None:
         yield Sentence("no trial has a score")
     else:

@@ -51,6 +51,9 @@ class _Search:
         if seen.enough is not None:
             gain = seen.enough.model_dump()
             yield "enough", gain, dict.fromkeys(gain, of_kind(seen, "shortened", '"gain":{')[-1:])
+        if seen.over is not None:
+            hours = seen.over.model_dump()
+            yield "over", hours, dict.fromkeys(hours, of_kind(seen, "shortened", '"over":{')[-1:])
         for trial in seen.front:
             yield f"Pareto front, trial {trial.number}", *self._objectives(trial)
         yield "effects", found["effects"], self._effects()

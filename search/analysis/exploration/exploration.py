@@ -18,7 +18,7 @@ from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
 from skipstack.search.analysis.exploration.table import Row, Seen, rows
 from skipstack.search.config import StudyConfig
-from skipstack.search.ledger.event_values import Gain
+from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.ledger.events import Reason
 from skipstack.search.objectives.objectives import Objective, further
 from skipstack.search.objectives.pareto import front
@@ -82,6 +82,8 @@ class Exploration:
     """The trials on the Pareto front of several objectives, the best score first."""
     enough: Gain | None = None
     """The gain of further trials, if the study started none because it was too small."""
+    over: HoursOver | None = None
+    """The hours of the study, if it ended because they were over."""
     lost: int = 0
     """The number of attempts at trials that ended with their machine."""
 
@@ -115,6 +117,16 @@ class Exploration:
         return alike(Space(self.config.space), points)
 
     @cached_property
+    def cut(self) -> dict[str, list[int]]:
+        """The trials that ended because the study's hours were over, by how they ended."""
+        trials = self.seen.trials
+        told = trials.loc[(trials["state"] == "stopped") & (trials["message"] != ""), "message"]
+        by_message: dict[str, list[int]] = {}
+        for number, message in told.items():
+            by_message.setdefault(str(message), []).append(int(str(number)))
+        return by_message
+
+    @cached_property
     def budgets(self) -> pd.DataFrame:
         """The expected best score of fewer trials."""
         return expected_best(self.seen.trials["score"].dropna().tolist(), self.epochs)
@@ -140,14 +152,16 @@ def explore(
     baseline: tuple[float, float] | None,
     by: Sequence[str] = (),
     enough: Gain | None = None,
+    over: HoursOver | None = None,
     lost: int = 0,
 ) -> Exploration:
     """Analyse the search of a study, its table over all axes or over those named ``by``.
 
     ``trials``, ``seeds``, ``curves``, ``events``: the frames of the study (``search/analysis/frames/``). ``reached``:
     from ``best_so_far``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
-    test. ``enough``: the gain for which the study itself stopped starting trials. ``lost``: how many attempts ended
-    with their machine. Raises UserError for a name in ``by`` that is no axis of the study.
+    test. ``enough``: the gain for which the study itself stopped starting trials; ``over``: its hours, if they were
+    over. ``lost``: how many attempts ended with their machine. Raises UserError for a name in ``by`` that is no axis of
+    the study.
     """
     space = Space(study.space)
     for axis in by:
@@ -194,6 +208,7 @@ def explore(
         objectives=study.search.objectives,
         front=tuple(_trial(seen, number) for number in on_front),
         enough=enough,
+        over=over,
         lost=lost,
     )
 

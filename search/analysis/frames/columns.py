@@ -37,7 +37,9 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("parameters", "Int64", "parameters of one seed's network, where they are an objective"),
         Column("latency", "float64", "seconds that 1,000 tokens take, where they are an objective"),
         Column("reused", "bool", "whether another trial's recording was reused instead of training"),
-        Column("message", "str", "what failed, if a fault ended it; empty otherwise"),
+        Column(
+            "message", "str", "what failed, if a fault ended it, or how the study's hours ended it; empty otherwise"
+        ),
         Column("point", "str", "its values on all axes, as JSON"),
         Column("proposed_event", "Int64", "the event by which it was proposed"),
         Column("best_event", "Int64", "the report of its best epoch; where seeds race, that of its first seeds"),

@@ -8,10 +8,11 @@ import math
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import ray
 from ray import tune
@@ -78,10 +79,11 @@ class RayEngine(Engine):
     """Trials on the actors of a Ray cluster: ``address``, or the one that this process has joined already, or else one
     started here and ended with the study. At its end the process is as it was before, and so is Ray in it.
 
-    Each trial takes one CPU and ``gpus_per_trial`` of a GPU (``search/engines/room.py``), and twice as much once it ran
-    out of memory. For ``auto``, workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that
-    training a trial holds. Raises UserError where no cluster answers, it has not what trials on ``device`` need, or
-    another engine runs in this process.
+    Each trial takes ``cpus_per_trial`` and ``gpus_per_trial`` of a GPU (``search/engines/room.py``), and twice as much
+    once it ran out of memory. ``concurrent``: so many run at a time, at most; None: as many as fit. For ``auto``,
+    workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that training a trial holds. Raises
+    UserError where no cluster answers, it has not what trials on ``device`` need, or another engine runs in this
+    process.
     """
 
     def __init__(
@@ -90,6 +92,8 @@ class RayEngine(Engine):
         *,
         address: str | None,
         gpus_per_trial: float | Literal["auto"],
+        cpus_per_trial: int = 1,
+        concurrent: int | None = None,
         device: str = "auto",
         gpu_memory: Callable[[], int] = nothing_known,
         memory: Callable[[TrialTask], int] = nothing_known,
@@ -99,6 +103,7 @@ class RayEngine(Engine):
         if is_patched():
             raise UserError("a study runs on Ray in this process already (allowed: after it, or the engine serial)")
         self.worker = worker
+        self._concurrent = concurrent
         self._where = None if ray.is_initialized() else cluster_in_words(address)
         self._joined = address is not None or ray.is_initialized()
         self._answered = False
@@ -115,6 +120,7 @@ class RayEngine(Engine):
                     gpus_per_trial,
                     device,
                     there,
+                    cpus_per_trial=cpus_per_trial,
                     sizes=lambda: answers,
                     count=lambda task: Question(partial(memory, task), max_retries=0),
                 ),
@@ -122,7 +128,7 @@ class RayEngine(Engine):
             )
             self._demand = self._demanded() if self._joined else None
             there, joining = resources(), Growth(()) if self._demand is None else self._demand.growth
-            self._least = needed(gpus_per_trial, device, there, joining)
+            self._least = needed(gpus_per_trial, device, there, joining, cpus=float(cpus_per_trial))
             if self._demand is None or slots(there, self._least):
                 self._settling.begin()
                 self._settled()
@@ -140,7 +146,8 @@ class RayEngine(Engine):
     def _settled(self) -> None:
         """Say what each trial gets, on which cluster, and what may join it."""
         may_join = None if self._demand is None else f"what may join has: {self._demand.growth.in_words()}"
-        self.words = "; ".join(filter(None, [self.allotment.words, self._where, may_join]))
+        bound = None if self._concurrent is None else f"at most {self._concurrent} at a time"
+        self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, may_join]))
         self._told, self._untold = time.monotonic(), False
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
@@ -161,7 +168,7 @@ class RayEngine(Engine):
         # Machines that join in the midst of the study are asked when they begin.
         preflight = Preflight.of(driver.folder, driver.record) if self._joined else None
         gauges = self._leaving.enter_context(watched(driver))
-        capacity = Capacity(resources, gauges.taken)
+        capacity = Capacity(resources, gauges.taken, most=self._concurrent)
         plugins = Plugins(
             driver,
             self.worker,
@@ -203,14 +210,16 @@ class RayEngine(Engine):
         """Side by side, in processes of their own. Raises WorkersSilentError where no machine answers."""
         if measurements and not self._answered:  # a study that only lacks its test: no worker has started yet
             check_answers()
-        test, capacity, waiting = ray.remote(measured), Capacity(resources), {}
-        for measurement in measurements:
-            number = measurement.task.number
-            takes, confined = self.allotment.placed(str(number), measurement, capacity)
-            here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
-            waiting[here.remote(self.worker, confined)] = number
-        while waiting:
-            self._look(len(waiting))
+        test, capacity = ray.remote(measured), Capacity(resources)
+        left, waiting = deque(measurements), dict[Any, int]()
+        while left or waiting:
+            while left and (self._concurrent is None or len(waiting) < self._concurrent):
+                measurement = left.popleft()
+                number = measurement.task.number
+                takes, confined = self.allotment.placed(str(number), measurement, capacity)
+                here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
+                waiting[here.remote(self.worker, confined)] = number
+            self._look(len(waiting) + len(left))
             with lost_cluster_interrupts():
                 done, _ = ray.wait(list(waiting), timeout=None if self._demand is None else LOOKED_AT)
                 outcomes = [(each, _outcome(each)) for each in done]
@@ -251,8 +260,8 @@ class RayEngine(Engine):
         self._settled()
 
     def _useful(self, places: int) -> int:
-        """How many of the places that trials could take are asked for: all."""
-        return places
+        """How many of the places that trials could take are asked for: as many as may run at a time."""
+        return places if self._concurrent is None else min(places, self._concurrent)
 
     def _look(self, places: int) -> None:
         """Now and then at the machines that have joined or left: settle what trials get, and ask for ``places``."""

@@ -190,6 +190,15 @@ class Controller(TuneController):  # type: ignore[misc]
         trial.set_ray_actor = partial(assign_once, trial)
         super().add_trial(trial)
 
+    def withdraw(self, trial: Trial) -> None:
+        """End a trial that no worker has taken up. As Tune's ``stop_trial``, which prints a line of it to stdout."""
+        self._scheduler_alg.on_trial_remove(self, trial)
+        self._search_alg.on_trial_complete(trial.trial_id)
+        if trial in self._staged_trials:
+            self._unstage_trial_with_resources(trial)
+        self._schedule_trial_stop(trial)
+        self._live_trials.discard(trial)
+
     def save_to_dir(self) -> None:
         """Tune keeps all trials in a file for a restore of its own, anew every few seconds, and needs one at the end.
 

@@ -118,6 +118,9 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
         if plugins.keep(plugins.capacity.is_full):
             return None
         task, self._held = self._held or plugins.keep(plugins.driver.next), None
+        if task is not None and plugins.keep(plugins.driver.hours_are_over):
+            plugins.keep(partial(plugins.driver.not_continued, task.number))
+            task = None
         if task is None:
             if plugins.keep(plugins.capacity.has_idle_cpu):
                 plugins.on_idle()
@@ -158,11 +161,6 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         super().__init__()
         self.plugins = plugins
 
-    def choose_trial_to_run(self, tune_controller: TuneController) -> Trial | None:
-        """As Tune's, which asks again and again."""
-        self.plugins.keep(self.plugins.look)
-        return super().choose_trial_to_run(tune_controller)
-
     def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
         """What the driver decides on what a worker gives."""
         self.plugins.answered = True
@@ -174,6 +172,34 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
             return str(TrialScheduler.CONTINUE)
         del self.plugins.numbers[trial.trial_id]
         return str(TrialScheduler.STOP)
+
+    def choose_trial_to_run(self, tune_controller: TuneController) -> Trial | None:
+        """As Tune does, in each of its steps; before, what the machines tell is heard, and what the end of the study's
+        hours ends is ended.
+        """
+        self.plugins.keep(self.plugins.look)
+        if self.plugins.keep(self.plugins.driver.hours_are_over):
+            self.plugins.keep(partial(self._end_with_the_hours, tune_controller))
+        chosen: Trial | None = super().choose_trial_to_run(tune_controller)
+        return chosen
+
+    def on_trial_remove(self, tune_controller: TuneController, trial: Trial) -> None:
+        """A trial ends that no worker has taken up."""
+        number = self.plugins.numbers.pop(trial.trial_id, None)
+        if number is not None:
+            self.plugins.keep(partial(self.plugins.driver.not_continued, number))
+
+    def _end_with_the_hours(self, tune_controller: TuneController) -> None:
+        """End the trials that wait for room or for a worker, and the workers of those that are silent."""
+        driver, numbers = self.plugins.driver, self.plugins.numbers
+        silent = driver.silent()
+        live = [each for each in tune_controller.get_live_trials() if each.trial_id in numbers]
+        for trial in sorted(live, key=lambda each: numbers[each.trial_id]):
+            if trial.status == Trial.PENDING:
+                tune_controller.withdraw(trial)
+            elif numbers[trial.trial_id] in silent:
+                driver.given_up(numbers.pop(trial.trial_id))  # what Tune tells of it is that its worker died
+                ray.kill(trial.temporary_state.ray_actor)
 
     def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:
         """A worker died."""

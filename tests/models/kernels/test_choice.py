@@ -176,7 +176,13 @@ RUN = "search study.yaml --trials 2 --epochs 1 --seeds 1 --engine serial --out s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("setting", ["NUMBA_ENABLE_AVX=0", "NUMBA_DISABLE_JIT=1"])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        pytest.param("NUMBA_ENABLE_AVX=0", marks=pytest.mark.slow),  # all is compiled anew, for a smaller processor
+        "NUMBA_DISABLE_JIT=1",
+    ],
+)
 def test_a_study_runs_whatever_numba_is_told_to_leave(setting: str, tmp_path: Path) -> None:
     name, _, value = setting.partition("=")
     (tmp_path / "study.yaml").write_text(STUDY)

@@ -17,6 +17,7 @@ from skipstack.search.driver.driver import Driver
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.reading import read_study
 from tests.dashboards.fuzzing import Nobody
 from tests.search.toy import ToyWorker
 
@@ -73,21 +74,36 @@ def test_a_study_whose_driver_could_write_nothing_is_resumed_as_it_was_started(
 
 def test_resume_does_as_the_command_before_it_unless_it_is_told_otherwise(started: list[dict[str, Any]]) -> None:
     where = ("--address", "10.0.0.1:6379", "--gpus-per-trial", "0.25", "--device", "cpu", "--system-metrics")
+    where += ("--concurrent", "3", "--cpus-per-trial", "2")
     assert command("search", "quickstart", *QUICK, "--out", "study", *where, "--tracking-uri", STORE) == 130
     first = {"engine": "ray", "address": "10.0.0.1:6379", "gpus_per_trial": 0.25, "device": "cpu", "store": STORE}
-    first |= {"system_metrics": True}
+    first |= {"system_metrics": True, "concurrent": 3, "cpus_per_trial": 2}
     assert started == [first]
     assert command("resume", "study") == 130
     assert command("extend", "study", "--trials", "1") == 130
     with pytest.raises(KeyboardInterrupt):
         skipstack.resume("study")
     assert started == [first] * 4
-    other = ("--address", "local", "--gpus-per-trial", "auto", "--no-system-metrics")
+    other = ("--address", "local", "--gpus-per-trial", "auto", "--no-system-metrics", "--concurrent", "auto")
     assert command("resume", "study", *other) == 130
     assert command("resume", "study") == 130
-    assert started[4:] == [{**first, "address": None, "gpus_per_trial": "auto", "system_metrics": False}] * 2
+    otherwise = {"address": None, "gpus_per_trial": "auto", "system_metrics": False, "concurrent": "auto"}
+    assert started[4:] == [{**first, **otherwise}] * 2
     told = [event for event in Ledger(Path("study/ledger")).read() if isinstance(event, Placed)]
     assert len(told) == 2, "what stays as it is, is not written again"
+
+
+@pytest.mark.usefixtures("started")
+def test_the_hours_of_a_study_stay_until_it_is_given_others(tmp_path: Path) -> None:
+    assert command("search", "quickstart", *QUICK, "--out", "study", "--hours", "2") == 130
+    for options, hours in (((), 2.0), (("--hours", "0.5"), 0.5), ((), 0.5)):
+        assert command("resume", "study", *options) == 130
+        assert read_study(tmp_path / "study").study.search.hours == hours
+    with pytest.raises(KeyboardInterrupt):
+        skipstack.resume("study", hours=3)
+    assert read_study(tmp_path / "study").study.search.hours == 3.0
+    with pytest.raises(skipstack.UserError, match=r"^got --enough and --hours \(allowed: one of them\)$"):
+        skipstack.resume("study", hours=3, enough=True)
 
 
 def test_a_study_that_was_copied_names_what_it_would_contact_and_waits_for_a_yes(

@@ -21,7 +21,7 @@ from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.card import Confirmed, model_card
 from skipstack.search.bundles.export import Recipe, chosen_trials, export_bundle, export_bundles, verify_bundle
 from skipstack.search.bundles.files import CARD, read_files, seal
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.folder import LOG, StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from tests.command_line import refusal
 from tests.search.finished import exported, opened, resealed, run
@@ -68,6 +68,16 @@ def test_a_bundle_counts_on_the_test_split_what_the_study_measured_for_its_lane(
     assert trial.best is not None
     assert trial.best.metrics["dev_accuracy"][lane] == max(trial.best.metrics["dev_accuracy"])
     assert loaded.config == trial.config
+
+
+def test_a_bundle_has_nothing_of_a_log(trained: tuple[StudyRecord, StudyFolder], tmp_path: Path) -> None:
+    study, folder = trained
+    trial = study.ranked()[0]
+    folder.log(trial.number).write_text("what nobody else should read\n")
+    bundle = export_bundle(study, folder, trial, tmp_path / "bundle", "cpu")
+    files = [path for path in bundle.rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if path.name == LOG or b"nobody else" in path.read_bytes()] == []
 
 
 def test_verifying_gives_the_exported_counts_again(bundle: Path) -> None:

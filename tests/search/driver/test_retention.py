@@ -10,7 +10,7 @@ import pytest
 from skipstack.search.api.start import run_study
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.faults import Fault
-from skipstack.search.driver.retention import Retention
+from skipstack.search.driver.retention import Retention, delete_all_but_logs
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Event, Metrics, Proposed, Started
@@ -125,6 +125,27 @@ def test_what_is_needed_stays_beyond_the_budget_and_that_is_told(tmp_path: Path)
     assert all(record.trials[number].tested for number in selected(record))
     assert message is not None
     assert message.startswith("search.disk_budget: 100 bytes; the weights that are needed took up to ")
+
+
+def test_logs_stay_where_weights_are_deleted(tmp_path: Path) -> None:
+    def watch(folder: StudyFolder, driver: Driver, event: Event) -> None:
+        if isinstance(event, Proposed):
+            folder.trial(event.trial).mkdir(parents=True)
+            folder.log(event.trial).write_text(f"said by {event.trial}\n" if event.trial % 2 else "")
+
+    folder, _, _ = run(tmp_path, keep_checkpoints=1, disk_budget=2 * WEIGHTS, watch=watch)
+    assert [folder.log(number).exists() for number in range(24)] == [True] * 24
+    (folder.trial(3) / "seed-0" / "deep").mkdir(parents=True)
+    (folder.trial(3) / "seed-0" / "deep" / "state").touch()
+    delete_all_but_logs(folder)
+    left = {path for path in folder.trials.rglob("*") if path.is_file()}
+    assert left == {folder.log(number) for number in range(1, 24, 2)}
+    assert len(list(folder.trials.iterdir())) == 12
+    for path in left:
+        path.write_text("")
+    delete_all_but_logs(folder)
+    assert not folder.trials.exists()
+    delete_all_but_logs(folder)
 
 
 def test_a_trial_that_leads_and_then_fails_displaces_none_that_ended(tmp_path: Path) -> None:

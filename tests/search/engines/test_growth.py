@@ -58,6 +58,10 @@ def test_some_of_a_gpu_is_waited_for_where_the_cluster_may_get_one(
     assert needed(gpus, device, machines, growth) == expected  # type: ignore[arg-type]
 
 
+def test_of_cpus_as_many_are_waited_for_as_a_trial_gets() -> None:
+    assert needed(0.0, "auto", [], Growth((SMALL,)), cpus=3.0) == {"cpu": 3.0}
+
+
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 7, 8, 50, 99, 100, 101])
 @pytest.mark.parametrize("ready", [1, 5, 100])
 def test_an_autoscaler_that_refuses_too_large_a_request_is_soon_asked_for_just_as_many_as_it_has(

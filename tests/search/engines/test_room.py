@@ -49,6 +49,14 @@ def test_one_trial_more_than_fits_is_let_in(nodes: list[Resources], ordinary: Re
     assert fill(Capacity(lambda: nodes), ordinary) == fit + 1
 
 
+@pytest.mark.parametrize(("most", "let_in"), [(1, 1), (3, 3), (4, 4), (5, 5), (9, 5)])
+def test_however_much_room_there_is_no_more_are_let_in_than_may_run_at_a_time(most: int, let_in: int) -> None:
+    subject = Capacity(lambda: [{"CPU": 2.0}, {"CPU": 2.0}], most=most)
+    assert fill(subject, {"cpu": 1.0}) == let_in
+    subject.leave("0")
+    assert fill(subject, {"cpu": 1.0}) == 1
+
+
 def test_who_leaves_makes_room() -> None:
     subject = Capacity(lambda: [{"CPU": 2.0}])
     fill(subject, {"cpu": 1.0})
@@ -201,9 +209,21 @@ class Counted:
 
 
 def allot(
-    gpus: Any, device: str, machines: Sequence[Resources], sizes: Answers = (), counted: int | UserError = 0
+    gpus: Any,
+    device: str,
+    machines: Sequence[Resources],
+    sizes: Answers = (),
+    counted: int | UserError = 0,
+    cpus: int = 1,
 ) -> Allotment:
-    return allotted(gpus, device, machines, sizes=lambda: sizes, count=lambda _: Counted(counted, asks=1))
+    return allotted(
+        gpus,
+        device,
+        machines,
+        cpus_per_trial=cpus,
+        sizes=lambda: sizes,
+        count=lambda _: Counted(counted, asks=1),
+    )
 
 
 @pytest.fixture
@@ -263,6 +283,20 @@ def test_auto_gives_each_trial_the_share_of_the_smallest_gpu_that_it_needs_once_
     assert (confined.device, confined.memory_limit) == ("cuda", int(taken["gpu"] * 10 * GB) - 700 * 2**20)
     uncounted = allot("auto", "auto", TWO_GPUS, sizes, counted=UserError("out of memory"))
     assert uncounted.ordinary(trial) == {"cpu": 1.0, "gpu": 1.0}
+
+
+def test_a_trial_may_have_several_cpus_and_twice_as_many_once_it_ran_out_of_memory() -> None:
+    machines: list[Resources] = [{"CPU": 8.0, "GPU": 2.0}]
+    without = allot(0.0, "auto", machines, cpus=3)
+    assert (without.resources, without.words) == ({"cpu": 3.0}, "each trial gets 3 CPUs and no GPU: 2 side by side")
+    subject = Capacity(lambda: machines)
+    assert subject.take("again", without.resources, 2) == {"cpu": 6.0}
+    assert subject.has_idle_cpu()
+    needed = allot("auto", "auto", machines, (("a", 10 * GB),), cpus=4)
+    assert needed.resources["cpu"] == 4.0
+    assert needed.words == "each trial gets 4 CPUs and as much of a GPU as it needs; the smallest GPU has 10.0 GB"
+    with pytest.raises(UserError, match=r"it needs 9 CPUs and no GPU, and [^\n]* smaller .* or --cpus-per-trial\)$"):
+        allot(0.0, "auto", machines, cpus=9)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, NoReturn
+from typing import Any, Final, Literal, NoReturn, TextIO
 
 Role = Literal["driver", "tracking"]
 
@@ -191,7 +191,8 @@ def _look(case: Case, outcome: Outcome) -> None:
         outcome.weights[str(path.relative_to(study))] = hashlib.sha256(path.read_bytes()).hexdigest()
     if case.tracked:
         outcome.runs = runs(f"sqlite:///{study / 'mlflow.db'}")
-        files = (str(path.relative_to(study)) for path in study.glob("mlartifacts/**/*") if path.is_file())
+        found = (path for path in study.glob("mlartifacts/**/*") if path.is_file())
+        files = (str(path.relative_to(study)) for path in found if path.name != "log.txt")  # it says what failed
         outcome.artifacts = sorted({re.sub("[0-9a-f]{32}", "ID", name) for name in files})
 
 
@@ -234,25 +235,21 @@ def main() -> None:
     os.dup2(2, 1)
     load(Path(sys.argv[1]), sys.argv[2:])
     for batch in sys.stdin:
-        waiting = [Case(**each) for each in json.loads(batch)]
-        running: dict[int, str] = {}
-        while waiting or running:
-            while waiting and len(running) < AT_ONCE:
-                case = waiting.pop(0)
-                pid = os.fork()
-                if pid == 0:
-                    _answer(case)
-                running[pid] = case.folder
-            pid, _ = os.wait()
-            print(running.pop(pid), file=told)
+        cases = [Case(**each) for each in json.loads(batch)]
+        sides = [os.fork() or _answer(cases[first::AT_ONCE], told) for first in range(AT_ONCE)]
+        for pid in sides:
+            os.waitpid(pid, 0)
 
 
-def _answer(case: Case) -> NoReturn:
-    try:
-        text = json.dumps(asdict(outcome_of(case)), default=str)
-        Path(case.folder, OUTCOME).write_text(text)
-    except BaseException:  # noqa: BLE001
-        traceback.print_exc()
+def _answer(cases: Sequence[Case], told: TextIO) -> NoReturn:
+    """Run cases one after another, and tell of each."""
+    for case in cases:
+        try:
+            text = json.dumps(asdict(outcome_of(case)), default=str)
+            Path(case.folder, OUTCOME).write_text(text)
+        except BaseException:  # noqa: BLE001
+            traceback.print_exc()
+        print(case.folder, file=told)
     sys.stderr.flush()
     os._exit(0)
 

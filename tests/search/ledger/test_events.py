@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from skipstack.search.ledger import events as happened
-from skipstack.search.ledger.event_values import Gain, LeftOut, ListedRow, Role, Usage
+from skipstack.search.ledger.event_values import Gain, HoursOver, LeftOut, ListedRow, Role, Usage
 from skipstack.search.ledger.events import (
     CorpusPrepared,
     Decided,
@@ -36,6 +36,7 @@ from skipstack.search.ledger.sentences import SentenceCounts
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)  # no -0.0
 NUMBERS = st.floats().map(lambda number: number + 0.0)
+HOURS = st.floats(0, exclude_min=True, allow_nan=False, allow_infinity=False)
 COUNTS = st.integers(0, 10**6)
 EPOCHS = st.integers(1, 10**4)
 SEEDS = st.integers(0, 2**63 - 1)
@@ -156,6 +157,8 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         engine=st.text(),
         address=st.none() | st.text(),
         gpus_per_trial=FINITE | st.just("auto"),
+        cpus_per_trial=EPOCHS,
+        concurrent=EPOCHS | st.just("auto"),
         device=st.text(),
         tracking_uri=st.none() | st.text(),
     ),
@@ -167,12 +170,14 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         trials=COUNTS,
         seeds=COUNTS,
         choices=st.dictionaries(st.text(), st.lists(JSON, max_size=2).map(tuple), max_size=2),
+        hours=st.none() | HOURS,
     ),
     happened.Shortened: st.builds(
         happened.Shortened,
         time=TIMES,
         trials=EPOCHS,
         gain=st.none() | st.builds(Gain, trials=EPOCHS, hours=FINITE, most=FINITE, seed_deviation=FINITE),
+        over=st.none() | st.builds(HoursOver, hours=HOURS, left_out=COUNTS),
     ),
     Finished: st.builds(Finished, time=TIMES),
     happened.AblationPlanned: st.builds(

@@ -72,6 +72,11 @@ def test_one_worker_does_what_the_serial_engine_does_under_that_scheduler(
     assert outcome.best == real.ranked()[0].score
 
 
+def test_hours_do_not_count_on_a_simulated_clock(whole: StudyRecord) -> None:
+    search = whole.study.search
+    assert simulated(whole, changed(search, hours=1e-6)) == simulated(whole, search)
+
+
 @pytest.mark.parametrize("variant", ["stopping", "promotion"])
 def test_a_race_of_seeds_is_replayed_from_the_curves_of_each(variant: str, tmp_path: Path) -> None:
     """Recorded with all seeds at once, with a race as well: either tells what the other would have been."""

@@ -310,23 +310,25 @@ def networks() -> dict[str, Work]:
     return found
 
 
-def main(what: str) -> None:
-    """Print what is asked for: presets, with the gradients of a loop, networks, or captured steps of presets."""
+def main(what: str, *named: str) -> None:
+    """Print what is asked for: presets, with the gradients of a loop, networks, or captured steps of presets.
+
+    ``named``: these presets alone.
+    """
     torch.set_num_threads(1)
+    names = named or tuple(presets())
     if what == "networks":
         print(json.dumps({name: asdict(work) for name, work in networks().items()}))
         return
     if what == "captured":
         capturing.WARM = 0
-        found = {
-            name: captured(config.model, _recipe(config), task) for name in presets() for config, task in [base(name)]
-        }
+        found = {name: captured(config.model, _recipe(config), task) for name in names for config, task in [base(name)]}
         print(json.dumps({name: asdict(each) for name, each in found.items()}))
         return
     accelerator = Accelerator()
     with accelerator:
         loop = gradients(accelerator.device)
-    found = {name: asdict(counted(*base(name))) for name in presets()}
+    found = {name: asdict(counted(*base(name))) for name in names}
     print(json.dumps({"gradients": loop, "presets": found, "epochs": [whole(name).epoch for name in WHOLE]}))
 
 

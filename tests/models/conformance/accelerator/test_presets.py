@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from skipstack.models.kernels.choice import VARIABLE
+from skipstack.search.study_files.document import presets as all_presets
 from tests.models.conformance.accelerator import presets
 
 FIGURES = Path(__file__).with_name("figures.json")
@@ -29,6 +30,9 @@ WAITS = {"collins/parser": 4}
 AROUND = 4
 """Operations around a replay at most: the batch is copied to where the graph reads, its loss, states and doubts from
 where it wrote."""
+FEW = ("quickstart", "flagship", *presets.WHOLE)
+"""Presets that are looked at each time; all of them are where time is no matter."""
+EACH_TIME = [pytest.param(FEW, id="a few"), pytest.param((), id="all", marks=pytest.mark.slow)]
 COLUMNS = ("launches", "MB moved", "KB sent")
 
 
@@ -36,10 +40,10 @@ Figures = dict[str, dict[str, dict[str, int]]]
 """Of each preset, what a step of training does and what a batch of an evaluation does."""
 
 
-def child(what: str) -> Any:
+def child(what: str, *named: str) -> Any:
     """What ``tests.models.conformance.accelerator.presets`` prints."""
     there = {**os.environ, VARIABLE: ""}  # what is fused runs on the GPU, whatever the tests are run with
-    command = [sys.executable, "-m", presets.__name__, what]
+    command = [sys.executable, "-m", presets.__name__, what, *named]
     done = subprocess.run(command, env=there, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -55,25 +59,28 @@ def plain(figures: Figures) -> Figures:
 
 
 @pytest.mark.long
-def test_no_preset_waits_within_a_step_and_each_launches_and_moves_what_was_agreed() -> None:
-    found, agreed = child("presets"), json.loads(FIGURES.read_text())
+@pytest.mark.parametrize("named", EACH_TIME)
+def test_no_preset_waits_within_a_step_and_each_launches_and_moves_what_was_agreed(named: tuple[str, ...]) -> None:
+    found, agreed = child("presets", *named), json.loads(FIGURES.read_text())
     assert found["gradients"] == [list(each) for each in presets.gradients(torch.device("cpu"))]
     assert found["epochs"] == [1] * len(presets.WHOLE)
     ours = found["presets"]
     assert {preset: works["training"]["waits"] for preset, works in ours.items()} == dict.fromkeys(ours, 0)
     waits = {preset: works["evaluation"]["waits"] for preset, works in ours.items()}
     assert {preset: count for preset, count in waits.items() if count} == WAITS
+    assert set(ours) == set(named or agreed)
     if torch.__version__.startswith(TORCH):
         other = {preset: works for preset, works in plain(ours).items() if works != agreed.get(preset)}
         assert not other, f"other figures than agreed; if that is meant, write them anew with `{COMMAND}`: {other}"
-    assert set(agreed) == set(ours)
+    assert set(agreed) == set(all_presets())
 
 
 @pytest.mark.long
-def test_every_presets_step_can_be_captured_and_is_then_all_but_the_copies_of_its_batch() -> None:
+@pytest.mark.parametrize("named", EACH_TIME)
+def test_every_presets_step_can_be_captured_and_is_then_all_but_the_copies_of_its_batch(named: tuple[str, ...]) -> None:
     """No number of the host and no copy is within, of which a graph would keep the value that it had."""
-    found = child("captured")
-    assert set(found) == set(json.loads(FIGURES.read_text()))
+    found = child("captured", *named)
+    assert set(found) == set(named or all_presets())
     for preset, steps in found.items():
         step, inside = steps["step"], steps["inside"]
         assert steps["replays"] == 3, f"{preset}: all but the first step counted, of two epochs of two steps each"

@@ -1,0 +1,31 @@
+"""At the end of a report: which trials a fault has ended, and the commands that print what they said."""
+
+from dataclasses import replace
+
+import pandas as pd
+
+from skipstack.dashboards.formats.page import Block, Listing, Report, Sentence
+from skipstack.dashboards.reports.wording import listed, reason_in_words
+from skipstack.search.ledger.events import FAULTS
+from skipstack.search.record.folder import StudyFolder
+
+NAMED = 5
+"""The most trials of a kind that are named."""
+
+
+def with_logs(report: Report, trials: pd.DataFrame, folder: StudyFolder) -> Report:
+    """The report, at its end the trials of each kind of fault that left a log; ``trials``: the study's frame."""
+    blocks: list[Block] = []
+    for reason in FAULTS:
+        numbers = [int(number) for number in trials.index[trials["state"] == reason]]
+        commands = [command for each in numbers if (command := folder.log_command(each)) is not None]
+        if commands:
+            more = [f"{len(numbers) - NAMED} more"] if len(numbers) > NAMED else []
+            which = listed([*map(str, numbers[:NAMED]), *more])
+            blocks += [
+                Sentence(f"{reason_in_words(reason)}: trial{'s' * (len(numbers) > 1)} {which}; what was said there:"),
+                Listing(tuple(commands[:NAMED]), code=True),
+            ]
+    if not blocks:
+        return report
+    return replace(report, page=replace(report.page, groups=(*report.page.groups, tuple(blocks))))

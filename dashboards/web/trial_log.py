@@ -1,0 +1,25 @@
+"""The log of a trial on a page: its last lines."""
+
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from skipstack.dashboards.web.elements import sentence
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.log_file import LogFile
+
+SHOWN: Final = 200
+"""The most lines that are shown: the last ones."""
+
+
+def trial_log(path: Path, number: int) -> None:
+    """The log of a trial of the study in the folder ``path``."""
+    folder = StudyFolder(path)
+    lines = LogFile(folder.log(number)).whole().splitlines()
+    if not lines:
+        sentence(f"Trial {number} has printed nothing.", pale=True)
+        return
+    st.code("\n".join(lines[-SHOWN:]), language=None, height=None if len(lines) < 25 else 480)
+    if len(lines) > SHOWN:
+        sentence(f"The last {SHOWN} of {len(lines):,} lines{folder.log_named(number)}.", pale=True)

@@ -1,0 +1,40 @@
+"""The options of a run as the engine on Ray gets them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from skipstack.search.api.options import Execution
+from skipstack.search.engines.ray import engine as module
+
+
+class Described:
+    """An engine that is started nowhere, with what it was asked for."""
+
+    def __init__(self, worker: object, **options: Any) -> None:
+        self.options = options
+        self.words = "each trial gets something"
+
+
+def told(config: Mapping[str, Any], report: Any) -> None:
+    """A function."""
+
+
+@pytest.mark.parametrize(
+    ("given", "asked", "words"),
+    [
+        ({}, (1, None), "each trial gets something"),
+        ({"concurrent": 3}, (1, 3), "each trial gets something"),
+        ({"cpus_per_trial": 4}, (4, None), "each trial gets something; a network computes on one of its CPUs"),
+        ({"cpus_per_trial": 4, "function": told}, (4, None), "each trial gets something"),
+    ],
+)
+def test_cpus_and_a_number_at_a_time_reach_the_engine_and_who_leaves_cpus_idle_is_told(
+    given: dict[str, Any], asked: tuple[int, int | None], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RayEngine", Described)
+    started = Execution(**given).start()
+    assert isinstance(started, Described)
+    assert (started.options["cpus_per_trial"], started.options["concurrent"]) == asked
+    assert started.words == words
