@@ -191,7 +191,7 @@ class RayEngine(Engine):
             self._settling,
             capacity,
             preflight=preflight,
-            look=lambda: self._look(max(driver.ready, capacity.inside)),
+            look=lambda: self._look(lambda: max(driver.ready, capacity.inside)),
             on_idle=self.on_idle,
             part=lambda task: self._keeper.part(task.number, task.attempt),
             on_late_files=self.on_late_files,
@@ -241,7 +241,7 @@ class RayEngine(Engine):
                 takes, confined = self.allotment.placed(str(number), measurement, capacity)
                 here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
                 waiting[here.remote(self._workers, confined)] = number
-            self._look(len(waiting) + len(left))
+            self._look(lambda: len(waiting) + len(left))
             with lost_cluster_interrupts():
                 done, _ = ray.wait(list(waiting), timeout=None if self._demand is None else LOOKED_AT)
                 outcomes = [(each, _outcome(each)) for each in done]
@@ -285,7 +285,7 @@ class RayEngine(Engine):
         """How many of the places that trials could take are asked for: as many as may run at a time."""
         return places if self._concurrent is None else min(places, self._concurrent)
 
-    def _look(self, places: int) -> None:
+    def _look(self, places: Callable[[], int]) -> None:
         """Now and then at the machines that have joined or left: settle what trials get, and ask for ``places``."""
         now = time.monotonic()
         if not self._joined or now - self._looked < LOOKED_AT:
@@ -295,7 +295,7 @@ class RayEngine(Engine):
             self._untold |= self._settling.look()
             if self._demand is not None:
                 usual = self.allotment.usual
-                self._demand.want(self._useful(places), usual, slots(resources(), usual))
+                self._demand.want(self._useful(places()), usual, slots(resources(), usual))
         if self._untold and now - self._told > TOLD_EVERY:
             self._settled()
             self.say(self.words)
