@@ -160,6 +160,7 @@ class Run:
         )
         preparing = threading.Thread(target=execution.meanwhile, daemon=True)
         engine.on_idle = cache(preparing.start)  # once
+        engine.on_late_files = retention.arrived
         try:
             with _interruptible(), execution.watch(before, folder) as progress:
                 driver.listen(progress, retention)

@@ -138,6 +138,12 @@ class Driver:
         none = self._all_proposed or self._none_now
         return len(self._state.active) + (0 if none else self._state.proposer.left(left))
 
+    @property
+    def halts(self) -> frozenset[int]:
+        """Epochs after which the scheduler may end or pause a trial, as far as it says so beforehand."""
+        scheduler = self._state.scheduler
+        return frozenset(scheduler.rungs if scheduler.spending.resource == "epochs" else ())
+
     def end_paused(self) -> None:
         """End all paused trials: nothing is left to run that could promote them."""
         self._end([trial.number for trial in self.record.paused()])

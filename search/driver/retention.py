@@ -85,6 +85,17 @@ class Retention:
             case _:
                 pass
 
+    def arrived(self, number: int) -> None:
+        """Files of a trial came from another machine after it had ended or paused."""
+        if self._kept is None:
+            return
+        if self._record().trials[number].reason is not None:
+            self._settle(number, self._kept)
+            self._collect(self._kept, final=False)
+        elif number in self._paused:
+            self._leave(number)
+            self._pause(number)
+
     def close(self) -> str | None:
         """One line if the weights that must be kept exceeded the budget, else None."""
         if not self._exceeded:

@@ -2,20 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 from skipstack.models.training.checkpoint import Tensors, read_tensors, write_tensors
 from skipstack.search.driver.faults import own_file_interrupts
 from skipstack.search.record.folder import make_trial_folder
-
-ATTEMPT: Final = "attempt"
-"""The file with the number of the attempt that writes here."""
-
-
-class SupersededError(Exception):
-    """A later attempt at the trial has started elsewhere: the results of this one are dropped."""
+from skipstack.search.workers.attempts import check_latest, claim
 
 
 class TrialFiles:
@@ -52,19 +45,11 @@ class TrialFiles:
 
     def _begin(self) -> None:
         """Claim the folder for this attempt, and delete half-written files of a killed one."""
-        latest = self._latest()
-        if latest > self.attempt:
-            raise SupersededError(f"attempt {self.attempt} was given up, {latest} has begun")
+        check_latest(self.folder, self.attempt)
         if self._begun:
             return
         make_trial_folder(self.folder)
-        for torn in (*self.folder.glob(".*.safetensors.*"), *self.folder.glob(f".{ATTEMPT}.*")):
+        for torn in self.folder.glob(".*.safetensors.*"):
             torn.unlink(missing_ok=True)
-        write_atomically(self.folder / ATTEMPT, f"{self.attempt}\n".encode())  # half a number is another one
+        claim(self.folder, self.attempt)
         self._begun = True
-
-    def _latest(self) -> int:
-        try:
-            return int((self.folder / ATTEMPT).read_text())
-        except (FileNotFoundError, ValueError):
-            return 0

@@ -1,10 +1,11 @@
 """Hosts on one machine: network namespaces with addresses of their own on a bridge, Ray on each, cables to pull.
 
-They share the file system, the processor and nothing else.
+They share the processor, the file system but for folders that are hidden from some of them, and nothing else.
 """
 
 import itertools
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -56,7 +57,7 @@ class Hosts:
         self._net = f"10.{20 + os.getpid() % 200}.7"
         self._hosts: list[int] = []
         self._folder = Path(tempfile.mkdtemp(prefix="sk-"))
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._rays: dict[int, subprocess.Popen[bytes]] = {}
         self.token = "0123456789abcdef" * 4
 
     def __enter__(self) -> Self:
@@ -69,10 +70,7 @@ class Hosts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for host in self._hosts:
-            for pid in self._pids(host):
-                subprocess.run(["kill", "-KILL", pid], capture_output=True, check=False)
-        for process in self._processes:
-            process.wait()
+            self.kill(host)
         for host in self._hosts:
             _ip("netns", "delete", self._space(host))
         _ip("link", "delete", self._name)
@@ -116,12 +114,18 @@ class Hosts:
         assert ran.stdout.startswith("(True"), ran.stdout
 
     def kill(self, host: int) -> None:
-        """Switch the host off: whatever runs on it ends at once, and says nothing."""
-        pids = self._pids(host)
-        subprocess.run(["kill", "-KILL", *pids], capture_output=True, check=False)
+        """Cut the power: whatever runs on the host is gone at once."""
+        found = subprocess.run(["ip", "netns", "pids", self._space(host)], capture_output=True, text=True, check=True)
+        for pid in found.stdout.split():
+            subprocess.run(["kill", "-KILL", pid], capture_output=True, check=False)
+        if host in self._rays:
+            self._rays.pop(host).wait()
 
-    def start_ray(self, host: int, *, cpus: int, **environment: str) -> None:
-        """`ray start` on a host; host 1 is the head. Returns once Ray runs there."""
+    def start_ray(self, host: int, *, cpus: int, hidden: Sequence[Path] = (), **environment: str) -> None:
+        """`ray start` on a host; host 1 is the head. Returns once Ray runs there.
+
+        ``hidden``: folders in whose places the host has empty disks of its own.
+        """
         own = ["--node-ip-address", self.address(host), "--num-cpus", str(cpus), "--block"]
         memory = ["--object-store-memory", str(100 * 2**20)]
         kind = (
@@ -132,12 +136,12 @@ class Hosts:
         log = self._folder.with_name(f"{self._folder.name}-host-{host}.log")
         with log.open("wb") as file:
             process = subprocess.Popen(
-                self.command(host, [RAY, "start", *own, *memory, *kind]),
+                self.command(host, [RAY, "start", *own, *memory, *kind], hidden),
                 env={**self.environment(), **QUICK, **environment},
                 stdout=file,
                 stderr=subprocess.STDOUT,
             )
-        self._processes.append(process)
+        self._rays[host] = process
         end = time.monotonic() + 240
         while b"Ray runtime started" not in log.read_bytes():
             assert process.poll() is None, log.read_text()
@@ -145,9 +149,24 @@ class Hosts:
             time.sleep(0.2)
         log.unlink()
 
-    def command(self, host: int, arguments: Sequence[str]) -> list[str]:
-        """What runs ``arguments`` on a host."""
-        return ["ip", "netns", "exec", self._space(host), *arguments]
+    def command(self, host: int, arguments: Sequence[str], hidden: Sequence[Path] = ()) -> list[str]:
+        """What runs ``arguments`` on a host; what it mounts, only it and its children see."""
+        inside = ["ip", "netns", "exec", self._space(host)]
+        if not hidden:
+            return [*inside, *arguments]
+        mounts = [shlex.join(["mount", "-t", "tmpfs", "tmpfs", str(folder)]) for folder in hidden]
+        return [*inside, "sh", "-c", " && ".join([*mounts, f"exec {shlex.join(arguments)}"])]
+
+    def files(self, host: int, folder: Path) -> list[str]:
+        """The files and folders below a folder as the processes of Ray see it there, relative to it."""
+        pid = str(self._rays[host].pid)
+        found = subprocess.run(
+            ["nsenter", "--target", pid, "--mount", "find", str(folder), "-mindepth", "1", "-printf", "%P\n"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return sorted(found.stdout.splitlines())
 
     def environment(self) -> dict[str, str]:
         """Of whatever runs on a host: this code, and the token."""
@@ -158,11 +177,6 @@ class Hosts:
             "RAY_AUTH_TOKEN": self.token,
             "RAY_worker_niceness": "0",
         }
-
-    def _pids(self, host: int) -> list[str]:
-        """The processes on a host."""
-        found = subprocess.run(["ip", "netns", "pids", self._space(host)], capture_output=True, text=True, check=True)
-        return found.stdout.split()
 
     def _space(self, host: int) -> str:
         return f"{self._name}h{host}"

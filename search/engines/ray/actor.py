@@ -16,6 +16,8 @@ with uncollected():  # half of a worker's start
     from skipstack.search.driver.attempt import Attempt
     from skipstack.search.driver.faults import fault_of
     from skipstack.search.driver.measuring_on_test import Measurement, measured
+    from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers, PartedError
+    from skipstack.search.engines.ray.carrying.scratch import leave
     from skipstack.search.engines.ray.preflight import Preflight
 
 
@@ -30,6 +32,7 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
     def cleanup(self) -> None:
         """Tune ends this process."""
         self._leave()
+        leave()
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         """Ready for another trial."""
@@ -42,12 +45,15 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
         try:
             if self.attempt is None:
                 _check_once(self.config["preflight"])
+                workers = self.config["worker"]
+                if isinstance(workers, CarriedWorkers):
+                    workers.stay()
                 if isinstance(self.config["task"], Measurement):
-                    return {"outcome": measured(self.config["worker"], self.config["task"])}
-                self.attempt = Attempt(self.config["worker"], self.config["task"])
+                    return {"outcome": measured(workers, self.config["task"])}
+                self.attempt = Attempt(workers, self.config["task"])
             return {"outcome": self.attempt.run_epoch()}
-        except UserError as mistake:
-            return {"outcome": mistake}
+        except (UserError, PartedError) as cause:
+            return {"outcome": cause}
         except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
             self._leave()
             return {"outcome": fault_of(error)}

@@ -30,6 +30,9 @@ from skipstack.search.driver.task import Measured, TrialTask, Workers
 from skipstack.search.engines.growth import Growth, needed
 from skipstack.search.engines.ray.actor import TrialActor
 from skipstack.search.engines.ray.autoscaler import Demand, growth
+from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
+from skipstack.search.engines.ray.carrying.keeper import Keeping
+from skipstack.search.engines.ray.carrying.study import carried, gather
 from skipstack.search.engines.ray.losses import loss_of
 from skipstack.search.engines.ray.machines import (
     OF_A_MACHINE,
@@ -48,7 +51,7 @@ from skipstack.search.engines.ray.machines import (
 from skipstack.search.engines.ray.metrics import watched
 from skipstack.search.engines.ray.patches import is_patched, patched
 from skipstack.search.engines.ray.plugins import Plugins, ProposerPlugin, SchedulerPlugin
-from skipstack.search.engines.ray.preflight import Preflight, first_trouble
+from skipstack.search.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
 from skipstack.search.engines.ray.process import borrowed
 from skipstack.search.engines.room import (
     LOOKED_AT,
@@ -106,8 +109,12 @@ class RayEngine(Engine):
         self._concurrent = concurrent
         self._where = None if ray.is_initialized() else cluster_in_words(address)
         self._joined = address is not None or ray.is_initialized()
+        self._carried: CarriedWorkers | None = None
+        """The workers of a study whose files may have to be carried."""
         self._answered = False
         """Whether a worker of this engine has reported anything."""
+        self._unseeing: str | None = None
+        """How many machines do not see the study's folder, in words."""
         self._looked = self._told = -math.inf
         self._untold = False
         self._leaving = ExitStack()
@@ -122,7 +129,7 @@ class RayEngine(Engine):
                     there,
                     cpus_per_trial=cpus_per_trial,
                     sizes=lambda: answers,
-                    count=lambda task: Question(partial(memory, task), max_retries=0),
+                    count=lambda task: Question(self._counting(memory, task), max_retries=0),
                 ),
                 partial(on_gpu, gpu_memory) if gpus_per_trial == "auto" and device != "cpu" else None,
             )
@@ -147,7 +154,7 @@ class RayEngine(Engine):
         """Say what each trial gets, on which cluster, and what may join it."""
         may_join = None if self._demand is None else f"what may join has: {self._demand.growth.in_words()}"
         bound = None if self._concurrent is None else f"at most {self._concurrent} at a time"
-        self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, may_join]))
+        self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, self._unseeing, may_join]))
         self._told, self._untold = time.monotonic(), False
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
@@ -155,10 +162,16 @@ class RayEngine(Engine):
         if not self._joined:
             return
         self._await_machines(record)
-        answers = asked(Preflight.of(folder, record()).trouble)
-        trouble = first_trouble([(name, str(said) if isinstance(said, UserError) else said) for name, said in answers])
+        answers = asked(Preflight.of(folder, record(), carries=self._carries).answer)
+        found = [
+            (name, Answer(sees=True, trouble=str(said)) if isinstance(said, UserError) else said)
+            for name, said in answers
+        ]
+        trouble = first_trouble([(name, answer.trouble) for name, answer in found])
         if trouble is not None:
             raise UserError(trouble)
+        self._unseeing = unseeing([answer for _, answer in found])
+        self._settled()
 
     def run(self, driver: Driver) -> None:
         """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one. What has
@@ -166,17 +179,22 @@ class RayEngine(Engine):
         """
         self._await_machines(lambda: driver.record)
         # Machines that join in the midst of the study are asked when they begin.
-        preflight = Preflight.of(driver.folder, driver.record) if self._joined else None
+        preflight = Preflight.of(driver.folder, driver.record, carries=self._carries) if self._joined else None
+        self._carried = None
+        if preflight is not None and preflight.carries:
+            self._carried = self._leaving.enter_context(carried(self.worker, driver, preflight.mark))
         gauges = self._leaving.enter_context(watched(driver))
         capacity = Capacity(resources, gauges.taken, most=self._concurrent)
         plugins = Plugins(
             driver,
-            self.worker,
+            self._workers,
             self._settling,
             capacity,
             preflight=preflight,
             look=lambda: self._look(lambda: max(driver.ready, capacity.inside)),
             on_idle=self.on_idle,
+            part=lambda task: self._keeper.part(task.number, task.attempt),
+            on_late_files=self.on_late_files,
         )
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
             tuner = tune.Tuner(
@@ -197,6 +215,10 @@ class RayEngine(Engine):
             try:
                 with lost_cluster_interrupts():
                     tuner.fit()
+            except KeyboardInterrupt:
+                if self._carried is not None and gather(self._carried):
+                    plugins.end_workers()
+                raise
             except TuneError:
                 if plugins.fault is None:
                     raise
@@ -218,7 +240,7 @@ class RayEngine(Engine):
                 number = measurement.task.number
                 takes, confined = self.allotment.placed(str(number), measurement, capacity)
                 here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
-                waiting[here.remote(self.worker, confined)] = number
+                waiting[here.remote(self._workers, confined)] = number
             self._look(lambda: len(waiting) + len(left))
             with lost_cluster_interrupts():
                 done, _ = ray.wait(list(waiting), timeout=None if self._demand is None else LOOKED_AT)
@@ -277,6 +299,24 @@ class RayEngine(Engine):
         if self._untold and now - self._told > TOLD_EVERY:
             self._settled()
             self.say(self.words)
+
+    @property
+    def _workers(self) -> Workers:
+        return self._carried or self.worker
+
+    @property
+    def _carries(self) -> bool:
+        """Whether files can be carried: by a driver on a machine of the cluster, which others can ask."""
+        return not ray.util.client.ray.is_connected()
+
+    def _counting(self, memory: Callable[[TrialTask], int], task: TrialTask) -> Callable[[], int]:
+        """What counts the memory that a trial needs, on a machine that may not see its corpus."""
+        return partial(memory, task) if self._carried is None else partial(self._carried.reading, memory, task)
+
+    @property
+    def _keeper(self) -> Keeping:
+        assert self._carried is not None, "files are unsent only where they are carried"
+        return self._carried.keeper
 
     def close(self) -> None:
         """Leave the cluster, one that was started here ends, and give back what was borrowed."""

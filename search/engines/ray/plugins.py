@@ -1,6 +1,7 @@
 """What Ray Tune asks for trials and tells of them: our proposals and decisions in place of its own."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.faults import DIED, Fault, kernel_kills, lost_disk, says_out_of_memory
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Workers
+from skipstack.search.engines.ray.carrying.carried_workers import PartedError, UnsentResult
 from skipstack.search.engines.ray.losses import UnclearDeath, loss_of, machine_of
 from skipstack.search.engines.ray.machines import check_this_machine
 from skipstack.search.engines.ray.preflight import Preflight
@@ -31,8 +33,9 @@ Value = TypeVar("Value")
 class Plugins:
     """What the two plug-ins share: the driver, what a trial gets of the cluster, and which Tune trial is which of ours.
 
-    ``look`` is called again and again, to look at the machines; ``on_idle`` while a processor has nothing to do. Tune
-    wraps what a plug-in raises into its own error; ``fault`` keeps what it was.
+    ``look`` is called again and again, to look at the machines; ``on_idle`` while a processor has nothing to do;
+    ``part`` before a trial that has ended or paused sends what is left of it, ``on_late_files`` afterwards. Tune wraps
+    what a plug-in raises into its own error; ``fault`` keeps what it was.
     """
 
     def __init__(
@@ -45,6 +48,8 @@ class Plugins:
         preflight: Preflight | None,
         look: Callable[[], None],
         on_idle: Callable[[], None],
+        part: Callable[[TrialTask], None],
+        on_late_files: Callable[[int], None],
     ) -> None:
         self.driver = driver
         self.worker = worker
@@ -53,6 +58,9 @@ class Plugins:
         self.preflight = preflight
         self._look = look
         self.on_idle = on_idle
+        self.part = part
+        self.on_late_files = on_late_files
+        self.controller: TuneController | None = None
         self.answered = False
         """Whether a worker has reported anything."""
         self.kernel_kills = kernel_kills()
@@ -62,12 +70,20 @@ class Plugins:
         """Likewise where that is a measurement of a trial."""
         self.unclear: list[tuple[UnclearDeath, Callable[[Fault], None]]] = []
         """Deaths on other machines, each with who is to be told of it once it is clear whether the machine is lost."""
+        self.parting: set[int] = set()
+        """Trials that have ended or paused, and send what is left of them; others may begin meanwhile."""
         self.fault: BaseException | None = None
 
     def given(self, trial_id: str, task: Given) -> dict[str, Any]:
         """What an actor is given, with the resources that it takes."""
         taken, task = self.settling.allotment.placed(trial_id, task, self.capacity)
         return {"task": task, "worker": self.worker, "resources": taken, "preflight": self.preflight}
+
+    def end_workers(self) -> None:
+        """Let all workers leave, and send what they have; Tune ends them without a word where the user interrupts."""
+        if self.controller is not None:
+            with suppress(Exception):  # it may have been interrupted anywhere
+                self.controller.cleanup()
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing: Tune pickles its plug-ins for a restore of its own, which we do not use."""
@@ -124,8 +140,9 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
         if task is None:
             if plugins.keep(plugins.capacity.has_idle_cpu):
                 plugins.on_idle()
-            return plugins.keep(lambda: self._measurement(trial_id)) if plugins.driver.over else None
-        if not plugins.keep(partial(plugins.settling.allotment.is_known, task)):
+            over = plugins.driver.over and not plugins.parting
+            return plugins.keep(lambda: self._measurement(trial_id)) if over else None
+        if task.number in plugins.parting or not plugins.keep(partial(plugins.settling.allotment.is_known, task)):
             self._held = task
             return None
         plugins.numbers[trial_id] = task.number
@@ -161,14 +178,24 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         super().__init__()
         self.plugins = plugins
 
+    def on_trial_add(self, tune_controller: TuneController, trial: Trial) -> None:
+        """The controller has begun to know trials."""
+        self.plugins.controller = tune_controller
+
     def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
         """What the driver decides on what a worker gives."""
         self.plugins.answered = True
         if trial.trial_id in self.plugins.measured:
             self.plugins.keep(lambda: self._measured(self.plugins.measured.pop(trial.trial_id), result["outcome"]))
             return str(TrialScheduler.STOP)
-        number = self.plugins.numbers[trial.trial_id]
-        if self.plugins.keep(lambda: self._goes_on(number, result["outcome"])):
+        number, outcome = self.plugins.numbers[trial.trial_id], result["outcome"]
+        if number in self.plugins.parting:
+            self.plugins.keep(lambda: self._parted(number, outcome))
+        elif self.plugins.keep(lambda: self._goes_on(number, outcome)):
+            return str(TrialScheduler.CONTINUE)
+        elif isinstance(outcome, UnsentResult):
+            self.plugins.parting.add(number)
+            self.plugins.keep(partial(self.plugins.part, trial.config["task"]))
             return str(TrialScheduler.CONTINUE)
         del self.plugins.numbers[trial.trial_id]
         return str(TrialScheduler.STOP)
@@ -204,6 +231,11 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
     def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:
         """A worker died."""
         driver = self.plugins.driver
+        number = self.plugins.numbers.get(trial.trial_id)
+        if number is not None and number in self.plugins.parting:
+            del self.plugins.numbers[trial.trial_id]
+            self.plugins.keep(check_this_machine)
+            self.plugins.keep(partial(self._parted, number, None))
         for numbers, faulted in ((self.plugins.numbers, driver.faulted), (self.plugins.measured, driver.measured)):
             number = numbers.pop(trial.trial_id, None)
             if number is not None:  # else only its actor failed, after the end
@@ -240,6 +272,13 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         if isinstance(outcome, UserError):
             raise outcome  # no measurement would fare better
         self.plugins.driver.measured(number, outcome)
+
+    def _parted(self, number: int, outcome: PartedError | UserError | Fault | None) -> None:
+        """Nothing more comes of a trial that had ended or paused. What it could not send is trained again if needed."""
+        if isinstance(outcome, UserError):
+            raise outcome
+        self.plugins.parting.discard(number)
+        self.plugins.on_late_files(number)
 
     def _goes_on(self, number: int, outcome: EpochResult | UserError | Fault | None) -> bool:
         match outcome:

@@ -1,50 +1,45 @@
 """What every machine of a cluster must be able to do before it may train a trial."""
 
-import os
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from skipstack.data.basis.code_files import load_sent
-from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import CodeSource, sources
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
 from skipstack.search.code_version import code_version
+from skipstack.search.engines.ray.carrying.mark import Mark, unwritable
+from skipstack.search.engines.ray.carrying.scratch import trouble
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
-
-MARK = ".preflight"
-"""Among the trials: a word that a machine reads there only if it sees the very folder that the driver sees."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
     """What a machine is asked, as it travels there.
 
-    ``trials``: the folder that trials write into, which has the ``mark``; ``corpora``: the stores, with the fingerprint
-    that their content has; ``vectors``: likewise; ``code``: the version of the driver's code; ``own``: the files of
-    the study's own code, but for those of formats alone, since workers read prepared corpora.
+    ``mark``: stands in the folder that trials write into; ``carries``: whether files are carried to machines that do
+    not see it; ``corpora``: the stores, with the fingerprint that their content has; ``vectors``: likewise; ``code``:
+    the version of the driver's code; ``own``: the files of the study's own code, but for those of formats alone, since
+    workers read prepared corpora.
     """
 
-    trials: Path
-    mark: str
+    mark: Mark
+    carries: bool
     corpora: tuple[tuple[Path, str], ...]
     vectors: tuple[tuple[Path, str], ...]
     code: str
     own: tuple[CodeSource, ...]
 
     @classmethod
-    def of(cls, folder: StudyFolder, record: StudyRecord) -> "Preflight":
+    def of(cls, folder: StudyFolder, record: StudyRecord, *, carries: bool) -> "Preflight":
         """The preflight of a study, whose folder gets its mark."""
         prepared = record.corpora.values()
-        folder.trials.mkdir(parents=True, exist_ok=True)
-        mark = secrets.token_hex(8)
-        (folder.trials / MARK).write_text(mark)
         return cls(
-            trials=folder.trials.resolve(),
-            mark=mark,
+            mark=Mark.made(folder.trials),
+            carries=carries,
             corpora=tuple((folder.corpus(each).resolve(), each.fingerprint) for each in prepared),
             vectors=tuple(
                 (folder.vectors(vectors).resolve(), vectors.sha256)
@@ -55,9 +50,18 @@ class Preflight:
             own=sources([file for file in record.study.space.code if file.kinds.keys() - {"format"}]),
         )
 
+    def answer(self) -> "Answer":
+        """What this machine answers."""
+        return Answer(self.mark.unseen() is None, self.trouble())
+
     def trouble(self) -> str | None:
         """What this machine cannot do, in one line; None where it can train."""
-        for problem in (self._code, self._own, self._reading, self._data, self._writing):
+        problems = [self._code, self._own]
+        if self.mark.unseen() is None:
+            problems += [self._data, self._writing]
+        else:
+            problems.append(self._room if self.carries else self._reading)
+        for problem in problems:
             if (found := problem()) is not None:
                 return found
         return None
@@ -74,16 +78,6 @@ class Preflight:
             return str(error)
         return None
 
-    def _reading(self) -> str | None:
-        """Whether the folder is there, and is the driver's and no copy."""
-        try:
-            found = (self.trials / MARK).read_text()
-        except OSError as error:
-            return f"{self.trials} cannot be read ({one_line(error)}; allowed: a folder that all machines share)"
-        if found != self.mark:
-            return f"{self.trials} is another folder there (allowed: a folder that all machines share)"
-        return None
-
     def _data(self) -> str | None:
         try:
             found = [(path, open_store(path).fingerprint, wanted) for path, wanted in self.corpora]
@@ -96,13 +90,33 @@ class Preflight:
         return None
 
     def _writing(self) -> str | None:
-        beside = self.trials / f"{MARK}.{secrets.token_hex(8)}"
-        try:
-            beside.write_text(str(os.getpid()))
-            beside.unlink()
-        except OSError as error:
-            return f"{self.trials} cannot be written ({one_line(error)})"
+        return unwritable(self.mark.trials)
+
+    def _reading(self) -> str | None:
+        return (
+            f"{self.mark.unseen()} (allowed: a folder that all machines share, or to start the study on a machine of "
+            "the cluster: then its files are carried)"
+        )
+
+    def _room(self) -> str | None:
+        """Whether there is a place for files that are carried."""
+        return trouble()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a machine answers: whether it sees the study's folder, and its trouble, if it cannot train."""
+
+    sees: bool
+    trouble: str | None
+
+
+def unseeing(answers: Sequence[Answer]) -> str | None:
+    """One line for the user where some machines do not see the study's folder; None where all do."""
+    blind = sum(not answer.sees for answer in answers)
+    if not blind:
         return None
+    return f"{blind} of {len(answers)} machines do not see the study's folder: files are carried"
 
 
 def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:

@@ -24,8 +24,8 @@ from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import EpochResult, TrialTask
 from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.workers import worker as training_worker
+from skipstack.search.workers.attempts import ATTEMPT, SupersededError
 from skipstack.search.workers.metered import MeteredWorkers
-from skipstack.search.workers.trial_files import ATTEMPT, SupersededError
 from skipstack.search.workers.worker import TrainingWorker, lane_groups
 from skipstack.spaces.trial import TrialConfig
 from tests.models.kernels.chosen import chosen

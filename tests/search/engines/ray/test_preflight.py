@@ -1,6 +1,7 @@
 """What a machine is asked, answered by machines that lack one thing each."""
 
 import shutil
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.search.api.start import open_study
 from skipstack.search.engines.ray import preflight as module
-from skipstack.search.engines.ray.preflight import MARK, Preflight, first_trouble
+from skipstack.search.engines.ray.carrying.mark import MARK
+from skipstack.search.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from tests.search.toy import toy_study
@@ -32,13 +34,13 @@ def asked(prepared: Path, tmp_path: Path) -> Preflight:
 
     folder = StudyFolder(tmp_path / "study")
     shutil.copytree(prepared, folder.path)
-    return Preflight.of(folder, StudyRecord.of(Ledger(folder.ledger).read()))
+    return Preflight.of(folder, StudyRecord.of(Ledger(folder.ledger).read()), carries=False)
 
 
 def test_a_machine_that_sees_everything_is_fine_and_leaves_nothing_behind(asked: Preflight) -> None:
     assert len(asked.corpora) == 1
     assert asked.trouble() is None
-    assert [path.name for path in asked.trials.iterdir()] == [MARK]
+    assert [path.name for path in asked.mark.trials.iterdir()] == [MARK]
 
 
 def test_other_code_is_told(asked: Preflight, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,11 +48,51 @@ def test_other_code_is_told(asked: Preflight, monkeypatch: pytest.MonkeyPatch) -
     assert asked.trouble() == f"its code is 0.1.0+other (allowed: {asked.code}, which the driver runs)"
 
 
-def test_a_folder_that_is_not_there_or_is_a_copy_is_told(asked: Preflight, tmp_path: Path) -> None:
-    shutil.copytree(asked.trials, tmp_path / "copy")
+def elsewhere(asked: Preflight, trials: Path, *, carries: bool) -> Preflight:
+    """What a machine is asked that has another folder, or none, where the study's trials are."""
+    return replace(asked, mark=replace(asked.mark, trials=trials), carries=carries)
+
+
+def test_a_folder_that_is_not_there_or_is_a_copy_is_told_where_nothing_is_carried(
+    asked: Preflight, tmp_path: Path
+) -> None:
+    shutil.copytree(asked.mark.trials, tmp_path / "copy")
     (tmp_path / "copy" / MARK).write_text("an older one")
-    assert "is another folder there" in (replace(asked, trials=tmp_path / "copy").trouble() or "")
-    assert "cannot be read (FileNotFoundError" in (replace(asked, trials=tmp_path / "none").trouble() or "")
+    for trials, why in ((tmp_path / "copy", "is another folder there ("), (tmp_path / "none", "FileNotFoundError")):
+        trouble = elsewhere(asked, trials, carries=False).trouble() or ""
+        assert why in trouble
+        assert trouble.endswith(
+            "(allowed: a folder that all machines share, or to start the study on a machine of the cluster: then its "
+            "files are carried)"
+        )
+
+
+def test_files_are_carried_to_a_machine_that_has_another_folder_or_none(
+    asked: Preflight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    shutil.copytree(asked.mark.trials, tmp_path / "copy")
+    (tmp_path / "copy" / MARK).write_text("an older one")
+    here = set(tmp_path.iterdir())
+    for trials in (tmp_path / "copy", tmp_path / "none"):
+        assert elsewhere(asked, trials, carries=True).answer() == Answer(sees=False, trouble=None)
+    assert set(tmp_path.iterdir()) == here, "nothing stays there"
+    assert replace(asked, carries=True).answer() == Answer(sees=True, trouble=None)
+    monkeypatch.setattr(module, "code_version", lambda: "0.1.0+other")
+    assert "its code is 0.1.0+other" in (elsewhere(asked, tmp_path / "none", carries=True).trouble() or "")
+
+
+def test_a_machine_without_a_place_for_carried_files_is_told(
+    asked: Preflight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    assert "no folder for temporary files" in (elsewhere(asked, tmp_path / "x", carries=True).trouble() or "")
+
+
+def test_one_line_says_how_many_machines_do_not_see_the_folder() -> None:
+    seeing, blind = Answer(sees=True, trouble=None), Answer(sees=False, trouble=None)
+    assert unseeing([seeing, seeing]) is None
+    assert unseeing([seeing, blind, blind]) == ("2 of 3 machines do not see the study's folder: files are carried")
 
 
 def test_data_that_are_missing_damaged_or_others_are_told(asked: Preflight) -> None:
@@ -71,7 +113,7 @@ def test_a_folder_that_cannot_be_written_is_told(asked: Preflight, monkeypatch: 
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "write_text", refuse)
-    assert (asked.trouble() or "").startswith(f"{asked.trials} cannot be written (PermissionError")
+    assert (asked.trouble() or "").startswith(f"{asked.mark.trials} cannot be written (PermissionError")
 
 
 def test_the_first_machine_in_trouble_is_named_in_one_line() -> None:

@@ -1,0 +1,142 @@
+"""What carrying costs on hosts: ``python -m tests.benchmarks.carrying ADDRESS FOLDER WHAT [SEEING]``, a driver."""
+
+import json
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from skipstack.search.api.start import run_study
+from skipstack.search.driver.task import EpochResult
+from skipstack.search.engines.ray import engine as module
+from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
+from skipstack.search.engines.ray.carrying.mark import Mark
+from skipstack.search.engines.ray.carrying.parcels import parcels
+from skipstack.search.engines.ray.carrying.remote_keeper import RemoteKeeper, start_keeper
+from skipstack.search.engines.ray.carrying.scratch import Scratch
+from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.engines.ray.preflight import Preflight
+from skipstack.search.ledger.events import Ended, Started
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import BEST, CHECKPOINT, StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from tests.search.changed import searched
+from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+
+TRIALS = 150
+LEFT = 400_000
+"""Bytes that a trial leaves, half of them as its best weights."""
+
+SENDERS, SENT = 12, 10_000_000
+STORE = 50_000_000
+
+
+class IdleWorker(ToyWorker):
+    """Trains nothing and leaves two files."""
+
+    def run_epoch(self) -> EpochResult:
+        result = super().run_epoch()
+        self.task.folder.mkdir(parents=True, exist_ok=True)
+        for name in (BEST, CHECKPOINT):
+            (self.task.folder / name).write_bytes(bytes(LEFT // 2))
+        return result
+
+
+def trials(address: str, folder: Path, seeing: bool) -> float:
+    """Milliseconds a trial from the tenth start to the last end."""
+
+    class Bare(Preflight):
+        @classmethod
+        def of(cls, study: StudyFolder, record: StudyRecord, *, carries: bool) -> Preflight:
+            found = replace(Preflight.of(study, record, carries=carries), corpora=(), vectors=())
+            return found if seeing else replace(found, mark=replace(found.mark, trials=folder / "elsewhere"))
+
+    module.Preflight = Bare  # type: ignore[misc]
+    study = searched(toy_study(trials=TRIALS, proposer="random", epochs=2), scheduler="none")
+    opened = open_toy(folder, study)
+    (opened.corpora / "none").mkdir(parents=True)
+    engine = RayEngine(IdleWorker, address=address, gpus_per_trial=0)
+    with Ledger(opened.ledger) as ledger:
+        run_study(toy_driver(opened, ledger), engine)
+    engine.close()
+    told = Ledger(opened.ledger).read()
+    began = [event.time for event in told if isinstance(event, Started)][10]
+    ended = max(event.time for event in told if isinstance(event, Ended))
+    return 1000 * (ended - began) / (TRIALS - 10)
+
+
+def senders(address: str, folder: Path) -> float:
+    """Megabytes a second that arrive from twelve senders at once."""
+    keeper = _keeper(address, folder)
+    actors = [ray.remote(num_cpus=1)(Sender).remote(keeper, number) for number in range(SENDERS)]
+    ray.get([actor.ready.remote() for actor in actors])
+    began = time.time()
+    ray.get([actor.send.remote() for actor in actors])
+    return SENDERS * SENT / 1e6 / (time.time() - began)
+
+
+def store(address: str, folder: Path) -> float:
+    """Seconds in which a corpus is on all machines but the driver's, from the first question to the last file."""
+    keeper = _keeper(address, folder)
+    path = folder / "corpora" / "large"
+    path.mkdir(parents=True)
+    (path / "train.arrow").write_bytes(np.random.default_rng(1).bytes(STORE))
+    carried = CarriedWorkers(IdleWorker, keeper, Mark(folder / "elsewhere", "benchmark"))
+    here = ray.get_runtime_context().get_node_id()
+    nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["NodeID"] != here]
+    fetching = [
+        ray.remote(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False))(_fetch)
+        for node in nodes
+    ]
+    ray.get([each.remote(None) for each in fetching])  # so that a process waits on each
+    began = time.time()
+    assert ray.get([each.remote(carried) for each in fetching]) == [STORE] * len(nodes)
+    return time.time() - began
+
+
+def _keeper(address: str, folder: Path) -> RemoteKeeper:
+    ray.init(address, log_to_driver=False, logging_level="error")
+    study = StudyFolder(folder)
+    study.trials.mkdir(parents=True)
+    keeper = start_keeper(study)
+    assert keeper.moved() == 0
+    return keeper
+
+
+class Sender:
+    """A worker that has weights to send."""
+
+    def __init__(self, keeper: RemoteKeeper, number: int) -> None:
+        self.keeper, self.number = keeper, number
+        self.folder = Scratch("benchmark").trial(number, 1)
+        (self.folder / BEST).write_bytes(np.random.default_rng(number).bytes(SENT))
+
+    def ready(self) -> None:
+        """Its process has started."""
+
+    def send(self) -> None:
+        for parcel in parcels(self.folder, [BEST]):
+            self.keeper.take(self.number, 1, parcel)
+
+
+def _fetch(carried: CarriedWorkers | None) -> int:
+    if carried is None:
+        return 0
+    with Scratch("benchmark") as scratch:
+        path = scratch.store("large", partial(carried._fetch, "large"))
+        return sum(each.stat().st_size for each in path.iterdir())
+
+
+if __name__ == "__main__":
+    address, folder, what, *seeing = sys.argv[1:]
+    measured = (
+        trials(address, Path(folder), bool(seeing))
+        if what == "trials"
+        else {"senders": senders, "store": store}[what](address, Path(folder))
+    )
+    print(json.dumps(measured))

@@ -1,0 +1,128 @@
+"""A study on a cluster that was joined, whose only machine sees the study's folder or is made not to see it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+
+from skipstack.search.api.start import run_study
+from skipstack.search.driver.retention import Retention
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask
+from skipstack.search.engines.ray import engine as module
+from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.engines.ray.preflight import Preflight
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import BEST, CHECKPOINT, StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.workers.attempts import ATTEMPT
+from tests.search.changed import searched
+from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.filterwarnings("default"),  # ray's own warnings are not ours to mend
+]
+
+WEIGHTS = 100_000
+"""Bytes, which take a moment to send, so that not each epoch's are sent."""
+
+
+class HeavyWorker(ToyWorker):
+    """Leaves weights that say of which epoch they are, and a checkpoint; an epoch takes a second, as it says."""
+
+    def run_epoch(self) -> EpochResult:
+        result = super().run_epoch()
+        self.task.folder.mkdir(parents=True, exist_ok=True)
+        (self.task.folder / BEST).write_bytes(weights(self.task, result.epoch))
+        (self.task.folder / CHECKPOINT).write_bytes(bytes(WEIGHTS))
+        return replace(result, seconds=1.0)
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        of = (task.folder / BEST).read_bytes()
+        return Measured(metrics={"test_accuracy": (float(of.split()[1]) / 100,) * len(task.seeds)})
+
+
+def weights(task: TrialTask, epoch: int) -> bytes:
+    return f"{task.config.identity} {epoch} ".encode().ljust(WEIGHTS)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[RayEngine]:
+    """On a cluster that runs in this process before it, and goes on after it."""
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error", address="local")
+    try:
+        started = RayEngine(HeavyWorker, address=None, gpus_per_trial=0)
+        yield started
+        started.close()
+    finally:
+        ray.shutdown()
+
+
+class Seeing(Preflight):
+    """Asks for no corpora: toys have none."""
+
+    @classmethod
+    def of(cls, folder: StudyFolder, record: StudyRecord, *, carries: bool) -> Preflight:
+        return replace(Preflight.of(folder, record, carries=carries), corpora=(), vectors=())
+
+
+class Blind(Seeing):
+    """Has each process look for the study's folder where nothing is."""
+
+    @classmethod
+    def of(cls, folder: StudyFolder, record: StudyRecord, *, carries: bool) -> Preflight:
+        found = super().of(folder, record, carries=carries)
+        return replace(found, mark=replace(found.mark, trials=found.mark.trials / "elsewhere"))
+
+
+def run(engine: RayEngine, path: Path, **search: Any) -> tuple[StudyRecord, list[int]]:
+    """The record of a study, and the trials whose last files came after their end; the weights of each trial are those
+    of its last epoch, and no checkpoint is left.
+    """
+    late: list[int] = []
+    folder = open_toy(path, searched(toy_study(trials=12, epochs=8), **search))
+    (folder.corpora / "none").mkdir(parents=True)
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        retention = Retention(folder, lambda: driver.record)
+        driver.listen(retention)
+        engine.on_late_files = lambda trial: (late.append(trial), retention.arrived(trial))[1]
+        run_study(driver, engine)
+    for number, trial in driver.record.trials.items():
+        assert trial.reason in ("completed", "stopped"), trial.message
+        left = {each.name: each.read_bytes() for each in folder.trial(number).iterdir() if each.name != ATTEMPT}
+        assert left == {BEST: weights(driver.task(number), len(trial.reports))}, number
+        if trial.tested:
+            assert set(trial.tested["test_accuracy"]) == {len(trial.reports) / 100}
+    assert any(trial.tested for trial in driver.record.trials.values())
+    return driver.record, late
+
+
+def test_nothing_is_carried_to_a_machine_that_sees_the_folder(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "Preflight", Seeing)
+    run(engine, tmp_path)
+    assert engine._carried is not None
+    assert engine._carried.keeper.moved() == 0
+
+
+EPOCHS = {"kind": "asha", "reduction": 2}
+SECONDS = {"kind": "asha", "reduction": 2, "resource": "seconds", "grace": 3, "maximum": 8}
+
+
+@pytest.mark.parametrize("scheduler", [pytest.param(EPOCHS, marks=pytest.mark.cluster), SECONDS])
+def test_what_trials_leave_on_a_machine_that_does_not_see_the_folder_is_there_when_they_have_ended(
+    scheduler: dict[str, Any], engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rungs in seconds end trials by surprise, soon after files were sent: the last ones come late."""
+    monkeypatch.setattr(module, "Preflight", Blind)
+    record, late = run(engine, tmp_path, scheduler=scheduler)
+    assert engine._carried is not None
+    assert engine._carried.keeper.moved() > WEIGHTS * len(record.trials)
+    assert {trial.reason for trial in record.trials.values()} == {"completed", "stopped"}
+    assert bool(late) == (scheduler is SECONDS)
