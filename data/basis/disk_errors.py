@@ -31,14 +31,14 @@ FAILING: Final = frozenset(
         "ENOMEDIUM",
         "ESTALE",  # these: a file server
         "EREMOTEIO",
-        "ETIMEDOUT",
         "ENOTCONN",
-        "ESHUTDOWN",
-        "EHOSTDOWN",
     )
     if (number := getattr(errno, name, None)) is not None  # macOS lacks some
 )
 """A disk that fails, or is gone."""
+
+SILENT: Final = frozenset({errno.ETIMEDOUT, errno.ESHUTDOWN, errno.EHOSTDOWN})
+"""A file server that does not answer, where the error names a file; else some other server, which is no disk."""
 
 PAUSES: Final = (1.0, 5.0)
 """Seconds to wait before each retry: a failing disk may answer again by then. A full one is not tried again."""
@@ -101,6 +101,8 @@ def tried_again(call: Callable[[], Value], *, pause: Callable[[float], None] = s
 
 def _kind(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno is not None:
+        if error.errno in SILENT:
+            return None if error.filename is None else "failing"
         return _kind_of_number(error.errno)
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", None)

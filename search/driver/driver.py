@@ -140,10 +140,9 @@ class Driver:
     @property
     def ready(self) -> int:
         """How many trials run, or could begin now: as many places are of use to the study, at most."""
-        proposable = (
-            0 if self._all_proposed or self._none_now else self.record.study.search.trials - len(self.record.trials)
-        )
-        return len(self._state.active) + max(proposable, 0)
+        left = max(0, self.record.study.search.trials - len(self.record.trials))
+        none = self._all_proposed or self._none_now
+        return len(self._state.active) + (0 if none else self._state.proposer.left(left))
 
     def end_paused(self) -> None:
         """End all paused trials: nothing is left to run that could promote them."""

@@ -6,7 +6,9 @@ ledger make the same calls, so a proposer rebuilt from the ledger gives the same
 """
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import final
 
 import numpy as np
@@ -46,6 +48,10 @@ class Proposer(ABC):
 
         ``further``: its values in the objectives after the score, the larger the better.
         """
+
+    def left(self, most: int) -> int:
+        """How many more points it may give, as far as it knows, and up to ``most``."""
+        return most
 
     @property
     def waits(self) -> bool:
@@ -105,6 +111,8 @@ class Walk(Proposer):
         self._seen = Seen(space)
         self._points = points
         self._next = next(self._points, None)
+        self._ahead: deque[Point] = deque()
+        """Points after the next one, where somebody has counted them."""
 
     @final
     def ask(self, number: int) -> Point | None:
@@ -116,7 +124,14 @@ class Walk(Proposer):
         """Remember ``point`` and skip all proposed points."""
         self._seen.add(point)
         while self._next is not None and self._next in self._seen:
-            self._next = next(self._points, None)
+            self._next = self._ahead.popleft() if self._ahead else next(self._points, None)
+
+    @final
+    def left(self, most: int) -> int:
+        """Those that were not proposed."""
+        self._ahead.extend(islice(self._points, max(0, most - len(self._ahead))))
+        coming = [] if self._next is None else [self._next, *self._ahead]
+        return min(most, sum(point not in self._seen for point in coming))
 
     @final
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:

@@ -3,7 +3,8 @@
 ``python -m tests.search.growing FOLDER ADDRESS TRIALS [OPTION ...]`` is the driver of a study there. It prints as JSON
 how many machines there were when (``machines``), how many places were asked for (``asked``), what was said (``said``),
 and the request that is left at the end (``left``). With ``untold`` it cannot read the autoscaler's config, as on
-Kubernetes; with ``interrupted`` it gets SIGINT at the first report; with ``gpus`` each trial needs a GPU.
+Kubernetes; with ``interrupted`` it gets SIGINT at the first report; with ``gpus`` each trial needs a GPU; with
+``two`` so many trials run at a time, at most.
 """
 
 import json
@@ -133,7 +134,12 @@ def main(folder: Path, address: str, trials: int, *options: str) -> dict[str, An
         autoscaler._config_on = lambda head: None  # type: ignore[assignment]
     seen: dict[str, Any] = {"machines": [], "asked": [], "said": []}
     over = threading.Event()
-    engine = RayEngine(MarkingWorker, address=address, gpus_per_trial=float("gpus" in options))
+    engine = RayEngine(
+        MarkingWorker,
+        address=address,
+        gpus_per_trial=float("gpus" in options),
+        concurrent=2 if "two" in options else None,
+    )
     engine.say = seen["said"].append
     watching = threading.Thread(target=watched, args=(address, over, seen))
     watching.start()

@@ -63,12 +63,24 @@ def test_four_machines_are_started_at_once_for_a_study_that_begins_without_any(
     there = next(seconds for seconds, machines in seen["machines"] if machines >= WORKERS)
     print(f"{WORKERS} machines that take {starting:g} s each were there after {there:.1f} s; asked: {seen['asked']}")
     assert there < WORKERS * starting, "they did not start one after the other"
-    assert max(machines for _, machines in seen["machines"]) == WORKERS
     assert seen["left"] == 0
     waited = "waiting for a machine with 1 CPU and no GPU: the machines have: no CPU and no GPU; what may join has: "
     assert seen["said"][0].startswith(waited)
     may_join = "machines that the cluster's autoscaler may start" if options else "1 CPU and no GPU (worker, up to 4)"
     assert seen["said"][0].endswith(may_join)
+
+
+def test_no_more_machines_are_started_than_trials_may_run_at_a_time(tmp_path: Path) -> None:
+    """By the second version of the autoscaler: the first may start one more, by a race of its own."""
+    folder = tmp_path / "study"
+    with growing(second=True) as head:
+        process = begun(head, folder, "two", trials=4)
+        go_on(folder, process, 2)
+        seen = told(process)
+    assert read_study(folder).finished
+    assert max(places for _, places in seen["asked"]) == 2
+    assert max(machines for _, machines in seen["machines"]) == 2
+    assert seen["left"] == 0
 
 
 def test_a_study_that_is_interrupted_takes_its_request_back(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -134,16 +135,20 @@ def _starts_machines(report: dict[str, Any]) -> bool:
 class Withdrawal:
     """An actor on the head, which outlives a driver that is killed, and takes its request back.
 
-    Without it, a request would stay, and with it machines that are paid for, until another study begins.
+    Without it, a request would stay, and with it machines that are paid for, until another study begins. ``job`` is the
+    driver's. It watches as soon as it is made: a driver may be gone before it could ask for that.
     """
 
-    def watch(self, job: str) -> None:
-        """Until the driver is gone whose job this is."""
-        while not any(each["JobID"] == job and each["IsDead"] for each in state.job_table()):
+    def __init__(self, job: str) -> None:
+        self._job = job
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while not any(each["JobID"] == self._job and each["IsDead"] for each in state.job_table()):
             time.sleep(WATCHED_EVERY)
-        if _internal_kv_get(LAST_TO_ASK) == job.encode():
+        if _internal_kv_get(LAST_TO_ASK) == self._job.encode():
             request_resources(bundles=[])
-        ray.actor.exit_actor()
+        ray.kill(ray.get_runtime_context().current_actor)
 
 
 def _withdrawal(job: str) -> ActorHandle:
@@ -154,9 +159,7 @@ def _withdrawal(job: str) -> ActorHandle:
         "name": f"skipstack-{secrets.token_hex(8)}",
         "namespace": "skipstack",
     }
-    watching = ray.remote(Withdrawal).options(scheduling_strategy=there, **options).remote()
-    watching.watch.remote(job)
-    return watching
+    return ray.remote(Withdrawal).options(scheduling_strategy=there, **options).remote(job)
 
 
 class Requests:

@@ -113,6 +113,8 @@ class RayEngine(Engine):
         """The workers of a study whose files may have to be carried."""
         self._answered = False
         """Whether a worker of this engine has reported anything."""
+        self._unseeing: str | None = None
+        """How many machines do not see the study's folder, in words."""
         self._looked = self._told = -math.inf
         self._untold = False
         self._leaving = ExitStack()
@@ -152,7 +154,7 @@ class RayEngine(Engine):
         """Say what each trial gets, on which cluster, and what may join it."""
         may_join = None if self._demand is None else f"what may join has: {self._demand.growth.in_words()}"
         bound = None if self._concurrent is None else f"at most {self._concurrent} at a time"
-        self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, may_join]))
+        self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, self._unseeing, may_join]))
         self._told, self._untold = time.monotonic(), False
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
@@ -168,9 +170,8 @@ class RayEngine(Engine):
         trouble = first_trouble([(name, answer.trouble) for name, answer in found])
         if trouble is not None:
             raise UserError(trouble)
-        blind = unseeing([answer for _, answer in found])
-        if blind is not None:
-            self.words = f"{self.words}; {blind}"
+        self._unseeing = unseeing([answer for _, answer in found])
+        self._settled()
 
     def run(self, driver: Driver) -> None:
         """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one. What has
@@ -190,7 +191,7 @@ class RayEngine(Engine):
             self._settling,
             capacity,
             preflight=preflight,
-            look=lambda: self._look(max(driver.ready, capacity.inside)),
+            look=lambda: self._look(lambda: max(driver.ready, capacity.inside)),
             on_idle=self.on_idle,
             part=lambda task: self._keeper.part(task.number, task.attempt),
             on_late_files=self.on_late_files,
@@ -240,7 +241,7 @@ class RayEngine(Engine):
                 takes, confined = self.allotment.placed(str(number), measurement, capacity)
                 here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
                 waiting[here.remote(self._workers, confined)] = number
-            self._look(len(waiting) + len(left))
+            self._look(lambda: len(waiting) + len(left))
             with lost_cluster_interrupts():
                 done, _ = ray.wait(list(waiting), timeout=None if self._demand is None else LOOKED_AT)
                 outcomes = [(each, _outcome(each)) for each in done]
@@ -284,7 +285,7 @@ class RayEngine(Engine):
         """How many of the places that trials could take are asked for: as many as may run at a time."""
         return places if self._concurrent is None else min(places, self._concurrent)
 
-    def _look(self, places: int) -> None:
+    def _look(self, places: Callable[[], int]) -> None:
         """Now and then at the machines that have joined or left: settle what trials get, and ask for ``places``."""
         now = time.monotonic()
         if not self._joined or now - self._looked < LOOKED_AT:
@@ -294,7 +295,7 @@ class RayEngine(Engine):
             self._untold |= self._settling.look()
             if self._demand is not None:
                 usual = self.allotment.usual
-                self._demand.want(self._useful(places), usual, slots(resources(), usual))
+                self._demand.want(self._useful(places()), usual, slots(resources(), usual))
         if self._untold and now - self._told > TOLD_EVERY:
             self._settled()
             self.say(self.words)

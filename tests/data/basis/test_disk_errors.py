@@ -102,7 +102,7 @@ def test_whatever_library_wrote_a_full_disk_is_known(call: Callable[[], object])
         (OSError(errno.EROFS, "Read-only file system"), False),
         (OSError(errno.ESTALE, "Stale file handle"), False),
         (OSError(errno.ENOTCONN, "Transport endpoint is not connected"), False),
-        (TimeoutError(errno.ETIMEDOUT, "Connection timed out"), False),
+        (TimeoutError(errno.ETIMEDOUT, "Connection timed out", "/mnt/x"), False),
         (SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)"), True),
         (SafetensorError("Error while serializing: I/O error: Input/output error (os error 5)"), False),
         (SafetensorError('IoError(Os { code: 28, kind: StorageFull, message: "No space left on device" })'), True),
@@ -126,6 +126,8 @@ def test_a_full_disk_is_told_from_a_failing_one(error: Exception, full: bool) ->
     [
         FileNotFoundError(errno.ENOENT, "No such file or directory"),
         PermissionError(errno.EACCES, "Permission denied"),
+        TimeoutError(errno.ETIMEDOUT, "Connection timed out"),  # of a server that a user's function asks
+        OSError(errno.EHOSTDOWN, "Host is down"),
         OSError(errno.EFBIG, "File too large"),
         OSError(errno.ENOMEM, "Cannot allocate memory"),
         OSError(errno.EMFILE, "Too many open files"),

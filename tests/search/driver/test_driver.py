@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.driver.faults import Fault
 from skipstack.search.driver.task import EpochResult
 from skipstack.search.ledger.events import Decided, Ended, Event, Proposed, Reported
 from skipstack.search.ledger.ledger import Ledger
@@ -14,6 +15,7 @@ from skipstack.search.record.reading import read_study
 from skipstack.search.schedulers.asha import Asha
 from skipstack.search.schedulers.config import AshaConfig
 from skipstack.search.schedulers.scheduler import Decision
+from tests.search.changed import searched
 from tests.search.killing import killed_and_resumed
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, run_toy, toy_driver, toy_study
 
@@ -39,6 +41,23 @@ def test_decisions_are_those_of_asha_on_the_reports_in_the_order_of_the_ledger(p
     for report, decision in zip(reported, decided, strict=True):
         assert asha.report(report.trial, report.epoch, report.score) == Decision(decision.decision, decision.rung)
     assert {"stop", "complete", "continue"} == {decision.decision for decision in decided}
+
+
+@pytest.mark.parametrize(("proposer", "trials", "expected"), [("tpe", 5, 5), ("grid", 20, 9), ("grid", 4, 4)])
+def test_as_many_trials_are_ready_as_run_or_could_begin(
+    proposer: str, trials: int, expected: int, tmp_path: Path
+) -> None:
+    folder = open_toy(tmp_path, searched(toy_study(trials=trials, proposer=proposer), scheduler="none"))
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        left = expected
+        assert driver.ready == left
+        while (task := driver.next()) is not None:
+            assert driver.ready == left, "one that runs is no longer one that could begin"
+            driver.faulted(task.number, Fault("failed", "ValueError: a bug"))
+            left -= 1
+        assert driver.ready == left == 0
+    assert len(driver.record.trials) == expected, "counting them has skipped none"
 
 
 def test_the_base_comes_first_and_is_never_stopped(tmp_path: Path) -> None:

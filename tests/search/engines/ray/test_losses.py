@@ -185,7 +185,17 @@ def scheduling(
     monkeypatch.setattr(ray.util, "get_node_ip_address", lambda: "10.0.0.1")
     driver: Any = SimpleNamespace(faulted=lambda number, fault: tell(fault), measured=None)
     nothing: Any = None
-    shared = Plugins(driver, nothing, nothing, nothing, preflight=None, look=lambda: None, on_idle=lambda: None)
+    shared = Plugins(
+        driver,
+        nothing,
+        nothing,
+        nothing,
+        preflight=None,
+        look=lambda: None,
+        on_idle=lambda: None,
+        part=nothing,
+        on_late_files=nothing,
+    )
     shared.numbers["t"] = 0
     return shared, SchedulerPlugin(shared)
 
