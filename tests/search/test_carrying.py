@@ -185,6 +185,7 @@ def objective(config, report):
         weights.write_bytes(bytes([epoch]) * int(10_000 * (1 + config["x"])))
         (report.folder / f"weights-{epoch - 1}").unlink(missing_ok=True)
         kept.write_text(str(epoch))
+        print("epoch", epoch, "is saved")
         report(score=epoch / 10 - (config["x"] - 1) ** 2, epoch=epoch)
 
 folder, address = sys.argv[1:]
@@ -207,6 +208,7 @@ def test_what_a_function_leaves_elsewhere_is_in_the_study_s_folder(cluster: Clus
         assert [report.score for report in trial.reports] == [
             epoch / 10 - (x - 1) ** 2 for epoch in range(1, epochs + 1)
         ]
+        assert f"epoch {epochs} is saved" in StudyFolder(folder).log(trial.number).read_text()
         for seed in trial.seeds:
             left = StudyFolder(folder).trial(trial.number) / f"seed-{seed}"
             files = [path for path in left.rglob("*") if path.is_file()]

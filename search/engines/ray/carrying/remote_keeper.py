@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, final
 
 import ray
@@ -41,12 +42,13 @@ class KeeperActor(Keeper):
 
 @final
 class RemoteKeeper(Keeping):
-    """Asks the keeper of an actor. Raises what it raises; that it does not answer is an OSError: a lost disk is one,
-    too, and is tried again, then interrupts the study.
+    """Asks the keeper of ``folder``, which an ``actor`` is, and raises what it raises. That it does not answer is an
+    OSError of the folder: a lost disk is one, too, and is tried again, then interrupts the study.
     """
 
-    def __init__(self, actor: ActorHandle) -> None:
+    def __init__(self, actor: ActorHandle, folder: Path) -> None:
         self.actor = actor
+        self.folder = folder
 
     def store(self, store: str) -> dict[str, int]:
         """As ``Keeping`` says."""
@@ -56,7 +58,7 @@ class RemoteKeeper(Keeping):
     def store_piece(self, store: str, name: str, start: int) -> bytes:
         """As ``Keeping`` says."""
         (reference,) = self._asked("shared_piece", store, name, start)
-        with _silence_as_lost_disk():
+        with _silence_as_lost_disk(self.folder):
             piece: bytes = ray.get(reference)
         return piece
 
@@ -93,12 +95,12 @@ class RemoteKeeper(Keeping):
 
     def moved(self) -> int:
         """As ``Keeping`` says, unless it takes too long to answer."""
-        with _silence_as_lost_disk():
+        with _silence_as_lost_disk(self.folder):
             moved: int = ray.get(self.actor.moved.remote(), timeout=ENDING_SECONDS)
         return moved
 
     def _asked(self, method: str, *arguments: object) -> Any:
-        with _silence_as_lost_disk():
+        with _silence_as_lost_disk(self.folder):
             return ray.get(getattr(self.actor, method).remote(*arguments))
 
 
@@ -106,16 +108,18 @@ def start_keeper(folder: StudyFolder) -> RemoteKeeper:
     """The keeper of a study on this machine, where the driver runs. It ends with the driver."""
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     actor = ray.remote(KeeperActor).options(num_cpus=0, max_concurrency=CALLERS, scheduling_strategy=here)
-    return RemoteKeeper(actor.remote(folder))
+    return RemoteKeeper(actor.remote(folder), folder.path)
 
 
 @contextmanager
-def _silence_as_lost_disk() -> Iterator[None]:
+def _silence_as_lost_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except RayTaskError as error:
         raise error.cause from error
     except RayError as error:
         raise OSError(
-            errno.EHOSTDOWN, f"the driver's machine, which keeps the study's files, does not answer ({one_line(error)})"
+            errno.EHOSTDOWN,
+            f"the driver's machine, which keeps the study's files, does not answer ({one_line(error)})",
+            str(folder),
         ) from error
