@@ -23,6 +23,7 @@ from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
 from skipstack.data.basis.streams import OutputLostError, standard_streams
 from skipstack.data.basis.system import check_system
+from skipstack.data.basis.unwrapping import interruptions_unwrapped
 
 app = typer.Typer(
     name="skipstack",
@@ -49,7 +50,8 @@ def _code() -> int:
     """Run the command; the exit code."""
     try:
         check_system()
-        code = app(standalone_mode=False)
+        with interruptions_unwrapped():
+            code = app(standalone_mode=False)
         sys.stdout.flush()
     except OutputLostError as error:
         code = 0 if error.reader_left else _refused(str(error))

@@ -3,10 +3,15 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, field_serializer
 
 from skipstack.search.driver.interruption import terminated_as_interrupted
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask
+from skipstack.search.ledger.ledger import Ledger
+from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 
 def _terminated() -> None:
@@ -49,3 +54,50 @@ def test_a_hangup_that_is_ignored_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+class Interrupted(BaseModel):
+    """Something that is being serialized when the user types Ctrl-C."""
+
+    value: int = 0
+
+    @field_serializer("value")
+    def _interrupted(self, value: int) -> int:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+        return value
+
+
+class WritesAnEpoch(ToyWorker):
+    """What a worker keeps of an epoch is serialized."""
+
+    def run_epoch(self) -> EpochResult:
+        if self.task.number == 1:
+            Interrupted().model_dump(mode="json")
+        return super().run_epoch()
+
+
+class WritesOnTest(ToyWorker):
+    """Likewise of a measurement."""
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        Interrupted().model_dump(mode="json")
+        return super().test(task)
+
+
+@pytest.mark.parametrize("worker", [WritesAnEpoch, WritesOnTest])
+def test_an_interruption_amid_a_serializer_is_one_and_no_fault_of_a_trial(
+    worker: type[ToyWorker], tmp_path: Path
+) -> None:
+    folder = open_toy(tmp_path / "study", toy_study(2, epochs=2))
+    with pytest.raises(KeyboardInterrupt):
+        run_toy(folder, worker=worker)
+    kinds = [event.kind for event in Ledger(folder.ledger).read()]
+    assert kinds[-1] == "interrupted"
+    record = run_toy(folder)
+    whole = run_toy(open_toy(tmp_path / "whole", toy_study(2, epochs=2)))
+    assert {number: trial.reason for number, trial in record.trials.items()} == {
+        number: trial.reason for number, trial in whole.trials.items()
+    }
+    assert not any(trial.untested for trial in record.trials.values())
