@@ -83,7 +83,10 @@ def nowhere(printed: str, folder: Path) -> None:
         assert [path for path in files if secret.encode() in path.read_bytes()] == []
 
 
-@pytest.mark.parametrize("served", [True, False], ids=["refusing server", "no server"])
+@pytest.mark.parametrize(
+    "served",
+    [pytest.param(True, id="refusing server"), pytest.param(False, id="no server", marks=pytest.mark.slow)],
+)
 def test_a_study_that_is_tracked_elsewhere_leaves_no_trace_of_its_password(
     served: bool, address: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,7 +49,7 @@ def test_it_stays_the_user_of_rays_images_and_takes_nothing_that_has_to_be_compi
     assert all("--no-cache-dir" in command for command in commands if "-m pip" in command)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_its_lines_install_a_skipstack_that_runs(tmp_path: Path) -> None:
     """On what the lines copy alone. The libraries are those that are here, so pip has none to fetch: what it is asked
     for must be what the project says, under its constraints.

@@ -120,6 +120,7 @@ def test_a_later_process_finds_what_an_earlier_one_compiled(tmp_path: Path) -> N
     assert [each.name for each in tmp_path.iterdir()] == ["skipstack"]
 
 
+@pytest.mark.slow
 def test_where_nothing_may_be_kept_the_loops_are_compiled_all_the_same() -> None:
     environment = {**os.environ, VARIABLE: "compiled", "NUMBA_CACHE_DIR": "/dev/null"}
     run = subprocess.run([sys.executable, "-c", PASS], env=environment, capture_output=True, text=True, check=False)

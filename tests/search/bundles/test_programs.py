@@ -65,7 +65,9 @@ def test_what_can_be_no_program_is_refused_before_anything_is_written(plain: Stu
     assert list(tmp_path.iterdir()) == [there]
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    "name", [each if each in ("chain", "parser") else pytest.param(each, marks=pytest.mark.slow) for each in NETWORKS]
+)
 def test_a_program_tags_what_its_bundle_tags(name: str, tmp_path: Path) -> None:
     folder = study(tmp_path, *NETWORKS[name], stack="{kind: feedback, hidden: 5}" if name == "feedback" else STACK)
     to, file = tmp_path / "bundle", tmp_path / "tagger.pt2"
