@@ -16,7 +16,7 @@ from skipstack.search.ledger.events import (
     Tested,
     Untested,
 )
-from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP, LOG, StudyFolder
+from skipstack.search.record.folder import BEST, LOG, StudyFolder, delete_checkpoints
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
 
@@ -128,9 +128,7 @@ class Retention:
     def _settle(self, number: int, kept: dict[int, int]) -> None:
         """Delete the checkpoints of an ended trial, and note the size of its weights, which is final."""
         folder = self._folder.trial(number)
-        (folder / CHECKPOINT).unlink(missing_ok=True)
-        for group in folder.glob(GROUP.format("*")):
-            shutil.rmtree(group)
+        delete_checkpoints(folder)
         path = folder / BEST
         if self._record().trials[number].score is None:
             path.unlink(missing_ok=True)

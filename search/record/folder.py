@@ -1,8 +1,9 @@
 """The paths in a study's folder: the ledger, the corpora, the weights of the trials."""
 
 import shlex
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from skipstack.data.basis.atomic_files import atomic_folder, fsync_path, refused_where_unwritable
@@ -90,6 +91,15 @@ class StudyFolder:
         if not folder.ledger.is_dir():
             raise UserError(f"{path}: no study here (allowed: a folder that `skipstack search --out` made)")
         return folder
+
+
+def delete_checkpoints(folder: Path) -> None:
+    """Delete all that a trial in ``folder`` would go on from; another process may be deleting it, too."""
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+    for group in list(folder.glob(GROUP.format("*"))):
+        while group.exists():
+            with suppress(FileNotFoundError):  # the other was faster
+                shutil.rmtree(group)
 
 
 def make_trial_folder(folder: Path) -> None:

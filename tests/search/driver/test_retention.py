@@ -1,6 +1,8 @@
 """Which weights stay: whatever is measured or exported in the end was there, and the disk is no fuller than agreed."""
 
+import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from skipstack.search.driver.task import EpochResult, Measured, TrialTask
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Event, Metrics, Proposed, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import BEST, CHECKPOINT, StudyFolder
+from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP, StudyFolder, delete_checkpoints
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
 from tests.search.changed import searched
@@ -250,3 +252,22 @@ def test_what_a_killed_driver_left_is_deleted_by_the_next_one(tmp_path: Path) ->
         run_study(driver, SerialEngine(WritingWorker))
     assert kept(folder) == {trial.number for trial in driver.record.ranked()[:2]}
     assert not list(folder.trials.glob(f"*/{CHECKPOINT}"))
+
+
+def test_what_another_process_deletes_meanwhile_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a keeper and a driver do at the end of a trial whose files were carried."""
+    group = tmp_path / GROUP.format(2)
+    group.mkdir()
+    for name in (CHECKPOINT, BEST):
+        (group / name).touch()
+    rmtree = shutil.rmtree
+
+    def late(folder: Path) -> None:
+        """The other one deletes a file that this one has seen."""
+        monkeypatch.setattr(shutil, "rmtree", rmtree)
+        (group / BEST).unlink()
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(group / BEST))
+
+    monkeypatch.setattr(shutil, "rmtree", late)
+    delete_checkpoints(tmp_path)
+    assert list(tmp_path.iterdir()) == []

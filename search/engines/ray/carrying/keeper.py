@@ -5,7 +5,6 @@ methods several threads call.
 """
 
 import hashlib
-import shutil
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ from typing import Final, Protocol
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.faults import lost_disk_interrupts, own_file_interrupts
 from skipstack.search.engines.ray.carrying.parcels import PIECE, Parcel, Piece, versions
-from skipstack.search.record.folder import CHECKPOINT, GROUP, StudyFolder, make_trial_folder
+from skipstack.search.record.folder import CHECKPOINT, GROUP, StudyFolder, delete_checkpoints, make_trial_folder
 from skipstack.search.workers.attempts import ATTEMPT, check_latest, claim
 
 ARRIVING: Final = ".arriving."
@@ -133,9 +132,7 @@ class Keeper(Keeping):
         with self._locked(trial) as folder:
             self._over.add(trial)
             _discard(folder)
-            (folder / CHECKPOINT).unlink(missing_ok=True)
-            for group in folder.glob(GROUP.format("*")):
-                shutil.rmtree(group, ignore_errors=True)
+            delete_checkpoints(folder)
 
     @contextmanager
     def _locked(self, trial: int) -> Iterator[Path]:
