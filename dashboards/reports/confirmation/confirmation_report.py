@@ -140,7 +140,7 @@ def _reach(reach: Reach, measure: Measure) -> str:
     )
     others = f" as one of {reach.questions} rows, the others without effect" if reach.questions > 1 else ""
     needed = "more sentences, not only more seeds" if reach.seeds is None else counted(reach.seeds, "seed")
-    marked, times = round(100 * reach.half_marked), f"{reach.half_overstated:.1f}"
+    marked, times = round(100 * reach.half_detected), f"{reach.half_overstated:.1f}"
     shown = f", and is then shown {times} times as large on average" if float(times) > 1 and marked else ""
     return (
         f"In 80 of 100 such experiments, a true difference of {smallest} points gets a mark{others}; "

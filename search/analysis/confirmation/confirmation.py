@@ -79,14 +79,14 @@ class Reach:
     """The power of an experiment, as the mark is given: for one row of its family, if no other row has an effect.
 
     ``smallest``: the smallest difference that gets a mark in 80 of 100 such experiments; ``questions``: the number of
-    comparisons in the family. ``half_marked``: how often a difference half as large gets a mark; ``half_overstated``:
+    comparisons in the family. ``half_detected``: how often a difference half as large gets a mark; ``half_overstated``:
     how large it is shown where it has one, as a multiple of the true difference. ``seeds``: the seeds needed to detect
     the difference ``sought``; None if no number of seeds suffices.
     """
 
     smallest: float
     questions: int
-    half_marked: float
+    half_detected: float
     half_overstated: float
     sought: float
     seeds: int | None
@@ -134,7 +134,7 @@ def reach(rows: Sequence[Row], sought: float) -> Reach | None:
     return Reach(
         smallest=smallest,
         questions=questions,
-        half_marked=half.marked,
+        half_detected=half.marked,
         half_overstated=half.overstated,
         sought=sought,
         seeds=seeds_needed(found, sought, sentences=sentences, questions=questions),

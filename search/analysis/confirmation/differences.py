@@ -52,10 +52,11 @@ def difference(
     seeds = (shared, shared) if shared else (tuple(ours), tuple(theirs))
     value = _mean({seed: ours[seed] for seed in seeds[0]}) - _mean({seed: theirs[seed] for seed in seeds[1]})
     tables = _tables(trial, reference, split, seeds, same_sentences)
+    scale = max(map(abs, (*ours.values(), *theirs.values())))
     if tables is not None:
-        return over_sentences_too(value, *([tables[0] - tables[1]] if shared else tables))
+        return over_sentences_too(value, *([tables[0] - tables[1]] if shared else tables), scale=scale)
     if shared:
-        return over_seeds([ours[seed] - theirs[seed] for seed in shared])
+        return over_seeds([ours[seed] - theirs[seed] for seed in shared], scale=scale)
     return Estimate(value=value, seeds=min(map(len, seeds)), why="no seed in common, and no counts by sentence")
 
 
