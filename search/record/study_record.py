@@ -142,6 +142,7 @@ class StudyRecord:
                 self.trials[number].forget()
             case Tested(trial=number):
                 self.trials[number].tested, self.trials[number].packed = event.metrics, event.sentences
+                self.trials[number].documents = self._documents(self.trials[number])
                 self.trials[number].happened["tested"] = self.events
             case Untested(trial=number):
                 self.trials[number].untested.append(event)
@@ -224,6 +225,14 @@ class StudyRecord:
         if not isinstance(subject, TrialConfig) or (path := subject.data.vectors) is None:
             return None
         return self.corpus_of(subject).vectors[path]
+
+    def _documents(self, trial: TrialRecord) -> tuple[int, ...]:
+        """The sizes of the documents that a trial is tested on, where they are told apart."""
+        if not any(corpus.documents for corpus in self.corpora.values()):
+            return ()  # without making the config
+        read = self.read_by(trial.config)
+        trial.forget()
+        return () if read is None else read.documents
 
     def fingerprint_of(self, subject: Subject) -> str:
         """The fingerprint of a corpus's content, or of a function's source: scores with the same one are comparable."""

@@ -28,13 +28,15 @@ class Estimate:
     ``error``: the standard error; ``degrees``: its effective degrees of freedom: low, high = value -+ t(0.975; degrees)
     error. ``p``: an upper bound of the probability of a value at least as far from 0 by chance. All five are None if
     there is no interval; ``why`` says why. ``sentences``: None if counts by sentence are unknown; then the interval
-    covers the variation of seeds only. ``corpora``: the number of corpora of a mean; then ``seeds`` is the smallest
+    covers the variation of seeds only. ``documents``: their number, where sentences come in documents and the interval
+    is that over new documents. ``corpora``: the number of corpora of a mean; then ``seeds`` is the smallest
     number of any.
     """
 
     value: float
     seeds: int
     sentences: int | None = None
+    documents: int | None = None
     corpora: int = 1
     error: float | None = None
     degrees: float | None = None

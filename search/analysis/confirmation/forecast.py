@@ -174,7 +174,7 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
     return Resolution(
         smallest=smallest if seeds > 1 else None,
         needed=seeds_needed(found, POINTS / abs(record.measure.factor), sentences=sentences, questions=asked),
-        sentences=sentences,
+        sentences=sentences if winner.packed is None else winner.packed.sentences,
         questions=asked,
     ), ""
 

@@ -12,6 +12,7 @@ from statsmodels.stats.power import TTestPower
 from skipstack.search.statistics.chance import chance, p_value
 from skipstack.search.statistics.multiple_testing import LEVEL, holm
 from skipstack.search.statistics.power import Noise, chances, noise, seeds_needed, smallest_difference
+from tests.search.statistics.simulated_power import first_is_marked
 
 PLANTED = Noise(seeds=4e-6, sentences=4e-4, rest=4e-3)
 SENTENCES = 120
@@ -28,14 +29,6 @@ def family(seeds: int, questions: int, repeats: int, source: int = 0) -> Values:
         + math.sqrt(PLANTED.rest / 2) * generator.normal(size=(*shape, seeds, SENTENCES))
     )
     return made[1:] - made[0]
-
-
-def first_is_marked(p_QN: Values) -> NDArray[np.bool_]:
-    """Whether Holm marks the first row: its p, and each smaller one, is below the level over the rows that are left."""
-    below_QN = np.sort(p_QN, axis=0) < LEVEL / np.arange(len(p_QN), 0, -1)[:, None]
-    before_N, marked_N = (p_QN < p_QN[0]).sum(axis=0), np.logical_and.accumulate(below_QN).sum(axis=0)
-    found: NDArray[np.bool_] = before_N < marked_N
-    return found
 
 
 @cache
