@@ -16,7 +16,6 @@ WORDS = "seq.in"
 """The name of a file of whole sentences, one a line, where tags are in another file (``data/formats/parallel.py``)."""
 
 DocumentsBy = Literal["docstart", "empty_lines"]
-"""What tells documents apart: a line ``-DOCSTART-`` that begins one, or two or more empty lines between them."""
 
 DOCUMENT = "-DOCSTART-"
 """The word of a line that begins a document, as CoNLL-2003 writes it."""
@@ -30,7 +29,8 @@ class ColumnFormat(Format):
 
     ``separator`` is one tab, or any run of tabs and spaces; lines that start with one of ``comments`` are skipped;
     ``columns`` is the number of columns of every line, None: as many as in the first; ``label_scheme`` is the label
-    scheme of the tags, None for tags of single tokens. ``documents``: what begins one (``DocumentsBy``).
+    scheme of the tags, None for tags of single tokens. ``documents``: what
+    tells them apart, a line ``-DOCSTART-`` that begins one, or two or more empty lines between them.
     """
 
     kind: Literal["columns"] = "columns"
