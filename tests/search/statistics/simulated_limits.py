@@ -22,7 +22,7 @@ SEEDS = 5
 
 @dataclass(frozen=True)
 class Documented:
-    """A test set whose sentences come in documents of ``size`` sentences on average, the longest three times that.
+    """A test set whose sentences come in documents of ``size`` sentences on average, from 1 to almost twice that.
 
     ``alike``: the share of the variance between sentences that the sentences of a document have in common.
     """
