@@ -27,7 +27,7 @@ from skipstack.models.parts.heads.doubts import attempted
 from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 from skipstack.models.training.captured import CapturedSteps, obstacle
 from skipstack.models.training.evaluate import Evaluation, evaluate
-from skipstack.models.training.gradients import clip, penalise
+from skipstack.models.training.gradients import backward, clip, penalise
 from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loading import Loader
 from skipstack.models.training.optimisers import optimiser
@@ -206,7 +206,7 @@ class Training:
             parameter.grad = None
         with products_in(self.config.precision):
             loss_RB = self.model.loss(tokens, gold, self.lexicon)
-            torch.autograd.backward(loss_RB, self._shares(loss_RB, tags_R))
+            backward(loss_RB, self._shares(loss_RB, tags_R))
         if self.config.l2:
             penalise(self.optimiser.parameters, self.config.l2)
         if self.pretrained is not None:
