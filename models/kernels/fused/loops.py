@@ -38,7 +38,7 @@ class FusedLstm(torch.autograd.Function):
             of_h_GBX = multiplied(h[t - 1] if t else start_GBH, step_GHX, product_GBX)
             made = gates[t], c[t + 1], tanh[t], v[t], h[t]
             OPERATIONS.lstm_forward(pre[t], of_h_GBX, c[t], a[t], b[t], k[t], *made)
-        ctx.save_for_backward(step_GHX, start_GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, skip_GTBH[2], v_GTBH)
+        ctx.save_for_backward(step_GHX, start_2GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, skip_GTBH[2], v_GTBH)
         ctx.added = [part is not None for part in skip_GTBH]
         return ended(ctx, h_GTBH, c_GSBH)
 
@@ -46,7 +46,7 @@ class FusedLstm(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of pre, U, and the parts of the skip."""
-        step_GHX, start_GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH = ctx.saved_tensors
+        step_GHX, start_2GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH = ctx.saved_tensors
         pre_GTBX, added_GTBH = torch.empty_like(gates_GTBX), room(ctx.added, h_GTBH)
         above, gates, c, tanh, pre = (by_step(each) for each in (above_GTBH, gates_GTBX, c_GSBH, tanh_GTBH, pre_GTBX))
         k, v, to_a, to_b, to_k = (steps_of(part, len(pre)) for part in (kept_GTBH, v_GTBH, *added_GTBH))
@@ -56,6 +56,7 @@ class FusedLstm(torch.autograd.Function):
             of_pre_GBH = multiplied(pre[t + 1] if t + 1 < len(pre) else None, turned_GXH, product_GBH)
             known = gates[t], c[t], tanh[t], k[t], v[t]
             OPERATIONS.lstm_backward(above[t], of_pre_GBH, *known, to_c_GBH, pre[t], to_a[t], to_b[t], to_k[t])
+        start_GBH = None if start_2GBH is None else start_2GBH[0]
         return pre_GTBX, recurrent_gradient(h_GTBH, pre_GTBX, start_GBH, step_GHX), *added_GTBH, None
 
 
