@@ -3,7 +3,6 @@
 There is no GPU here: the CPU stands in for one, with what runs there, and Triton asks for the same things as ever.
 """
 
-import shutil
 import sysconfig
 import warnings
 from collections.abc import Iterator
@@ -18,10 +17,11 @@ from skipstack.models.kernels import abilities, choice
 from skipstack.models.kernels.choice import in_a_line
 from tests.command_line import typed
 from tests.models.kernels.chosen import chosen
+from tests.models.kernels.fused.dry import COMPILER
 
 pytestmark = [
     pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed: this system has none"),
-    pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler"),
+    pytest.mark.skipif(COMPILER is None, reason="no C compiler"),
 ]
 
 STUDY = """
@@ -64,7 +64,7 @@ def forgotten() -> Iterator[None]:
 
 
 def compiler(folder: Path, *lines: str) -> str:
-    """In place of gcc, a program of these lines."""
+    """In place of the C compiler, a program of these lines."""
     written = folder / "compiler"
     written.write_text("\n".join(["#!/bin/bash", *lines]) + "\n")
     written.chmod(0o755)
@@ -72,11 +72,11 @@ def compiler(folder: Path, *lines: str) -> str:
 
 
 def without_headers(folder: Path) -> str:
-    """As gcc is on a machine that has none of Python's."""
+    """The C compiler of a machine that has no headers of Python."""
     return compiler(
         folder,
         'for each in "$@"; do case $each in -I*/include/python*) ;; *) kept+=("$each");; esac; done',
-        'exec gcc "${kept[@]}"',
+        f'exec {COMPILER} "${{kept[@]}}"',
     )
 
 

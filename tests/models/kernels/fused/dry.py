@@ -6,12 +6,15 @@ A program of its own: the driver is there before torch looks for another. Nothin
 import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 
+COMPILER = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
+"""The one that Triton takes."""
 NAME = "libcuda.so.1"
 HIDDEN, SENTENCES = (24, 50, 100, 300, 465), (1, 10, 32)
 GROUPS, STEPS = 4, 9
@@ -30,9 +33,10 @@ def stub(folder: Path) -> Path:
     spec = find_spec("triton")
     assert spec is not None
     assert spec.origin is not None
+    assert COMPILER is not None
     headers, library = Path(spec.origin).parent / "backends/nvidia/include", folder / NAME
     source = Path(__file__).parent / "libcuda.c"
-    command = [os.environ.get("CC", "gcc"), "-shared", "-fPIC", f"-Wl,-soname,{NAME}", f"-I{headers}", source]
+    command = [COMPILER, "-shared", "-fPIC", f"-Wl,-soname,{NAME}", f"-I{headers}", source]
     subprocess.run([*command, "-o", library], check=True)
     return library
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.models.kernels.fused import dry
-from tests.models.kernels.fused.dry import GROUPS, STEPS, stub
+from tests.models.kernels.fused.dry import COMPILER, GROUPS, STEPS, stub
 
 CAPABILITIES = ("80", "90", "100")
 """Of GPUs: Ampere, Hopper and Blackwell."""
@@ -29,9 +28,8 @@ pytestmark = [
     pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed: this system has none"),
 ]
 needs_compiler = pytest.mark.skipif(
-    not shutil.which(os.environ.get("CC", "gcc"))
-    or not Path(sysconfig.get_path("include", "posix_prefix"), "Python.h").is_file(),
-    reason="Triton compiles its launcher with gcc (or CC) and Python.h",
+    COMPILER is None or not Path(sysconfig.get_path("include", "posix_prefix"), "Python.h").is_file(),
+    reason="Triton compiles its launcher with gcc, clang or CC, and Python.h",
 )
 
 
