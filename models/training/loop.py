@@ -17,6 +17,7 @@ from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.ground.allocation import keep_freed_memory
 from skipstack.models.ground.device import clock
 from skipstack.models.ground.precision import products_in
+from skipstack.models.kernels.choice import warn_if_unfused
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.layers.lookup import Lookup
 from skipstack.models.networks.build import Sizes, build
@@ -77,6 +78,7 @@ class Training:
         graphs: Graphs | None = None,
     ) -> None:
         keep_freed_memory()
+        warn_if_unfused(device)
         self.config = training
         self.initial_scale = model.initial_scale
         self.corpus = corpus
