@@ -17,9 +17,10 @@ from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.streams import shown
-from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried, Shortened
+from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Reported, Retried, Shortened
 from skipstack.search.record.domain_parts import short_name
 from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.idle_seeds import first_report, seeds_say_the_same
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 
@@ -57,6 +58,7 @@ class Progress:
         self._console = console or Console(file=shown(sys.stderr), highlight=False)
         self._clock = clock
         self._counts = StudyCounts(record)
+        self._reported = any(trial.reports for trial in record.trials.values())
         # The table is drawn from another thread. Never print while holding the lock: Live holds its own then.
         self._lock = threading.Lock()
         self._live = self._new_live() if self._console.is_terminal and not self._console.is_dumb_terminal else None
@@ -84,6 +86,10 @@ class Progress:
         now = self._clock()
         with self._lock:
             self._counts.apply(event, now)
+        if isinstance(event, Reported) and not self._reported:
+            self._reported = True
+            if seeds_say_the_same(event):
+                self._say(first_report(event))
         if isinstance(event, Ended) and event.reason in FAULTS:
             self._say(f"trial {event.trial} {reason_in_words(event.reason)}: {event.message}{self._log(event.trial)}")
         elif isinstance(event, Retried):

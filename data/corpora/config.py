@@ -22,7 +22,7 @@ from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.corpora.division import Splits, held_out
 from skipstack.data.corpora.synthetic.echo import FARTHEST
-from skipstack.data.formats.columns import ColumnFormat
+from skipstack.data.formats.columns import ColumnFormat, DocumentsBy
 from skipstack.data.formats.conllu import ConlluFormat
 from skipstack.data.formats.derivations import DerivationFormat
 from skipstack.data.formats.format import Format
@@ -149,9 +149,15 @@ class OwnFiles(Frozen, ABC):
 
     @model_serializer(mode="wrap")
     def _as_recorded(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A corpus of which nothing is held out is recorded as before it could be, and keeps its identity."""
+        """A corpus of which nothing is held out is recorded as before it could be, and keeps its identity; likewise one
+        whose documents are found as they always were.
+        """
         drawn = self.held_out is not None or self.held_out_test is not None
-        return {name: value for name, value in dump(self).items() if drawn or name not in HELD_OUT}
+        usual = {
+            *(() if drawn else HELD_OUT),
+            *(("documents",) if getattr(self, "documents", "") == "docstart" else ()),
+        }
+        return {name: value for name, value in dump(self).items() if name not in usual}
 
     @model_validator(mode="after")
     def _has_each_split_once(self) -> Self:
@@ -202,6 +208,9 @@ class ColumnCorpus(OwnFiles):
     scheme: Scheme | None = None
     """The label scheme of the tags (``data/labels/schemes.py``), which are then scored as spans by F1; None: tags are
     scored one by one, by accuracy."""
+    documents: DocumentsBy = "docstart"
+    """What tells documents apart: lines that begin with ``-DOCSTART-``, if there are any, or two or more empty lines.
+    Intervals then hold for other documents, not only for other sentences."""
 
     @property
     def format(self) -> ColumnFormat:
@@ -213,6 +222,7 @@ class ColumnCorpus(OwnFiles):
             separator=self.separator,
             encoding=self.encoding,
             label_scheme=self.scheme,
+            documents=self.documents,
         )
 
 

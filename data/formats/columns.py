@@ -15,6 +15,8 @@ Separator = Literal["tab", "whitespace"]
 WORDS = "seq.in"
 """The name of a file of whole sentences, one a line, where tags are in another file (``data/formats/parallel.py``)."""
 
+DocumentsBy = Literal["docstart", "empty_lines"]
+
 DOCUMENT = "-DOCSTART-"
 """The word of a line that begins a document, as CoNLL-2003 writes it."""
 
@@ -27,7 +29,8 @@ class ColumnFormat(Format):
 
     ``separator`` is one tab, or any run of tabs and spaces; lines that start with one of ``comments`` are skipped;
     ``columns`` is the number of columns of every line, None: as many as in the first; ``label_scheme`` is the label
-    scheme of the tags, None for tags of single tokens.
+    scheme of the tags, None for tags of single tokens. ``documents``: what
+    tells them apart, a line ``-DOCSTART-`` that begins one, or two or more empty lines between them.
     """
 
     kind: Literal["columns"] = "columns"
@@ -38,6 +41,7 @@ class ColumnFormat(Format):
     separator: Separator = "tab"
     encoding: str = "utf-8"
     label_scheme: Scheme | None = None
+    documents: DocumentsBy = "docstart"
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -59,7 +63,8 @@ class ColumnFormat(Format):
         word, tag, separator, columns, scheme = self.word, self.tags[layer], self.separator, self.columns, self.scheme
         sentences = []
         check_tag = None if scheme is None else TagCheck(file, scheme)
-        documents = Documents(file, self.encoding, DOCUMENT)
+        mark = DOCUMENT if self.documents == "docstart" else None
+        documents = Documents(file, self.encoding, mark, _BLANKS[separator])
         for block in file.blocks(self.encoding, comments=self.comments, blanks=_BLANKS[separator]):
             rows = []
             for number, line in block:

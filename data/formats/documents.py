@@ -1,18 +1,50 @@
-"""Finds the documents of a file by the lines that begin them."""
+"""Finds the documents of a file by the lines that begin them, and says how many sentences each has."""
 
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.sentences import Sentence
 
 
 class Documents:
-    """The documents of a file: each begins at a line that starts with ``mark``."""
+    """The documents of a file: each begins at a line that starts with ``mark``, or, without a mark, after two or more
+    lines with nothing but ``blanks``.
+    """
 
-    def __init__(self, file: SourceFile, encoding: str, mark: str) -> None:
+    def __init__(self, file: SourceFile, encoding: str, mark: str | None, blanks: str = "") -> None:
         self._path = file.path
-        self._begins = [number for number, line in file.lines(encoding) if line.startswith(mark)]
+        lines = file.lines(encoding)
+        if mark is None:
+            self._begins = list(_after_empty_lines(lines, blanks))
+        else:
+            self._begins = [number for number, line in lines if line.startswith(mark)]
 
     def at(self, number: int) -> str | None:
         """Where the document of a line begins; None in a file that does not tell documents apart."""
         before = bisect_right(self._begins, number)
         return f"{self._path}:{self._begins[before - 1] if before else 1}" if self._begins else None
+
+
+def document_sizes(sentences: Sequence[Sentence]) -> tuple[int, ...]:
+    """The numbers of sentences of the documents that follow each other; none where they are not told apart.
+
+    A split of a single document tells no documents apart, nor one in which each sentence is a document.
+    """
+    if any(each.document is None for each in sentences):
+        return ()
+    sizes = tuple(len(list(those)) for _, those in groupby(sentences, lambda each: each.document))
+    return sizes if 1 < len(sizes) < len(sentences) else ()
+
+
+def _after_empty_lines(lines: Iterator[tuple[int, str]], blanks: str) -> Iterator[int]:
+    """The lines that follow two or more empty ones; none before the first that is not empty."""
+    empty, begun = 0, False
+    for number, line in lines:
+        if not line.strip(blanks):
+            empty += 1
+            continue
+        if begun and empty > 1:
+            yield number
+        empty, begun = 0, True

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Annotated, Final, Self
 
 import pyarrow as pa
-from pydantic import ConfigDict, Field, NonNegativeInt, model_validator
+from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.frozen import Frozen
@@ -52,6 +52,7 @@ class Notes(Frozen):
     span_types: tuple[str, ...]
     task: TaskOfLayer
     unlearnt: dict[str, dict[str, NonNegativeInt]] = Field(default_factory=dict)
+    documents: tuple[PositiveInt, ...] = ()
 
     @property
     def columns(self) -> dict[str, pa.Schema]:

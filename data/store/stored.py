@@ -66,7 +66,8 @@ class StoredCorpus:
     (``data.labels.schemes.closed``). If ``scheme`` is None, tags are scored one by one; otherwise as spans, whose types
     in any split are ``span_types``, sorted. ``task`` is the name of the task (``data.tasks.tasks.TASKS``).
     ``unlearnt``: by split, the tags that train lacks and their counts, the most frequent first; versions before 0.2.0
-    did not store them.
+    did not store them. ``documents``: the numbers of sentences of the documents of test, in order; empty where files do
+    not tell them apart, and in stores of versions before 0.3.0.
     """
 
     fingerprint: str
@@ -78,6 +79,7 @@ class StoredCorpus:
     span_types: tuple[str, ...] = ()
     task: str = "tagging"
     unlearnt: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    documents: tuple[int, ...] = ()
 
 
 def open_store(folder: Path) -> StoredCorpus:
@@ -102,6 +104,7 @@ def open_store(folder: Path) -> StoredCorpus:
             span_types=notes.span_types,
             task=notes.task,
             unlearnt=notes.unlearnt,
+            documents=notes.documents,
         )
     except UserError:
         raise

@@ -17,6 +17,7 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import Corpus
 from skipstack.data.corpora.division import Splits
 from skipstack.data.corpora.sources import open_source
+from skipstack.data.formats.documents import document_sizes
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme, closed
 from skipstack.data.labels.spans import find_spans, reading, types_of
@@ -80,7 +81,8 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
         for split in SPLITS:
             tables[spans_file(split)] = _spans(splits[split], everywhere, scheme, span_types)
     notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
-    write_tables(folder, tables, {**notes, "unlearnt": _unlearnt(splits, tag_of)})
+    more = {"unlearnt": _unlearnt(splits, tag_of), "documents": document_sizes(splits["test"])}
+    write_tables(folder, tables, {**notes, **more})
 
 
 def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int]]:

@@ -112,6 +112,7 @@ def prepared(
                 vectors=vectors,
                 health=health,
                 warnings=_warnings(needed.corpus, health) if before is None else before.warnings,
+                documents=stored.documents,
             )
         )
     if len({event.measure for event in events}) > 1:

@@ -12,9 +12,18 @@ import json
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
+from pydantic import (
+    Field,
+    JsonValue,
+    NonNegativeInt,
+    PlainSerializer,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    model_serializer,
+)
 
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.health.health import Health
@@ -105,7 +114,8 @@ class CorpusPrepared(_Happened):
     ``measure`` ranks the trials; the baselines (``data.tasks.task.Task.baseline``) are scored by it. ``vectors``: the
     pretrained vectors that a trial may use, by their path in the config. ``health``: a description of the corpus;
     ``warnings``: one line for each property that spoils comparisons (``data/health/spoiling.py``). Versions before
-    0.2.0 did not write the latter two.
+    0.2.0 did not write these two. ``documents``: the numbers of sentences of the documents of test, in order; empty,
+    and not written, where they are not told apart.
     """
 
     kind: Literal["corpus_prepared"] = "corpus_prepared"
@@ -118,6 +128,12 @@ class CorpusPrepared(_Happened):
     vectors: dict[str, VectorsPrepared] = Field(default_factory=dict)
     health: Health | None = None
     warnings: tuple[str, ...] = ()
+    documents: tuple[PositiveInt, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without documents it is what earlier versions read."""
+        return {name: value for name, value in dump(self).items() if name != "documents" or value}
 
 
 class Proposed(_Happened):

@@ -43,6 +43,7 @@ from skipstack.search.ledger.events import (
 from skipstack.search.objectives.hours import Working
 from skipstack.search.objectives.pareto import front
 from skipstack.search.record.extension import extended, shortened
+from skipstack.search.record.idle_seeds import idle_seeds
 from skipstack.search.record.next_event import WrongEventError, check_next, wrong_event
 from skipstack.search.record.ranking import fingerprint_of, measure_of
 from skipstack.search.record.trial_record import TrialRecord
@@ -141,6 +142,7 @@ class StudyRecord:
                 self.trials[number].forget()
             case Tested(trial=number):
                 self.trials[number].tested, self.trials[number].packed = event.metrics, event.sentences
+                self.trials[number].documents = self._documents(self.trials[number])
                 self.trials[number].happened["tested"] = self.events
             case Untested(trial=number):
                 self.trials[number].untested.append(event)
@@ -224,6 +226,14 @@ class StudyRecord:
             return None
         return self.corpus_of(subject).vectors[path]
 
+    def _documents(self, trial: TrialRecord) -> tuple[int, ...]:
+        """The sizes of the documents that a trial is tested on, where they are told apart."""
+        if not any(corpus.documents for corpus in self.corpora.values()):
+            return ()  # without making the config
+        read = self.read_by(trial.config)
+        trial.forget()
+        return () if read is None else read.documents
+
     def fingerprint_of(self, subject: Subject) -> str:
         """The fingerprint of a corpus's content, or of a function's source: scores with the same one are comparable."""
         return fingerprint_of(subject, self.corpora)
@@ -236,12 +246,13 @@ class StudyRecord:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings that reports begin with, each line once: of a torn append, and of what spoils comparisons in its
-        corpora and those of its ablations.
+        """Warnings that reports begin with, each line once: of a torn append, of seeds that change nothing, and of what
+        spoils comparisons in its corpora and those of its ablations.
         """
         records = [self, *self.ablations.values()]
         each = (line for record in records for corpus in record.corpora.values() for line in corpus.warnings)
-        return tuple(dict.fromkeys([*([] if self.cut is None else [self.cut]), *each]))
+        own = filter(None, (self.cut, idle_seeds(self.trials.values())))
+        return tuple(dict.fromkeys([*own, *each]))
 
     def ranked(self) -> list[TrialRecord]:
         """The trials that have a score, the best first (``TrialRecord.rank_key``)."""

@@ -27,7 +27,8 @@ from skipstack.spaces.subject import Subject
 @dataclass(slots=True)
 class TrialRecord:
     """One trial so far. ``tested``: its metrics on the test split, empty before they are measured; ``packed``: the
-    measure's counts of each test sentence.
+    measure's counts of each test sentence; ``documents``: the numbers of sentences of the documents of test, where
+    they are told apart.
 
     ``measure``: the measure that ranks it. ``decisions``: those at rungs, and the last one. ``seeds``: its seeds; if
     they race, those trained to the end, or the first group before that. ``paused``: it waits at a rung. ``starts``: the
@@ -53,6 +54,7 @@ class TrialRecord:
     retries: list[Retried] = field(default_factory=list)
     tested: Metrics = field(default_factory=dict)
     packed: SentenceCounts | None = field(default=None, repr=False)
+    documents: tuple[int, ...] = field(default=(), repr=False)
     untested: list[Untested] = field(default_factory=list)
     given_up: str | None = None
     happened: dict[Literal["proposed", "ended", "tested"], int] = field(default_factory=dict)

@@ -4,6 +4,8 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from skipstack.search.statistics.rounding import is_rounding
+
 
 def mean(values: Sequence[float]) -> float:
     """The mean: ``fmean``, also of infinities and of sums beyond a float, which diverged seeds have; NaN of none."""
@@ -30,7 +32,7 @@ def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
 
     for equal numbers of seeds, n in all; v: the sample variance over the seeds. The first factor corrects the bias of
     few seeds (Hedges 1981, in the approximation of statsmodels). At g = 1 a seed of the better network beats a seed of
-    the other one in three of four pairs. None for one seed, and if all seeds of both have equal scores.
+    the other one in three of four pairs. None for one seed, and if all seeds of both have equal scores, up to rounding.
     """
     import numpy as np
     from statsmodels.stats.meta_analysis import effectsize_smd
@@ -38,7 +40,7 @@ def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
     if min(len(ours), len(theirs)) < 2:
         return None
     deviations = [float(np.std(scores, ddof=1)) for scores in (ours, theirs)]
-    if not any(deviations):
+    if all(is_rounding(each, max(map(abs, (*ours, *theirs)))) for each in deviations):
         return None
     (one, other), means = deviations, (np.mean(ours), np.mean(theirs))
     return float(effectsize_smd(means[0], one, len(ours), means[1], other, len(theirs))[0])

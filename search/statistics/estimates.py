@@ -10,6 +10,7 @@ import numpy as np
 
 from skipstack.search.statistics.chance import Part, chance, error, half_width, p_value
 from skipstack.search.statistics.pseudo_values import Values
+from skipstack.search.statistics.rounding import is_rounding
 
 COVERED = 0.95
 """The confidence level of intervals."""
@@ -27,13 +28,15 @@ class Estimate:
     ``error``: the standard error; ``degrees``: its effective degrees of freedom: low, high = value -+ t(0.975; degrees)
     error. ``p``: an upper bound of the probability of a value at least as far from 0 by chance. All five are None if
     there is no interval; ``why`` says why. ``sentences``: None if counts by sentence are unknown; then the interval
-    covers the variation of seeds only. ``corpora``: the number of corpora of a mean; then ``seeds`` is the smallest
+    covers the variation of seeds only. ``documents``: their number, where sentences come in documents and the interval
+    is that over new documents. ``corpora``: the number of corpora of a mean; then ``seeds`` is the smallest
     number of any.
     """
 
     value: float
     seeds: int
     sentences: int | None = None
+    documents: int | None = None
     corpora: int = 1
     error: float | None = None
     degrees: float | None = None
@@ -55,19 +58,26 @@ class Estimate:
         return int(self.low > 0) - int(self.high < 0)
 
 
-def over_seeds(values_R: Sequence[float]) -> Estimate:
-    """The mean over seeds with Student's interval, which ignores the variation of sentences."""
+def over_seeds(values_R: Sequence[float], *, scale: float | None = None) -> Estimate:
+    """The mean over seeds with Student's interval, which ignores the variation of sentences.
+
+    ``scale``: the size of the numbers that the values are differences of; None: they are scores themselves.
+    """
     values = np.asarray(values_R, dtype=np.float64)
     seeds = len(values)
     plain = Estimate(value=float(values.mean()), seeds=seeds, why=ONE_SEED)
-    return plain if seeds < 2 else with_interval(plain, [Part(values.var(ddof=1) / seeds, seeds - 1)])
+    size = float(np.abs(values).max()) if scale is None else scale
+    return plain if seeds < 2 else with_interval(plain, [Part(values.var(ddof=1) / seeds, seeds - 1)], scale=size)
 
 
-def over_sentences_too(value: float, *tables_RS: Values) -> Estimate:
-    """``value`` with the interval from its table of pseudo-values, or from two tables (``chance``)."""
+def over_sentences_too(value: float, *tables_RS: Values, scale: float | None = None) -> Estimate:
+    """``value`` with the interval from its table of pseudo-values, or from two tables (``chance``); ``scale``: as in
+    ``over_seeds``.
+    """
     seeds = min(len(table) for table in tables_RS)
     plain = Estimate(value=value, seeds=seeds, sentences=tables_RS[0].shape[1], why=ONE_SEED)
-    return plain if seeds < 2 else with_interval(plain, chance(*tables_RS))
+    size = abs(value) if scale is None else scale
+    return plain if seeds < 2 else with_interval(plain, chance(*tables_RS), scale=size)
 
 
 def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
@@ -83,12 +93,14 @@ def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
     return replace(over, seeds=min(each.seeds for each in estimates), corpora=len(estimates), why=why)
 
 
-def with_interval(plain: Estimate, parts: Sequence[Part]) -> Estimate:
-    """The estimate with the interval from these components of its variance; without one if all are 0."""
+def with_interval(plain: Estimate, parts: Sequence[Part], *, scale: float) -> Estimate:
+    """The estimate with the interval from these components of its variance; without one if all are 0, up to the
+    rounding of numbers of size ``scale``.
+    """
     from scipy.special import stdtridf
 
     deviation, half = float(error(parts)), float(half_width(parts, COVERED))
-    if deviation == 0:
+    if is_rounding(deviation, scale):
         return replace(plain, why=NO_CHANCE)
     return replace(
         plain,

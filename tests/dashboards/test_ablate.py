@@ -67,7 +67,7 @@ def test_it_says_what_it_would_train_and_can_tell_and_with_plan_that_is_all(sear
     told = " ".join(said.out.split())
     assert f"it trains {rows} rows x 7 seeds x 2 corpora, {2 * rows} trials" in told
     assert "of training, one trial after another, at the pace of the search" in told
-    assert "the smallest difference that 7 seeds detect in 80% of cases: " in told
+    assert "the smallest difference that gets a mark in 80% of cases with 7 seeds: " in told
     questions = {4: 5, 2: 1}[rows]  # the winner; with two changes, each taken back and each alone
     assert f"({questions} question" in told
     assert "20 test sentences" in told

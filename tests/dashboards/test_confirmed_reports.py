@@ -62,8 +62,9 @@ Difference: to the base on test, in points, paired by seed. *: significant at 5
 %, corrected for 3 rows (Holm); the others leave open which is better.
 p: corrected (Holm). g: the difference in standard deviations over seeds
 (Hedges).
-In 80 of 100 such experiments, a true difference of 8.8 points is found
-significant; 0.1 points would take more sentences, not only more seeds.
+In 80 of 100 such experiments, a true difference of 16 points gets a mark as one
+of 3 rows, the others without effect; one of 7.8 points does in 41. 0.1 points
+would take more sentences, not only more seeds.
 """
     )
 

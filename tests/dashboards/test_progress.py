@@ -105,6 +105,17 @@ def test_lines_say_how_far_it_is() -> None:
     ]
 
 
+def test_seeds_that_change_nothing_are_told_at_the_first_report_and_only_there() -> None:
+    events = [*_short()[:5], _at(20.0, reported(0, 1, 0.9, 0.9)), _at(21.0, reported(1, 1, 0.7, 0.7))]
+    told = [line for line in _told(events) if "same" in line]
+    assert told == [
+        "trial 0 reported the same with each of its 2 seeds: if nothing in it is drawn from the seed, one seed would "
+        "say as much (--seeds 1)"
+    ]
+    assert _told([*events, _at(22.0, reported(1, 2, 0.8, 0.8))], past=6)[0].startswith("starting workers")
+    assert not any("same" in line for line in _told([*events, _at(22.0, reported(1, 2, 0.8, 0.8))], past=6))
+
+
 def test_a_line_that_came_too_soon_is_told_at_the_end() -> None:
     last = _told(_short()[:13])[-1]
     assert last == "2/4 trials  2 epochs  best 91.00 (trial 0)  1 stopped  1 failed  3.9 trials/min  31 s left"

@@ -36,7 +36,17 @@ from tests.search.ablation.toys import beginning, made, run_ablation
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
-COUNTED = ("trial", "seeds", "sentences", "degrees", "marked", "p_holm")
+COUNTED = (
+    "trial",
+    "seeds",
+    "sentences",
+    "degrees",
+    "questions",
+    "half_detected",
+    "half_overstated",
+    "marked",
+    "p_holm",
+)
 """What may stay as it is where an event is altered that it is made of."""
 
 

@@ -58,12 +58,13 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
         yield f"the differences that it can detect are not known: {expected.why}"
         return
     unit = "points" if measure.in_points else f"of {measure.label}"
-    asked = f"{counted(found.questions, 'question')} at once, {counted(found.sentences, 'test sentence')}"
+    others = " at once, the others without effect" if found.questions > 1 else ""
+    asked = f"{counted(found.questions, 'question')}{others}; {counted(found.sentences, 'test sentence')}"
     if found.smallest is None:
         yield "one seed can detect no difference, since it does not show how much seeds vary"
     else:
         yield (
-            f"the smallest difference that {counted(expected.seeds, 'seed')} detect in {POWER:.0%} of cases: "
+            f"the smallest difference that gets a mark in {POWER:.0%} of cases with {counted(expected.seeds, 'seed')}: "
             f"{size_of(found.smallest, measure)} {unit} ({asked})"
         )
     if found.needed is None:

@@ -16,6 +16,7 @@ from skipstack.dashboards.reports.confirmation.estimates import (
 )
 from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_pictures
 from skipstack.dashboards.reports.wording import NONE, heading_of, names_by_path, sentence
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import Reach
 from skipstack.search.analysis.confirmation.designs import Confirmation
@@ -133,14 +134,18 @@ def _reference(confirmation: Confirmation) -> str:
 
 
 def _reach(reach: Reach, measure: Measure) -> str:
-    """The smallest difference that the experiment can detect."""
-    smallest, sought = (f"{measure.factor * each:.2g}" for each in (reach.smallest, reach.sought))
-    more = (
-        f"{sought} points would take more sentences, not only more seeds."
-        if reach.seeds is None
-        else f"{sought} points would take {reach.seeds} seeds."
+    """The smallest difference that the experiment can detect, and what becomes of smaller ones."""
+    smallest, half, sought = (
+        f"{measure.factor * each:.2g}" for each in (reach.smallest, reach.smallest / 2, reach.sought)
     )
-    return f"In 80 of 100 such experiments, a true difference of {smallest} points is found significant; {more}"
+    others = f" as one of {reach.questions} rows, the others without effect" if reach.questions > 1 else ""
+    needed = "more sentences, not only more seeds" if reach.seeds is None else counted(reach.seeds, "seed")
+    marked, times = round(100 * reach.half_detected), f"{reach.half_overstated:.1f}"
+    shown = f", and is then shown {times} times as large on average" if float(times) > 1 and marked else ""
+    return (
+        f"In 80 of 100 such experiments, a true difference of {smallest} points gets a mark{others}; "
+        f"one of {half} points does in {marked}{shown}. {sought} points would take {needed}."
+    )
 
 
 def _effect(numbers: Numbers, _: Measure) -> str:

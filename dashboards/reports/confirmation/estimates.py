@@ -52,6 +52,7 @@ def confirmed_numbers(row: ConfirmedRow) -> Numbers:
         "difference_error": None if row.difference is None else row.difference.error,
         "difference_degrees": None if row.difference is None else row.difference.degrees,
         "difference_sentences": None if row.difference is None else row.difference.sentences,
+        "difference_documents": None if row.difference is None else row.difference.documents,
         "effect_size": row.effect_size,
         "p": None if row.difference is None else row.difference.p,
         "p_holm": row.p,
@@ -86,7 +87,9 @@ def meaning(
         chance = f"of {counted(seeds, 'seed')} alone{why}"
     else:
         most = max(each for each in sentences if each is not None)
-        chance = f"of {counted(seeds, 'seed')} and {counted(most, 'sentence')}"
+        documents = {each.documents for each in with_interval if each.documents is not None}
+        within = f" in {counted(max(documents), 'document')}, drawn as wholes" if documents else ""
+        chance = f"of {counted(seeds, 'seed')} and {counted(most, 'sentence')}{within}"
         chance += ", or of the seeds alone where no counts by sentence are known" if None in sentences else ""
     chance += f"; that of a mean holds the chance of {corpora} corpora" if corpora > 1 else ""
     yield f"±: half the 95 % interval, which holds the chance {chance}."

@@ -6,6 +6,7 @@ Only such rows have intervals and marks. Trials that a search selected or stoppe
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from skipstack.search.analysis.confirmation.differences import (
     Split,
@@ -19,7 +20,7 @@ from skipstack.search.analysis.confirmation.differences import (
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.statistics.multiple_testing import LEVEL, holm
-from skipstack.search.statistics.power import noise, seeds_needed, smallest_difference
+from skipstack.search.statistics.power import chances, noise, seeds_needed, smallest_difference
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,13 +76,18 @@ class ConfirmedRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """The power of an experiment: the smallest detectable difference, and the seeds needed to detect ``sought``.
+    """The power of an experiment, as the mark is given: for one row of its family, if no other row has an effect.
 
-    Detectable means significant in 80 of 100 experiments as the only test. ``seeds``: None if no number of seeds
-    suffices.
+    ``smallest``: the smallest difference that gets a mark in 80 of 100 such experiments; ``questions``: the number of
+    comparisons in the family. ``half_detected``: how often a difference half as large gets a mark; ``half_overstated``:
+    how large it is shown where it has one, as a multiple of the true difference. ``seeds``: the seeds needed to detect
+    the difference ``sought``; None if no number of seeds suffices.
     """
 
     smallest: float
+    questions: int
+    half_detected: float
+    half_overstated: float
     sought: float
     seeds: int | None
 
@@ -105,17 +111,33 @@ def confirm(
 
 
 def reach(rows: Sequence[Row], sought: float) -> Reach | None:
-    """The power for differences with the noise of these rows; None without two seeds."""
-    pairs = [(row.trial, row.reference) for row in rows if row.trial is not None and row.reference is not None]
-    tables = [table for trial, reference in pairs if (table := difference_table(trial, reference)) is not None]
+    """The power for differences with the noise of these rows, in the largest of their families; None without two seeds
+    or without noise.
+    """
+    families: dict[str, set[tuple[int, int]]] = {}  # winners share changes
+    tables = []
+    for row in rows:
+        if row.trial is None or row.reference is None or not (row.trial.whole and row.reference.whole):
+            continue
+        if (table := difference_table(row.trial, row.reference)) is not None:
+            families.setdefault(row.family, set()).add((row.trial.number, row.reference.number))
+            tables.append(table)
     found = noise(tables)
     if found is None:
         return None
     seeds, sentences = min(map(len, tables)), min(table.shape[1] for table in tables)
+    questions = max(map(len, families.values()))
+    smallest = smallest_difference(found, seeds=seeds, sentences=sentences, questions=questions)
+    if not 0 < smallest < inf:
+        return None
+    half = chances(found, smallest / 2, seeds=seeds, sentences=sentences, questions=questions)
     return Reach(
-        smallest=smallest_difference(found, seeds=seeds, sentences=sentences),
+        smallest=smallest,
+        questions=questions,
+        half_detected=half.marked,
+        half_overstated=half.overstated,
         sought=sought,
-        seeds=seeds_needed(found, sought, sentences=sentences),
+        seeds=seeds_needed(found, sought, sentences=sentences, questions=questions),
     )
 
 

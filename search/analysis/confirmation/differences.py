@@ -6,12 +6,13 @@ Array legend: R seeds, S sentences, C counts of a sentence.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import fsum
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipstack.data.basis.arrays import Numbers
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measure import Measure
@@ -24,6 +25,16 @@ from skipstack.spaces.trial import as_network
 
 Split = Literal["dev", "test"]
 
+SPANS: Final = "gold"
+"""The name of the count of a measure of spans."""
+
+FEWEST_SPANS: Final = 30
+"""The fewest spans in a test set whose intervals cover as they should: networks that differ in one span of a hundred
+are then found to differ at all (``tests/search/statistics/measured.py``).
+"""
+
+FEW: Final = f"are too few to show how far chance reaches (at least {FEWEST_SPANS} are needed)"
+
 
 def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
     """The score of a trial on a split, over its seeds; None if it was not measured there."""
@@ -33,7 +44,9 @@ def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
     counts_RSC = _counts(trial, split, tuple(scores))
     if counts_RSC is None:
         return over_seeds(tuple(scores.values()))
-    return over_sentences_too(_mean(scores), pseudo_values(counts_RSC, scores_of(trial.measure)))
+    units_RUC, documents = _units(counts_RSC, trial.documents)
+    estimate = over_sentences_too(_mean(scores), pseudo_values(units_RUC, scores_of(trial.measure)))
+    return _known(_of_sentences(estimate, counts_RSC, documents), trial.measure, counts_RSC)
 
 
 def difference(
@@ -51,11 +64,14 @@ def difference(
     shared = tuple(seed for seed in ours if seed in theirs)
     seeds = (shared, shared) if shared else (tuple(ours), tuple(theirs))
     value = _mean({seed: ours[seed] for seed in seeds[0]}) - _mean({seed: theirs[seed] for seed in seeds[1]})
-    tables = _tables(trial, reference, split, seeds, same_sentences)
-    if tables is not None:
-        return over_sentences_too(value, *([tables[0] - tables[1]] if shared else tables))
+    counts = _paired_counts(trial, reference, split, seeds, same_sentences)
+    scale = max(map(abs, (*ours.values(), *theirs.values())))
+    if counts is not None:
+        (*tables, documents) = _tables(trial, reference, counts)
+        estimate = over_sentences_too(value, *([tables[0] - tables[1]] if shared else tables), scale=scale)
+        return _known(_of_sentences(estimate, counts[0], documents), trial.measure, counts[0])
     if shared:
-        return over_seeds([ours[seed] - theirs[seed] for seed in shared])
+        return over_seeds([ours[seed] - theirs[seed] for seed in shared], scale=scale)
     return Estimate(value=value, seeds=min(map(len, seeds)), why="no seed in common, and no counts by sentence")
 
 
@@ -75,10 +91,15 @@ def randomised(trial: TrialRecord, reference: TrialRecord) -> float | None:
 
 
 def difference_table(trial: TrialRecord, reference: TrialRecord) -> Values | None:
-    """The differences of test scores, seeds x sentences; None without counts by sentence or a shared seed."""
+    """The differences of test scores, seeds x sentences, or x documents where they are told apart; None without counts
+    by sentence or a shared seed.
+    """
     shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
-    tables = _tables(trial, reference, "test", (shared, shared)) if shared else None
-    return None if tables is None else tables[0] - tables[1]
+    counts = _paired_counts(trial, reference, "test", (shared, shared)) if shared else None
+    if counts is None:
+        return None
+    ours, theirs, _ = _tables(trial, reference, counts)
+    return ours - theirs
 
 
 def described(estimate: Estimate, why: str) -> Estimate:
@@ -102,14 +123,38 @@ def scores_of(measure: Measure) -> OfCounts:
 
 
 def _tables(
-    trial: TrialRecord,
-    reference: TrialRecord,
-    split: Split,
-    seeds: tuple[Sequence[int], Sequence[int]],
-    same_sentences: bool = False,
-) -> list[Values] | None:
-    counts = _paired_counts(trial, reference, split, seeds, same_sentences)
-    return None if counts is None else [pseudo_values(each, scores_of(trial.measure)) for each in counts]
+    trial: TrialRecord, reference: TrialRecord, counts: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> tuple[Values, Values, bool]:
+    """The pseudo-values of both by document, if both are known by document, or else by sentence; and which it is."""
+    known = trial.documents if trial.documents == reference.documents else ()
+    (ours, documents), (theirs, _) = (_units(each, known) for each in counts)
+    of_counts = scores_of(trial.measure)
+    return pseudo_values(ours, of_counts), pseudo_values(theirs, of_counts), documents
+
+
+def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[NDArray[np.float64], bool]:
+    """The counts of the units that are drawn independently: the documents, where these are the sizes of all, or else
+    the sentences. Also, whether they are documents.
+    """
+    if not documents or sum(documents) != counts_RSC.shape[1]:
+        return counts_RSC, False
+    starts = np.cumsum([0, *documents[:-1]])
+    return np.add.reduceat(counts_RSC, starts, axis=1), True
+
+
+def _of_sentences(estimate: Estimate, counts_RSC: NDArray[np.float64], documents: bool) -> Estimate:
+    """The estimate with its number of sentences, which was computed from those of documents."""
+    if not documents:
+        return estimate
+    return replace(estimate, sentences=counts_RSC.shape[1], documents=estimate.sentences)
+
+
+def _known(estimate: Estimate, measure: Measure, counts_RSC: NDArray[np.float64]) -> Estimate:
+    """The estimate, without its interval where a test set has so few spans that no interval from it holds."""
+    if SPANS not in measure.counted:
+        return estimate
+    spans = int(counts_RSC[..., measure.counted.index(SPANS)].sum(axis=1).min())
+    return estimate if spans >= FEWEST_SPANS else described(estimate, f"{counted(spans, 'span')} in the test set {FEW}")
 
 
 def _paired_counts(

@@ -7,6 +7,7 @@ from statistics import fmean
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.store.stored import open_store
 from skipstack.search.ablation.experiment import Experiment
+from skipstack.search.ablation.labels import reference
 from skipstack.search.ablation.trained import TrainedRow
 from skipstack.search.analysis.confirmation.ablated import questions
 from skipstack.search.analysis.confirmation.differences import difference_table
@@ -15,7 +16,7 @@ from skipstack.search.proposers.config import ListedConfig, PathConfig
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.statistics.power import LEVEL, noise, seeds_needed, smallest_difference
+from skipstack.search.statistics.power import noise, seeds_needed, smallest_difference
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network
@@ -31,6 +32,7 @@ Bounds = tuple[float, float]
 class Resolution:
     """The power of an ablation. Scores are those of ``data.tasks.measure``, so 0.1 points are 0.001.
 
+    Detectable means that the row gets its mark in 80 of 100 such experiments if no other row has an effect.
     ``smallest``: the smallest detectable difference, None with a single seed; ``needed``: the seeds needed to detect
     ``POINTS``, None if no number suffices, since the test set is too small. ``sentences``: of the test set.
     ``questions``: the number of comparisons per corpus.
@@ -149,7 +151,10 @@ def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
 
 
 def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | None, str]:
-    """The power from the search's test scores of the base and the winner; or why it is unknown."""
+    """The power from the search's test scores of the base and the winner; or why it is unknown.
+
+    Other configs that were trained to the end say more of the noise, since the seeds of a search are few.
+    """
     if not record.measure.counted:
         return None, "what a function reports is known by seed alone"
     winner, base = record.ranked()[0], record.base
@@ -158,15 +163,28 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
     table = difference_table(winner, base)
     if table is None:
         return None, "the search did not keep the test scores of its base and its best config sentence by sentence"
-    found = noise([table])
+    others = [trial for trial in record.trials.values() if trial.whole and trial not in (winner, base)]
+    more = [each for trial in others if (each := difference_table(trial, base)) is not None]
+    found = noise([table, *(each for each in more if each.shape[1] == table.shape[1])])
     if found is None:
         return None, "the search trained one seed, which does not show how far seeds lie apart"
     seeds, sentences = made.study.search.seeds, table.shape[1]
-    asked = len(questions([TrainedRow(row, "", None) for row in made.plan.rows])) - 1  # the base asks for nothing
-    level = LEVEL / asked
+    asked = _questions(made)
+    smallest = smallest_difference(found, seeds=seeds, sentences=sentences, questions=asked)
     return Resolution(
-        smallest=smallest_difference(found, seeds=seeds, sentences=sentences, level=level) if seeds > 1 else None,
-        needed=seeds_needed(found, POINTS / abs(record.measure.factor), sentences=sentences, level=level),
-        sentences=sentences,
+        smallest=smallest if seeds > 1 else None,
+        needed=seeds_needed(found, POINTS / abs(record.measure.factor), sentences=sentences, questions=asked),
+        sentences=sentences if winner.packed is None else winner.packed.sentences,
         questions=asked,
     ), ""
+
+
+def _questions(made: Experiment) -> int:
+    """The number of comparisons on a corpus, as the correction counts them: winners may share changes."""
+    asked = [
+        (row, reference(made.plan, role))
+        for role, row in questions([TrainedRow(each, "", None) for each in made.plan.rows])
+    ]
+    return len(
+        {(canonical_json(each.row.point), canonical_json(other.point)) for each, other in asked if other is not None}
+    )

@@ -5,14 +5,33 @@ The rows of its tables are what the slow tests make again and compare.
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 from tests.pages import GUIDE
 from tests.search.statistics.simulated import FAILING, SEEDS, WORLDS, World, experiment
+from tests.search.statistics.simulated_limits import (
+    DOCUMENTED,
+    RARE,
+    SHAPES,
+    SPANS,
+    Documented,
+    Rare,
+    Shape,
+    covered,
+    covered_of_spans,
+    marked,
+)
+from tests.search.statistics.simulated_power import ROWS, stated
+from tests.search.statistics.simulated_power import SEEDS as POWER_SEEDS
 from tests.search.statistics.simulated_searches import FRESH_SEEDS, NOTHING, searches
 
 REPEATS = 2000
+
+LIMIT_REPEATS = 1000
+"""Of an experiment at a limit, of which each is drawn by itself."""
+
 PAGE = GUIDE / "statistics.md"
 
 
@@ -25,10 +44,34 @@ def coverage_row(world: World) -> str:
     return line(world.name, *covered, " / ".join(wide), " / ".join(student))
 
 
-def power_row(world: World) -> str:
-    """In how many percent the interval does not hold 0."""
-    found = experiment(world, REPEATS)
-    return line(world.name, *(f"{100 * found[seeds].told:.0f}" for seeds in SEEDS))
+def power_row(rows: int) -> str:
+    """Of families of so many rows: the difference that is stated to be marked in 80 of 100, in how many it is, and the
+    same of half of it, with how large it is shown; as stated / as it came.
+    """
+    found = stated(rows, REPEATS)
+    cells = []
+    for seeds in POWER_SEEDS:
+        each = found[seeds]
+        half = " / ".join(f"{100 * share:.0f}" for share in each.half_detected)
+        shown = " / ".join(f"{size:.2f}" for size in each.half_overstated)
+        cells += [f"{each.smallest:.1f}", f"{100 * each.detected[1]:.0f}", half, shown]
+    return line(str(rows), *cells)
+
+
+def document_row(world: Documented) -> str:
+    """What intervals over sentences and over documents cover, in percent."""
+    return line(world.name, *(f"{100 * share:.0f}" for share in covered(world, LIMIT_REPEATS)))
+
+
+def span_row(world: Rare) -> str:
+    """What intervals cover in percent, by the spans of the test set."""
+    return line(world.name, *(f"{100 * covered_of_spans(world, spans, LIMIT_REPEATS):.0f}" for spans in SPANS))
+
+
+def shape_row(shape: Shape) -> str:
+    """How often chance gets a mark, in percent, by test, for 3, 5 and 10 seeds."""
+    found = [marked(shape, seeds, REPEATS) for seeds in POWER_SEEDS]
+    return line(SHAPES[shape], *(" / ".join(f"{100 * each[test]:.0f}" for each in found) for test in found[0]))
 
 
 def search_row(world: World) -> str:
@@ -43,10 +86,13 @@ def line(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-TABLES = {
+TABLES: Mapping[str, tuple[Callable[[Any], str], Sequence[Any]]] = {
     "coverage": (coverage_row, (*WORLDS, FAILING)),
-    "power": (power_row, WORLDS[:4]),
+    "power": (power_row, ROWS),
     "families": (search_row, NOTHING),
+    "documents": (document_row, DOCUMENTED),
+    "spans": (span_row, RARE),
+    "shapes": (shape_row, tuple(SHAPES)),
 }
 """What stands in each table of the page: how a row is made, and of which worlds."""
 

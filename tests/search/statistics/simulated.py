@@ -202,7 +202,7 @@ def _measured(value_N: Values, parts: Sequence[Part]) -> Values:
     return np.stack([value_N, half_width(parts, 1 - LEVEL), half_width(parts[:1], 1 - LEVEL)])
 
 
-def chunks(repeats: int) -> Iterator[int]:
+def chunks(repeats: int, most: int = CHUNK) -> Iterator[int]:
     """So many repeats in parts."""
-    for start in range(0, repeats, CHUNK):
-        yield min(CHUNK, repeats - start)
+    for start in range(0, repeats, most):
+        yield min(most, repeats - start)

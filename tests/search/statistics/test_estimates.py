@@ -51,12 +51,23 @@ def test_with_sentences_the_interval_has_its_error_and_degrees_and_is_wider_than
         (over_sentences_too(0.1, np.ones((1, 5))), ONE_SEED),
         (over_seeds([0.25, 0.25]), NO_CHANCE),
         (over_sentences_too(0.0, np.zeros((3, 5))), NO_CHANCE),
+        (over_seeds([0.74] * 3), NO_CHANCE),  # whose mean is 1.1e-16 away
+        (over_seeds([1e6 / 3] * 3), NO_CHANCE),
+        (over_seeds([0.8 - 0.74, 0.7 - 0.64, 0.9 - 0.84], scale=0.9), NO_CHANCE),
+        (over_sentences_too(0.06, 0.8 - np.full((3, 5), 0.74) + 1e-16 * np.arange(5), scale=0.8), NO_CHANCE),
         (mean_over_corpora([over_seeds([0.1, 0.2])]), ONE_CORPUS),
     ],
 )
 def test_where_nothing_shows_the_chance_there_is_no_interval(made: Estimate, why: str) -> None:
     assert made.why == why
     assert (made.low, made.high, made.half, made.error, made.degrees, made.p, made.sign) == (*[None] * 6, 0)
+
+
+def test_a_small_spread_is_no_rounding() -> None:
+    for shift in (0.0, 1.0):
+        made = over_seeds([shift + 1e-9, shift + 2e-9, shift + 4e-9])
+        assert made.p is not None
+    assert effect_size([0.3, 0.3 + 1e-9], [0.3, 0.3]) is not None
 
 
 def test_holm_is_what_its_paper_says_and_leaves_out_what_was_not_asked() -> None:
@@ -82,6 +93,7 @@ def test_an_effect_size_counts_standard_deviations_of_both() -> None:
     assert effect_size(ours, theirs) == pytest.approx(0.8 * (0.95 - 0.92) / pooled)
     assert effect_size([0.9], [0.8]) is None
     assert effect_size([0.9, 0.9], [0.8, 0.8]) is None
+    assert effect_size([0.1 + 0.2, 0.3, 0.3], [0.74] * 3) is None
 
 
 def test_a_true_effect_size_is_found_on_the_average() -> None:

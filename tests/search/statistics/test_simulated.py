@@ -4,14 +4,18 @@ All of it, 2,000 repeats of each world, is slow; a small part of it is in the fa
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from skipstack.search.analysis.confirmation.differences import FEWEST_SPANS
 from skipstack.search.statistics.multiple_testing import LEVEL, holm
 from tests.search.statistics.measured import PAGE, REPEATS, TABLES, rows_of
 from tests.search.statistics.simulated import FAILING, SENTENCES_MOST, WORLDS, World, experiment
+from tests.search.statistics.simulated_limits import DOCUMENTED, RARE, covered, covered_of_spans
+from tests.search.statistics.simulated_power import ROWS, stated
 from tests.search.statistics.simulated_searches import NOTHING, searches
 
 COVERED = (0.93, 0.985)
@@ -62,9 +66,28 @@ def test_chance_alone_marks_at_most_one_family_in_twenty(world: World) -> None:
     assert found.winner_exceeds_error > 0.5
 
 
+def test_intervals_over_documents_cover_where_those_over_sentences_do_not() -> None:
+    sentences, documents = covered(DOCUMENTED[1], 60)
+    assert sentences < 0.9 < documents
+
+
+def test_few_spans_are_refused_where_intervals_fail() -> None:
+    few, enough = (covered_of_spans(RARE[0], spans, 100) for spans in (8, FEWEST_SPANS))
+    assert few < 0.85 < 0.9 < enough
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", ROWS)
+def test_the_power_that_is_stated_is_that_which_comes(rows: int) -> None:
+    for found in stated(rows, REPEATS).values():
+        assert found.detected[1] == pytest.approx(0.8, abs=0.03)
+        assert found.half_detected[1] == pytest.approx(found.half_detected[0], abs=0.03)
+        assert found.half_overstated[1] == pytest.approx(found.half_overstated[0], rel=0.03)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "row", "world"), [(table, row, world) for table, (row, worlds) in TABLES.items() for world in worlds]
 )
-def test_the_guide_has_what_is_measured(table: str, row: Callable[[World], str], world: World) -> None:
+def test_the_guide_has_what_is_measured(table: str, row: Callable[[Any], str], world: Any) -> None:
     assert row(world) in rows_of(PAGE.read_text(), table), "out of date: run `make statistics`"
