@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from skipstack.models.conformance.accelerator.refusals import refusal
 from skipstack.models.conformance.accelerator.work import Operation, Work, operation
 from skipstack.models.ground.device import SIMULATED
 
@@ -30,6 +31,10 @@ class HostReadsError(RuntimeError):
 
 class DevicesMixError(RuntimeError):
     """An operation got tensors of both the device and the host."""
+
+
+class RefusedError(RuntimeError):
+    """An operation got what its kernel on a GPU refuses, although that on a CPU takes it."""
 
 
 @functools.cache
@@ -62,7 +67,7 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
     Operations on the host run normally. A copy to the host returns zeros, and counts as a wait; so does a copy from the
     host unless it starts from pinned memory and is non-blocking. Gradients work if the first instance is created before
     the first backward pass of the process, which is when torch counts devices. Raises HostReadsError where control flow
-    or the size of a tensor depends on a number of the device, and DevicesMixError.
+    or the size of a tensor depends on a number of the device, DevicesMixError and RefusedError.
     """
 
     def __init__(self) -> None:
@@ -99,6 +104,8 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return self._written(*args, *kwargs.values())
         if any(not isinstance(each, FakeTensor) and each.dim() for each in tensors):
             raise DevicesMixError(f"{func} got tensors of {SIMULATED} and of the host")
+        if (reason := refusal(func, args, kwargs)) is not None:
+            raise RefusedError(f"{func}: {reason}")
         what = operation(func)
         made = self._result(func, what, args, kwargs)
         self.work.add(what, tensors, made)
