@@ -1,6 +1,7 @@
 """Devices: choosing one, its clock, its memory and its use."""
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
@@ -25,6 +26,13 @@ def choose_device(name: str) -> torch.device:
     if kind == "cuda" and not present:
         raise UserError(f"--device {name}: no GPU here (allowed: auto, cpu)")
     return torch.device(kind)
+
+
+def current(device: torch.device) -> AbstractContextManager[object]:
+    """Within, ``device`` is the current GPU, on which streams, graphs and Triton's kernels are made and launched, as
+    torch's own operations are not: these go where their tensors are.
+    """
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def clock(device: torch.device) -> float:

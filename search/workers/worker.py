@@ -72,7 +72,7 @@ class TrainingWorker(Worker):
                 lanes=[Lane(seed=seed) for seed in seeds],
                 order_seed=task.order_seed,
                 device=device,
-                graphs=CudaGraphs() if task.device == CAPTURED else None,
+                graphs=CudaGraphs(device) if task.device == CAPTURED else None,
             )
             for seeds in lane_groups(task, device)
         ]
