@@ -1,4 +1,4 @@
-"""Devices: choosing one, its clock, its memory and its use."""
+"""Devices: choosing one, its clock and its use."""
 
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -42,11 +42,6 @@ def clock(device: torch.device) -> float:
     return time.perf_counter()
 
 
-def device_memory() -> int:
-    """The memory of the first GPU of this process, in bytes. Raises UserError where torch finds none."""
-    return int(torch.cuda.get_device_properties(choose_device("cuda")).total_memory)
-
-
 def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
     """A GPU's utilisation in percent over the last second or less, None where the driver does not report it; its used
     and its total memory in bytes. All processes count.
@@ -59,10 +54,3 @@ def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
     except (NVMLError, RuntimeError):  # such as a part of a GPU (MIG)
         busy = None
     return busy, total - free, total
-
-
-def limit_memory(device: torch.device, limit: int | None) -> None:
-    """Limit this process to ``limit`` bytes of tensors on a GPU; None: no limit."""
-    if device.type == "cuda":
-        part = 1.0 if limit is None else min(1.0, limit / device_memory())
-        torch.cuda.set_per_process_memory_fraction(part)

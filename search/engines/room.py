@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, TypeVar
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.system import GPU_CONTEXT
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import TrialTask
 
@@ -16,11 +17,8 @@ LOOKED_AT = 2.0
 
 SLACK = 1e-9
 
-CONTEXT: Final = 700 * 2**20
-"""Bytes that a process takes of a GPU before it holds a single tensor: the CUDA context and its libraries."""
-
-MARGIN: Final = 1.5
-"""Times what is counted: buffers of single operations, evaluation, what the allocator cannot use."""
+MARGIN: Final = 1.25
+"""Times what is counted: buffers of single operations, and what the allocator cannot use."""
 
 STEPS: Final = 100
 """Shares are whole hundredths, so that trials of like size take turns in one process."""
@@ -212,8 +210,9 @@ class Counting(Protocol):
 class GpuShares:
     """Shares of GPUs that have ``device`` bytes each; ``count`` begins to count what a trial holds.
 
-    A trial takes (``CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by their shares,
-    and a trial that takes more than its own is the one that runs out of memory (``limit``), never its neighbour.
+    A trial takes (``GPU_CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by their
+    shares, and a trial that takes more than its own is the one that runs out of memory, never its neighbour
+    (``models/ground/device_memory.py``).
     Trials of one config and as many seeds are counted once.
     """
 
@@ -255,11 +254,7 @@ class GpuShares:
     def _share_of(self, memory: int | UserError) -> float:
         if isinstance(memory, UserError):
             return 1.0
-        return min(1.0, math.ceil((CONTEXT + MARGIN * memory) / self.device * STEPS) / STEPS)
-
-    def limit(self, share: float) -> int | None:
-        """The bytes of tensors that a trial with ``share`` may hold; None for one that has a GPU to itself."""
-        return None if share >= 1 else max(1, int(share * self.device) - CONTEXT)
+        return min(1.0, math.ceil((GPU_CONTEXT + MARGIN * memory) / self.device * STEPS) / STEPS)
 
     def _counted(self, key: tuple[str, int], task: TrialTask) -> Counting:
         if key not in self._counting:
@@ -304,8 +299,8 @@ class Allotment:
         share = taken.get("gpu", 0.0)
         if not share:
             return replace(task, device="cpu")
-        limit = None if self.shares is None else self.shares.limit(share)
-        return replace(task, device="cuda" if task.device == "auto" else task.device, memory_limit=limit)
+        device = "cuda" if task.device == "auto" else task.device
+        return replace(task, device=device, gpu_share=share if share < 1 else None)
 
     def placed(self, name: str, given: Given, capacity: Capacity) -> tuple[Resources, Given]:
         """What ``given`` takes of ``capacity`` as ``name``, and the task or the measurement as it computes there."""

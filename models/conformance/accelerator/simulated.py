@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from skipstack.models.conformance.accelerator.memory import Memory
 from skipstack.models.conformance.accelerator.refusals import refusal
 from skipstack.models.conformance.accelerator.work import Operation, Work, operation
 from skipstack.models.ground.device import SIMULATED
@@ -62,7 +63,8 @@ class _FromLists(TorchFunctionMode):
 
 
 class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within the context, tensors may be created on ``device``, and operations on it are counted in ``work``.
+    """Within the context, tensors may be created on ``device``, and operations on it are counted in ``work``, the
+    tensors in ``memory``.
 
     Operations on the host run normally. A copy to the host returns zeros, and counts as a wait; so does a copy from the
     host unless it starts from pinned memory and is non-blocking. Gradients work if the first instance is created before
@@ -70,10 +72,11 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
     or the size of a tensor depends on a number of the device, DevicesMixError and RefusedError.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Memory | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.device = simulated()
         self.work = Work()
+        self.memory = Memory() if memory is None else memory
         self._shapes = FakeTensorMode(allow_non_fake_inputs=True)
         self._pinned: dict[int, Tensor] = {}  # by address; keeping the tensor keeps its address from being reused
         self._lists = _FromLists()
@@ -90,7 +93,11 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        kwargs = kwargs or {}
+        made = self._done(func, args, kwargs or {})
+        self.memory.take_in(_tensors([made]))
+        return made
+
+    def _done(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if func is torch.ops.prim.device.default:
             return args[0].fake_device
         tensors = list(_tensors((*args, *kwargs.values())))

@@ -17,7 +17,6 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import skipstack.models.networks.build as building
 import skipstack.models.training.captured as capturing
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.corpora.sources import task_of
@@ -216,20 +215,16 @@ def _recipe(config: TrialConfig) -> TrainingConfig:
 def training(
     model: ModelConfig, recipe: TrainingConfig, task: str, accelerator: Accelerator, graphs: Graphs | None = None
 ) -> Training:
-    """A run of two updates an epoch, whose weights nobody fills: they are not there."""
-    initialise, building.initialise = building.initialise, lambda *_: None
-    try:
-        return Training(
-            model=model,
-            training=recipe,
-            corpus=corpus(model, recipe, task),
-            lanes=LANES,
-            order_seed=0,
-            device=accelerator.device,
-            graphs=graphs,
-        )
-    finally:
-        building.initialise = initialise
+    """A run of two updates an epoch."""
+    return Training(
+        model=model,
+        training=recipe,
+        corpus=corpus(model, recipe, task),
+        lanes=LANES,
+        order_seed=0,
+        device=accelerator.device,
+        graphs=graphs,
+    )
 
 
 def corpus(model: ModelConfig, recipe: TrainingConfig, task: str, length: int = LENGTH) -> PreparedCorpus:
