@@ -1,5 +1,6 @@
 """What a cluster has room for: where trials fit, which share of a GPU each needs, and what each gets."""
 
+import logging
 import math
 import time
 from collections import Counter
@@ -11,6 +12,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.system import GPU_CONTEXT
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import TrialTask
+
+LOG = logging.getLogger(__name__)
 
 LOOKED_AT = 2.0
 """Seconds between two looks at a cluster, which grows and shrinks."""
@@ -241,8 +244,10 @@ class GpuShares:
         """The ordinary share of a trial, at most a whole GPU; that too where counting fails, as for lack of memory."""
         key = _counted_as(task)
         if key not in self._memory:
-            self._memory[key] = self._counted(key, task).answer()
+            self._memory[key] = answer = self._counted(key, task).answer()
             del self._counting[key]
+            if isinstance(answer, UserError):
+                LOG.warning("trial %d gets a whole GPU: its memory could not be counted (%s)", task.number, answer)
         return self._share_of(self._memory[key])
 
     @property
@@ -254,12 +259,17 @@ class GpuShares:
     def _share_of(self, memory: int | UserError) -> float:
         if isinstance(memory, UserError):
             return 1.0
-        return min(1.0, math.ceil((GPU_CONTEXT + MARGIN * memory) / self.device * STEPS) / STEPS)
+        return share_of(memory, self.device)
 
     def _counted(self, key: tuple[str, int], task: TrialTask) -> Counting:
         if key not in self._counting:
             self._counting[key] = self._count(task)
         return self._counting[key]
+
+
+def share_of(memory: int, device: int) -> float:
+    """The share of a GPU that has ``device`` bytes for a trial of which so much ``memory`` was counted."""
+    return min(1.0, math.ceil((GPU_CONTEXT + MARGIN * memory) / device * STEPS) / STEPS)
 
 
 def _counted_as(task: TrialTask) -> tuple[str, int]:

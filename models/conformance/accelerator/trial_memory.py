@@ -4,6 +4,7 @@ All of it is counted as it is used there: an update and a batch of an evaluation
 memory of cuBLAS, and that of captured steps. What single operations take besides, torch does not say.
 """
 
+import gc
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -135,6 +136,7 @@ def _largest(batches: Callable[[], Iterable[Batch]]) -> tuple[Batch, int]:
 
 def _most(memory: Memory, work: Callable[[], object]) -> int:
     """What ``work`` takes at its height, beside what is there before."""
+    gc.collect()  # what nobody holds any more is not there
     before = memory.begin()
     work()
     return memory.most - before

@@ -270,7 +270,7 @@ def test_what_each_trial_gets_is_decided_and_said(
 
 
 def test_auto_gives_each_trial_the_share_of_the_smallest_gpu_that_it_needs_once_that_is_counted(
-    trial: TrialTask,
+    trial: TrialTask, caplog: pytest.LogCaptureFixture
 ) -> None:
     sizes = (("a", 80 * GB), ("b", 10 * GB))
     made = allot("auto", "auto", TWO_GPUS * 2, sizes, counted=2 * GB)
@@ -284,6 +284,7 @@ def test_auto_gives_each_trial_the_share_of_the_smallest_gpu_that_it_needs_once_
     assert (confined.device, confined.gpu_share) == ("cuda", taken["gpu"])
     uncounted = allot("auto", "auto", TWO_GPUS, sizes, counted=UserError("out of memory"))
     assert uncounted.ordinary(trial) == {"cpu": 1.0, "gpu": 1.0}
+    assert caplog.messages == ["trial 0 gets a whole GPU: its memory could not be counted (out of memory)"]
 
 
 @pytest.mark.parametrize(("gpus", "share"), [(0.25, 0.25), (1.0, None), (2.0, None)])
