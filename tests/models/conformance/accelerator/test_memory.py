@@ -95,9 +95,8 @@ def table(of: Figures) -> str:
     for preset, each in of.items():
         together = sum(each[part] for part in PARTS)
         parts = [f"{each[part] / 1e6:,.0f}" for part in PARTS if part != "graphs"]
-        limits = [
-            f"{limit_of(together, card) / 1e6:,.0f} ({int(1 / share_of(together, card) + 1e-9)})" for card in CARDS
-        ]
+        beside = [int(1 / share_of(together, card) + 1e-9) for card in CARDS]
+        limits = [f"{limit_of(together, card) / 1e6:,.0f} ({n})" for card, n in zip(CARDS, beside, strict=True)]
         rows.setdefault(" | ".join([str(each["seeds"]), *parts, f"{together / 1e6:,.0f}", *limits]), []).append(preset)
     heading = ["preset", "seeds", *(part for part in PARTS if part != "graphs"), "together"]
     heading += [f"limit on {card // 10**9} GB (trials)" for card in CARDS]
