@@ -2,8 +2,12 @@
 
 import os
 import sys
+from typing import Final
 
 from skipstack.data.basis.errors import UserError
+
+GPU_CONTEXT: Final = 700 * 2**20
+"""Bytes that a process takes of a GPU before it holds a single tensor: the CUDA context and its libraries."""
 
 
 def check_system() -> None:

@@ -1,6 +1,7 @@
-"""Devices: choosing one, its clock, its memory and its use."""
+"""Devices: choosing one, its clock and its use."""
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
@@ -27,16 +28,18 @@ def choose_device(name: str) -> torch.device:
     return torch.device(kind)
 
 
+def current(device: torch.device) -> AbstractContextManager[object]:
+    """Within, ``device`` is the current GPU, on which streams, graphs and Triton's kernels are made and launched, as
+    torch's own operations are not: these go where their tensors are.
+    """
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
 def clock(device: torch.device) -> float:
     """The time in seconds, once ``device`` has finished its work: a GPU computes on while the program continues."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
-
-
-def device_memory() -> int:
-    """The memory of the first GPU of this process, in bytes. Raises UserError where torch finds none."""
-    return int(torch.cuda.get_device_properties(choose_device("cuda")).total_memory)
 
 
 def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
@@ -51,10 +54,3 @@ def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
     except (NVMLError, RuntimeError):  # such as a part of a GPU (MIG)
         busy = None
     return busy, total - free, total
-
-
-def limit_memory(device: torch.device, limit: int | None) -> None:
-    """Limit this process to ``limit`` bytes of tensors on a GPU; None: no limit."""
-    if device.type == "cuda":
-        part = 1.0 if limit is None else min(1.0, limit / device_memory())
-        torch.cuda.set_per_process_memory_fraction(part)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.data.basis.seeding import derive
+from skipstack.models.ground.device import SIMULATED
 from skipstack.models.ground.parameters import Start, role_of
 
 
@@ -19,10 +20,12 @@ def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: flo
     et al., 2014), and ``scale`` is not read.
 
     Values are drawn in float32 on the CPU, so they are the same in every precision, on every
-    device, and whatever other parameters the network has.
+    device, and whatever other parameters the network has. The simulated device has no values.
     """
     for name, parameter in model.named_parameters():
         start = role_of(parameter).start
+        if parameter.device.type == SIMULATED:
+            continue
         for seed, row in zip(seeds, parameter, strict=True):
             generator = torch.Generator().manual_seed(derive(seed, "initialise", name))
             row.copy_(_values(start, row.shape, scale, spread, generator))

@@ -5,6 +5,7 @@ from torch import Tensor
 from torch.autograd.graph import _engine_run_backward
 
 from skipstack.models.ground.parameters import role_of
+from skipstack.models.kernels.ordered import added_up
 from skipstack.models.kernels.rows import gradient_rows
 from skipstack.models.training.lane_optimiser import Named
 
@@ -50,7 +51,7 @@ def _norm(parameter: Tensor, gradient: Tensor) -> Tensor:
     if gradient.is_sparse:
         (lane_U, _), values_UE = gradient_rows(parameter)
         norm_U = torch.linalg.vector_norm(values_UE, dim=1)
-        norm_R = norm_U.new_zeros(len(parameter)).index_add_(0, lane_U, norm_U.square()).sqrt_()
+        norm_R = added_up(norm_U.square(), lane_U, len(parameter)).sqrt_()
     else:
         norm_R = torch.linalg.vector_norm(gradient.flatten(1), dim=1)
     return norm_R

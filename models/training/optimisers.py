@@ -67,7 +67,7 @@ class LaneAdagrad(LaneOptimiser):
 class LaneAdam(LaneOptimiser):
     """m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, both corrected for their start; the direction is
     m / (sqrt(v) + epsilon) (Kingma and Ba, 2015, algorithm 1). All parameters of a lane are one call of torch's fused
-    kernel, which reads and writes each number once."""
+    kernel, which reads and writes each number once; but in float64 on a GPU, where it takes rates in float32 alone."""
 
     def __init__(self, parameters: Named, config: Adam | LazyAdam) -> None:
         super().__init__(parameters, ("mean", "square"))
@@ -76,6 +76,9 @@ class LaneAdam(LaneOptimiser):
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
         """Moves along the corrected mean over the root of the corrected square."""
+        if learning_rate_R.dtype != torch.float32 and not learning_rate_R.is_cpu:
+            super().update(gradients, learning_rate_R)
+            return
         names = tuple(gradients)
         gradients_of_lanes = zip(*(gradient.contiguous().unbind() for gradient in gradients.values()), strict=True)
         rates = learning_rate_R.unbind()
@@ -107,8 +110,9 @@ class LaneAdam(LaneOptimiser):
         return self.steps.float()
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """The kernel's direction, for rows."""
-        (mean, square), done = slots, float(self.steps)
+        """The kernel's direction, for rows and for float64 on a GPU."""
+        mean, square = slots
+        done = float(self.steps) if isinstance(self.steps, int) else self.steps.double()
         beta1, beta2 = self.config.beta1, self.config.beta2
         mean.mul_(beta1).add_(gradient, alpha=1 - beta1)
         square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)

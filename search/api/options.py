@@ -242,13 +242,14 @@ def check_addresses(engine: EngineName) -> None:
 
 def _gpu_memory() -> int:
     """Bytes of the GPU; called in workers, where torch is loaded."""
-    from skipstack.models.ground.device import device_memory
+    from skipstack.models.ground.device import choose_device
+    from skipstack.models.ground.device_memory import device_memory
 
-    return device_memory()
+    return device_memory(choose_device("cuda"))
 
 
 def _memory(task: TrialTask) -> int:
     """Bytes that a trial needs; called in workers, where torch is loaded."""
-    from skipstack.search.planning.measuring import memory_of
+    from skipstack.search.planning.memory import memory_of
 
     return memory_of(task)

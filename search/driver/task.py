@@ -24,8 +24,9 @@ class TrialTask:
     ``folder``: the folder of the trial's weights. ``earlier``: racing seeds that the trial has trained before; then
     ``seeds`` are the next ones, and ``reported`` counts their epochs alone. ``attempt``: counts the workers of the
     trial; an abandoned one writes nothing once a later one has started. ``share``: of the device, as a multiple of an
-    ordinary trial's. ``time_left``: seconds that the trial may still train, ``memory_limit``: bytes of a GPU that its
-    tensors may take; None: no limit. ``code``: the files of its network's own code, as this process loaded them.
+    ordinary trial's. ``time_left``: seconds that the trial may still train, ``gpu_share``: the part of a GPU's memory
+    that its process may take; None: no limit. ``code``: the files of its network's own code, as this process loaded
+    them.
     """
 
     number: int
@@ -42,7 +43,7 @@ class TrialTask:
     attempt: int = 1
     share: int = 1
     time_left: float | None = None
-    memory_limit: int | None = None
+    gpu_share: float | None = None
     code: tuple[CodeSource, ...] = ()
 
 

@@ -1,5 +1,6 @@
 """What a cluster has room for: where trials fit, which share of a GPU each needs, and what each gets."""
 
+import logging
 import math
 import time
 from collections import Counter
@@ -8,19 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, TypeVar
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.system import GPU_CONTEXT
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import TrialTask
+
+LOG = logging.getLogger(__name__)
 
 LOOKED_AT = 2.0
 """Seconds between two looks at a cluster, which grows and shrinks."""
 
 SLACK = 1e-9
 
-CONTEXT: Final = 700 * 2**20
-"""Bytes that a process takes of a GPU before it holds a single tensor: the CUDA context and its libraries."""
-
-MARGIN: Final = 1.5
-"""Times what is counted: buffers of single operations, evaluation, what the allocator cannot use."""
+MARGIN: Final = 1.25
+"""Times what is counted: buffers of single operations, and what the allocator cannot use."""
 
 STEPS: Final = 100
 """Shares are whole hundredths, so that trials of like size take turns in one process."""
@@ -212,8 +213,9 @@ class Counting(Protocol):
 class GpuShares:
     """Shares of GPUs that have ``device`` bytes each; ``count`` begins to count what a trial holds.
 
-    A trial takes (``CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by their shares,
-    and a trial that takes more than its own is the one that runs out of memory (``limit``), never its neighbour.
+    A trial takes (``GPU_CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by their
+    shares, and a trial that takes more than its own is the one that runs out of memory, never its neighbour
+    (``models/ground/device_memory.py``).
     Trials of one config and as many seeds are counted once.
     """
 
@@ -242,8 +244,10 @@ class GpuShares:
         """The ordinary share of a trial, at most a whole GPU; that too where counting fails, as for lack of memory."""
         key = _counted_as(task)
         if key not in self._memory:
-            self._memory[key] = self._counted(key, task).answer()
+            self._memory[key] = answer = self._counted(key, task).answer()
             del self._counting[key]
+            if isinstance(answer, UserError):
+                LOG.warning("trial %d gets a whole GPU: its memory could not be counted (%s)", task.number, answer)
         return self._share_of(self._memory[key])
 
     @property
@@ -255,16 +259,17 @@ class GpuShares:
     def _share_of(self, memory: int | UserError) -> float:
         if isinstance(memory, UserError):
             return 1.0
-        return min(1.0, math.ceil((CONTEXT + MARGIN * memory) / self.device * STEPS) / STEPS)
-
-    def limit(self, share: float) -> int | None:
-        """The bytes of tensors that a trial with ``share`` may hold; None for one that has a GPU to itself."""
-        return None if share >= 1 else max(1, int(share * self.device) - CONTEXT)
+        return share_of(memory, self.device)
 
     def _counted(self, key: tuple[str, int], task: TrialTask) -> Counting:
         if key not in self._counting:
             self._counting[key] = self._count(task)
         return self._counting[key]
+
+
+def share_of(memory: int, device: int) -> float:
+    """The share of a GPU that has ``device`` bytes for a trial of which so much ``memory`` was counted."""
+    return min(1.0, math.ceil((GPU_CONTEXT + MARGIN * memory) / device * STEPS) / STEPS)
 
 
 def _counted_as(task: TrialTask) -> tuple[str, int]:
@@ -304,8 +309,8 @@ class Allotment:
         share = taken.get("gpu", 0.0)
         if not share:
             return replace(task, device="cpu")
-        limit = None if self.shares is None else self.shares.limit(share)
-        return replace(task, device="cuda" if task.device == "auto" else task.device, memory_limit=limit)
+        device = "cuda" if task.device == "auto" else task.device
+        return replace(task, device=device, gpu_share=share if share < 1 else None)
 
     def placed(self, name: str, given: Given, capacity: Capacity) -> tuple[Resources, Given]:
         """What ``given`` takes of ``capacity`` as ``name``, and the task or the measurement as it computes there."""

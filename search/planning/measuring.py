@@ -3,7 +3,7 @@
 import gc
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from statistics import fmean
 from typing import Literal, Self, final
 
@@ -14,7 +14,6 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.system import load_average, usable_cpus
 from skipstack.data.store.batches import Batch
-from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.ground.device import choose_device, clock
 from skipstack.models.kernels.choice import in_a_line
 from skipstack.models.networks.build import Sizes, build
@@ -126,47 +125,6 @@ class TrainingMeter(Meter):
         started = clock(self.device)
         work(batch)
         return clock(self.device) - started
-
-
-@lru_cache(maxsize=1024)
-def _memory_of(task: TrialTask) -> int:
-    (training,) = TrainingWorker(task).groups
-    largest = max(training.batches(), key=lambda batch: batch.forms_RTB.size)
-    training.model.train()
-    activations = _kept_for_backward(training, largest)
-    weights = list(training.model.parameters())
-    return activations + _bytes([*weights, *_with_gradients(training), *training.optimiser.slots.values()])
-
-
-def memory_of(task: TrialTask) -> int:
-    """The peak number of bytes to train all seeds of a trial at once, counted in one update on its largest batch.
-
-    They are counted on a CPU, which takes seconds for large networks; trials that differ only in options without an
-    effect on memory are counted once.
-    """
-    own = as_network(task.config)
-    config = own.model_copy(update={"training": _sized(own.training)})
-    return _memory_of(
-        TrialTask(
-            number=0,
-            config=config,
-            seeds=tuple(range(len(task.seeds))),
-            order_seed=0,
-            lanes=len(task.seeds),
-            corpus=task.corpus,
-            folder=task.folder / "none",
-            device="cpu",
-            vectors=task.vectors,
-            code=task.code,
-        )
-    )
-
-
-def _sized(training: TrainingConfig) -> TrainingConfig:
-    """The training config with fixed values of the options that have no effect on memory."""
-    return training.model_copy(
-        update={"optimiser": training.optimiser.model_copy(update={"learning_rate": 0.01}), "epochs": 1}
-    )
 
 
 def room(device: str, gpus_per_trial: float | Literal["auto"]) -> Room:

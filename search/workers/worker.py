@@ -20,7 +20,8 @@ from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
 from skipstack.data.tasks.measure import Counts
 from skipstack.models.configs.inputs import LONGEST_AFFIX
-from skipstack.models.ground.device import CAPTURED, choose_device, limit_memory
+from skipstack.models.ground.device import CAPTURED, choose_device
+from skipstack.models.ground.device_memory import limit_memory
 from skipstack.models.kernels.choice import in_a_line
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.build import Sizes
@@ -59,7 +60,7 @@ class TrainingWorker(Worker):
         load_sent(task.code)
         torch.set_num_threads(1)  # one core per trial, and the same sums on every machine
         device = choose_device(task.device)
-        limit_memory(device, task.memory_limit)
+        limit_memory(device, task.gpu_share)
         if LOG.isEnabledFor(logging.DEBUG):
             LOG.debug("kernels: %s", in_a_line(device))
         config = as_network(task.config)
@@ -72,7 +73,7 @@ class TrainingWorker(Worker):
                 lanes=[Lane(seed=seed) for seed in seeds],
                 order_seed=task.order_seed,
                 device=device,
-                graphs=CudaGraphs() if task.device == CAPTURED else None,
+                graphs=CudaGraphs(device) if task.device == CAPTURED else None,
             )
             for seeds in lane_groups(task, device)
         ]
@@ -116,7 +117,8 @@ class TrainingWorker(Worker):
 
     def _write_best(self, result: EpochResult) -> None:
         states = [group.model.state_dict() for group in self.groups]
-        weights_R = {name: torch.cat([state[name] for state in states]) for name in states[0]}
+        # On the host, since a GPU may have no room for all weights a second time.
+        weights_R = {name: torch.cat([state[name].cpu() for state in states]) for name in states[0]}
         notes = {"epoch": result.epoch, "score": result.score, "identity": self.task.config.identity}
         self.files.write(BEST, weights_R, notes)
 
@@ -182,6 +184,7 @@ class TrainingWorker(Worker):
         load_sent(task.code)
         torch.set_num_threads(1)
         device = choose_device(task.device)
+        limit_memory(device, task.gpu_share)
         config = as_network(task.config)
         corpus = corpus_of(stored_in(task), config.data)
         try:

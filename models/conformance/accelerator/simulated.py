@@ -20,6 +20,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from skipstack.models.conformance.accelerator.memory import Memory
+from skipstack.models.conformance.accelerator.refusals import refusal
 from skipstack.models.conformance.accelerator.work import Operation, Work, operation
 from skipstack.models.ground.device import SIMULATED
 
@@ -30,6 +32,10 @@ class HostReadsError(RuntimeError):
 
 class DevicesMixError(RuntimeError):
     """An operation got tensors of both the device and the host."""
+
+
+class RefusedError(RuntimeError):
+    """An operation got what its kernel on a GPU refuses, although that on a CPU takes it."""
 
 
 @functools.cache
@@ -57,18 +63,20 @@ class _FromLists(TorchFunctionMode):
 
 
 class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within the context, tensors may be created on ``device``, and operations on it are counted in ``work``.
+    """Within the context, tensors may be created on ``device``, and operations on it are counted in ``work``, the
+    tensors in ``memory``.
 
     Operations on the host run normally. A copy to the host returns zeros, and counts as a wait; so does a copy from the
     host unless it starts from pinned memory and is non-blocking. Gradients work if the first instance is created before
     the first backward pass of the process, which is when torch counts devices. Raises HostReadsError where control flow
-    or the size of a tensor depends on a number of the device, and DevicesMixError.
+    or the size of a tensor depends on a number of the device, DevicesMixError and RefusedError.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Memory | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.device = simulated()
         self.work = Work()
+        self.memory = Memory() if memory is None else memory
         self._shapes = FakeTensorMode(allow_non_fake_inputs=True)
         self._pinned: dict[int, Tensor] = {}  # by address; keeping the tensor keeps its address from being reused
         self._lists = _FromLists()
@@ -85,7 +93,11 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        kwargs = kwargs or {}
+        made = self._done(func, args, kwargs or {})
+        self.memory.take_in(_tensors([made]))
+        return made
+
+    def _done(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if func is torch.ops.prim.device.default:
             return args[0].fake_device
         tensors = list(_tensors((*args, *kwargs.values())))
@@ -99,6 +111,8 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return self._written(*args, *kwargs.values())
         if any(not isinstance(each, FakeTensor) and each.dim() for each in tensors):
             raise DevicesMixError(f"{func} got tensors of {SIMULATED} and of the host")
+        if (reason := refusal(func, args, kwargs)) is not None:
+            raise RefusedError(f"{func}: {reason}")
         what = operation(func)
         made = self._result(func, what, args, kwargs)
         self.work.add(what, tensors, made)

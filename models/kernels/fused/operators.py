@@ -4,10 +4,14 @@ Those of layers work on one step of tensors that stand row after row, GBH or GBX
 gives, or on the way back the step after; None: there is none.
 """
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from skipstack.models.ground.device import current
 
 BLOCK = 256
 """Numbers of a program: a GPU has thousands of programs at a time."""
@@ -100,8 +104,23 @@ def uniform(keys: Tensor, draw: int, counted: Tensor | None, out: Tensor) -> Non
     kernels.uniform[(len(out), -(-blocks // BLOCK))](keys, draw, counted, out, blocks, BLOCK=BLOCK)
 
 
-for _function in (lstm_forward, lstm_backward, block_forward, block_backward, uniform):
-    _DEFINED.impl(_function.__name__, _function, "CompositeExplicitAutograd")
+def where_its_numbers_are(function: Callable[..., None]) -> Callable[..., None]:
+    """The function, with the GPU of its first tensor as the current one: there alone Triton launches."""
+
+    @wraps(function)
+    def launched(first: Tensor, *others: Any) -> None:
+        with current(first.device):
+            function(first, *others)
+
+    return launched
+
+
+IMPLEMENTED = {
+    each.__name__: where_its_numbers_are(each)
+    for each in (lstm_forward, lstm_backward, block_forward, block_backward, uniform)
+}
+for _name, _function in IMPLEMENTED.items():
+    _DEFINED.impl(_name, _function, "CompositeExplicitAutograd")
 
 OPERATIONS: Any = torch.ops.skipstack
 """What is called."""

@@ -7,6 +7,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from skipstack.models.kernels.ordered import added_up
+
 
 def largest_sum(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
     """y_nf = max_c sum_w table[rows_cnw, f]: largest_NF."""
@@ -43,7 +45,7 @@ class _LargestSum(torch.autograd.Function):
         chosen_PW = rows_CNW.flatten(0, 1).index_select(0, (place_NF * maxima + at_N1).flatten())
         cell_NFW = chosen_PW.view(maxima, numbers, -1) * numbers + at_F1
         given_NFW = gradient_NF.unsqueeze(-1).expand_as(cell_NFW)
-        table = gradient_NF.new_zeros(ctx.shape.numel()).scatter_add_(0, cell_NFW.flatten(), given_NFW.flatten())
+        table = added_up(given_NFW.flatten(), cell_NFW.flatten(), ctx.shape.numel())
         return table.view(ctx.shape), None
 
 

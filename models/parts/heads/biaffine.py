@@ -13,6 +13,7 @@ from torch.nn import functional
 from skipstack.data.labels.trees import ROOT
 from skipstack.models.configs.heads import BiaffineConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.kernels.ordered import picked_steps
 from skipstack.models.kernels.products import product
 from skipstack.models.layers.lanes import Dropout, Streams
 from skipstack.models.layers.lookup import Lookup
@@ -121,9 +122,9 @@ class BiaffineHead(Head):
 
     def _relation_scores(self, roles: _Roles, heads_RTB: Tensor) -> Tensor:
         """scores_RTBK of the arcs from ``heads_RTB``."""
-        heads_RSBL = roles.relation_heads_RSBL
-        index_RTBL = heads_RTB.unsqueeze(-1).expand(*roles.relation_dependents_RTBL.shape)
-        scores_RTBK: Tensor = self.relations(roles.relation_dependents_RTBL, heads_RSBL.gather(1, index_RTBL))
+        lanes = len(roles.relation_heads_RSBL)
+        heads_RTBL = picked_steps(roles.relation_heads_RSBL, heads_RTB.expand(lanes, -1, -1))
+        scores_RTBK: Tensor = self.relations(roles.relation_dependents_RTBL, heads_RTBL)
         return self.averaged_scores(scores_RTBK)
 
 

@@ -1,6 +1,7 @@
 """Each lane's optimiser against torch's own on that lane alone."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -8,10 +9,12 @@ import torch
 from torch import Tensor
 
 from skipstack.models.configs.training import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
+from skipstack.models.conformance.accelerator.simulated import Accelerator, RefusedError
 from skipstack.models.ground.parameters import BIAS, TABLE, Parameter, parameter
 from skipstack.models.kernels.choice import Kernels
 from skipstack.models.training.gradients import clip, penalise
-from skipstack.models.training.optimisers import optimiser
+from skipstack.models.training.lane_optimiser import LaneOptimiser
+from skipstack.models.training.optimisers import LaneAdam, optimiser
 from skipstack.models.training.schedule import next_learning_rate
 from tests.models.kernels.chosen import chosen
 
@@ -64,6 +67,59 @@ def test_each_lane_moves_as_torchs_optimiser_moves_it_alone(config: Optimiser, k
             solo.step()
         for name, value in theirs.items():
             assert (ours[name][lane] - value).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("counted", [False, True], ids=["counted by the host", "counted on the device"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("config", [Sgd(), Sgd(momentum=0.9), Adam(), Adagrad()], ids=str)
+def test_a_gpu_refuses_the_update_of_no_optimiser_in_any_precision(
+    config: Optimiser, dtype: torch.dtype, counted: bool
+) -> None:
+    """A GPU's kernel of Adam reads rates in float32 alone: one in float64 raised."""
+    accelerator = Accelerator()
+    with accelerator:
+        ours = {name: torch.zeros(3, 5, device=accelerator.device, dtype=dtype) for name in ("weight", "bias")}
+        fused = optimiser(config, ours)
+        if counted:
+            fused.count_on(accelerator.device)
+        before = accelerator.work.waits
+        for value in ours.values():
+            value.grad = torch.ones_like(value)
+        fused.step(torch.zeros(3, device=accelerator.device, dtype=dtype))
+        assert accelerator.work.waits == before
+
+
+def test_the_simulated_gpu_refuses_a_rate_in_float64_as_torchs_kernel_does() -> None:
+    accelerator = Accelerator()
+    with accelerator:
+        weight, gradient, mean, square = ([torch.zeros(5, device=accelerator.device).double()] for _ in range(4))
+        step = torch.ones((), device=accelerator.device)
+        constants = {"beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0, "eps": 1e-8, "amsgrad": False, "maximize": False}
+        for rate, refused in ((step, False), (step.double(), True)):
+            with pytest.raises(RefusedError, match="float32") if refused else nullcontext():
+                torch._fused_adam_(weight, gradient, mean, square, [], [step], lr=rate, **constants)
+
+
+@pytest.mark.parametrize("counted", [False, True], ids=["counted by the host", "counted on the device"])
+def test_adam_in_float64_on_a_gpu_is_the_kernels_of_a_cpu(counted: bool) -> None:
+    """Its operations, on a CPU's numbers."""
+    config, found = Adam(beta1=0.8, beta2=0.95, epsilon=1e-3), []
+    for whole in (LaneAdam.update, LaneOptimiser.update):
+        ours = lanes()
+        subject = optimiser(config, ours)
+        if counted:
+            subject.count_on(torch.device("cpu"))
+        for step in range(7):
+            for value in ours.values():
+                value.grad = None
+            loss(ours, step).backward()
+            with chosen("reference"), pytest.MonkeyPatch.context() as patch:
+                patch.setattr(LaneAdam, "update", whole)
+                subject.step(torch.tensor(RATES, dtype=torch.float64))
+        found.append(ours)
+    kernels, plain = found
+    for name, value in kernels.items():
+        assert (plain[name] - value).abs().max() < 1e-12
 
 
 def test_clipping_is_torchs_on_each_lane_alone() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import TrialTask
 from skipstack.search.engines import room as module
 from skipstack.search.engines.room import Allotment, Answers, Capacity, Resources, allotted, slots
@@ -269,7 +270,7 @@ def test_what_each_trial_gets_is_decided_and_said(
 
 
 def test_auto_gives_each_trial_the_share_of_the_smallest_gpu_that_it_needs_once_that_is_counted(
-    trial: TrialTask,
+    trial: TrialTask, caplog: pytest.LogCaptureFixture
 ) -> None:
     sizes = (("a", 80 * GB), ("b", 10 * GB))
     made = allot("auto", "auto", TWO_GPUS * 2, sizes, counted=2 * GB)
@@ -277,12 +278,30 @@ def test_auto_gives_each_trial_the_share_of_the_smallest_gpu_that_it_needs_once_
     assert not made.is_known(trial)
     assert made.is_known(trial)
     taken = made.ordinary(trial)
-    assert taken == {"cpu": 1.0, "gpu": math.ceil((700 * 2**20 + 3 * GB) / GB * 10) / 100}
+    assert taken == {"cpu": 1.0, "gpu": math.ceil((700 * 2**20 + 2.5 * GB) / GB * 10) / 100}
     confined = made.confined(trial, taken)
     assert made.confined(replace(trial, device="cuda-graphs"), taken).device == "cuda-graphs"
-    assert (confined.device, confined.memory_limit) == ("cuda", int(taken["gpu"] * 10 * GB) - 700 * 2**20)
+    assert (confined.device, confined.gpu_share) == ("cuda", taken["gpu"])
     uncounted = allot("auto", "auto", TWO_GPUS, sizes, counted=UserError("out of memory"))
     assert uncounted.ordinary(trial) == {"cpu": 1.0, "gpu": 1.0}
+    assert caplog.messages == ["trial 0 gets a whole GPU: its memory could not be counted (out of memory)"]
+
+
+@pytest.mark.parametrize(("gpus", "share"), [(0.25, 0.25), (1.0, None), (2.0, None)])
+def test_a_share_given_by_hand_confines_a_trial_as_well_and_its_measurement_on_test(
+    gpus: float, share: float | None, trial: TrialTask
+) -> None:
+    machines: list[Resources] = [{"CPU": 8.0, "GPU": 2.0}]
+    made = allot(gpus, "auto", machines)
+    assert made.confined(trial, made.ordinary(trial)).gpu_share == share
+    _, given = made.placed("0", Measurement(trial, (trial,)), Capacity(lambda: machines))
+    assert [each.gpu_share for each in (given.task, *given.training)] == [share, share]
+
+
+def test_a_trial_that_ran_out_of_memory_may_take_its_doubled_share(trial: TrialTask) -> None:
+    made = allot(0.25, "auto", TWO_GPUS)
+    taken, given = made.placed("0", replace(trial, share=2), Capacity(lambda: TWO_GPUS))
+    assert taken["gpu"] == given.gpu_share == 0.5
 
 
 def test_a_trial_may_have_several_cpus_and_twice_as_many_once_it_ran_out_of_memory() -> None:

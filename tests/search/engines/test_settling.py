@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.system import GPU_CONTEXT
 from skipstack.search.driver.task import TrialTask
-from skipstack.search.engines.room import CONTEXT, Machines, Resources, allotted
+from skipstack.search.engines.room import Machines, Resources, allotted
 from skipstack.search.engines.settling import Settling
 from tests.search.engines.test_room import Counted
 from tests.search.toy import toy_study
@@ -62,7 +63,7 @@ def test_a_smaller_gpu_that_joins_enlarges_the_shares_once_its_machine_has_answe
     assert cluster.settling.allotment.ordinary(task)["gpu"] == share
     assert cluster.settling.look()
     larger = cluster.settling.allotment.ordinary(task)["gpu"]
-    assert larger == pytest.approx((CONTEXT + 3 * GB) / (20 * GB), abs=0.01)
+    assert larger == pytest.approx((GPU_CONTEXT + 2.5 * GB) / (20 * GB), abs=0.01)
     assert larger > share
     assert "the smallest GPU has 20.0 GB" in cluster.settling.allotment.words
     assert not cluster.settling.look()

@@ -2,16 +2,24 @@
 
 import gc
 import weakref
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.system import GPU_CONTEXT
 from skipstack.data.store.writing import store
+from skipstack.models.ground.device_memory import device_memory, limit_memory, room_of
 from skipstack.search.driver.task import TrialTask
-from skipstack.search.engines.room import CONTEXT, GpuShares
-from skipstack.search.planning.measuring import memory_of
+from skipstack.search.engines.room import MARGIN, GpuShares
+from skipstack.search.planning.memory import memory_of
+from skipstack.search.workers import worker
+from skipstack.spaces.trial import TrialConfig
 from tests.search.engines.test_room import Counted
 from tests.search.workers.test_worker import CONFIG, task
 
@@ -35,25 +43,18 @@ def fixed(needed: int, device: int) -> GpuShares:
 
 @pytest.mark.parametrize(
     ("needed", "device", "share"),
-    [(0, 80 * GIB, 0.01), (10 * GIB, 80 * GIB, 0.20), (GIB, 16 * GIB, 0.14), (100 * GIB, 80 * GIB, 1.0)],
+    [(0, 80 * GIB, 0.01), (10 * GIB, 80 * GIB, 0.17), (GIB, 16 * GIB, 0.13), (100 * GIB, 80 * GIB, 1.0)],
 )
 def test_a_share_is_the_context_and_what_is_counted_with_a_margin_in_whole_hundredths(
     needed: int, device: int, share: float, small: TrialTask
 ) -> None:
-    shares = fixed(needed, device)
-    assert shares.share(small) == share
-    limit = shares.limit(share)
-    assert (limit is None) == (share == 1.0)
-    assert limit is None or limit >= 1.49 * needed
-    assert limit is None or limit + CONTEXT <= share * device
+    assert fixed(needed, device).share(small) == share
+    assert share == 1 or needed * MARGIN <= room_of(share, device) <= share * device - GPU_CONTEXT
 
 
 def test_trials_that_fill_a_gpu_by_their_shares_hold_no_more_than_it_has(small: TrialTask) -> None:
-    shares = fixed(3 * GIB, 24 * GIB)
-    share = shares.share(small)
-    limit = shares.limit(share)
-    assert limit is not None
-    assert int(1 / share) * (limit + CONTEXT) <= 24 * GIB
+    share = fixed(3 * GIB, 24 * GIB).share(small)
+    assert int(1 / share) * (room_of(share, 24 * GIB) + GPU_CONTEXT) <= 24 * GIB
 
 
 def test_a_config_is_counted_once_for_as_many_seeds_and_while_it_is_nobody_waits(small: TrialTask) -> None:
@@ -85,44 +86,91 @@ def test_a_count_is_let_go_once_it_is_answered_however_many_configs_there_are(sm
         trial = replace(small, seeds=tuple(range(seeds)))
         assert not shares.is_known(trial)
         assert shares.is_known(trial)
-        assert shares.share(trial) == shares.share(trial) == 0.14
+        assert shares.share(trial) == shares.share(trial) == 0.13
         gc.collect()
         most = max(most, len(held))
     assert most <= 1
     assert shares.is_known(small), "and is counted no second time"
 
 
-def test_what_a_config_holds_grows_with_lanes_width_and_batch_and_not_with_the_rate(small: TrialTask) -> None:
-    base = memory_of(small)
-    assert base > 0
-    assert memory_of(replace(small, seeds=(4, 5, 6), number=9)) == base
-    assert memory_of(replace(small, seeds=(0,))) < base
-    rate = CONFIG.model_copy(
-        update={
-            "training": CONFIG.training.model_copy(
-                update={"optimiser": CONFIG.training.optimiser.model_copy(update={"learning_rate": 0.5})}
-            )
-        }
-    )
-    assert memory_of(replace(small, config=rate)) == base
-    batch = CONFIG.model_copy(update={"training": CONFIG.training.model_copy(update={"batch_size": 16})})
-    assert memory_of(replace(small, config=batch)) > base
+@pytest.mark.long
+def test_what_a_config_holds_grows_with_lanes_width_and_batch_and_not_with_the_rate(
+    small: TrialTask, tmp_path: Path
+) -> None:
+    """Counted in a process of its own, since this one may have had gradients before there was a simulated GPU."""
+
+    def changed(**update: object) -> TrialConfig:
+        return CONFIG.model_copy(update=update)
+
+    def trained(**update: object) -> TrialConfig:
+        return changed(training=CONFIG.training.model_copy(update=update))
+
     stack = CONFIG.model.stack.model_copy(update={"hidden": 24})
-    wide = CONFIG.model_copy(update={"model": CONFIG.model.model_copy(update={"stack": stack})})
-    assert memory_of(replace(small, config=wide)) > base
+    rate = CONFIG.training.optimiser.model_copy(update={"learning_rate": 0.5})
+    tasks = {
+        "base": small,
+        "others": replace(small, seeds=(4, 5, 6), number=9),
+        "narrow": replace(small, seeds=(0,)),
+        "rate": replace(small, config=trained(optimiser=rate)),
+        "batch": replace(small, config=trained(batch_size=16)),
+        "wide": replace(small, config=changed(model=CONFIG.model.model_copy(update={"stack": stack}))),
+        "captured": replace(small, device="cuda-graphs"),
+    }
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
+        counted = dict(zip(tasks, apart.map(memory_of, tasks.values()), strict=True))
+    base = counted.pop("base")
+    assert counted.pop("others") == counted.pop("rate") == base
+    assert 0 < counted.pop("narrow") < base
+    assert min(counted.values()) > base
+    assert not list(small.folder.iterdir()), "and nothing is trained or written"
 
 
-def test_counting_trains_nothing_and_writes_nothing(small: TrialTask) -> None:
-    memory_of(replace(small, seeds=(0, 1)))
-    assert not list(small.folder.iterdir())
+LIMITS = [(None, 1.0), (1.0, 1.0), (2.0, 1.0), (0.5, 0.5 - GPU_CONTEXT / (10 * GIB))]
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+@pytest.mark.parametrize(("share", "part"), LIMITS)
+def test_a_process_is_confined_to_its_share_of_its_gpu_beside_its_context(
+    share: float | None, part: float, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert told_of(device, share, monkeypatch) == [(pytest.approx(part), int(device == "cuda:1"))]
+
+
+def test_a_share_that_leaves_no_room_beside_the_context_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = r"--gpus-per-trial: 0\.05 of a GPU with 10\.7 GB is less [^\n]* \(allowed here: above 0\.068\)$"
+    with pytest.raises(UserError, match=told):
+        told_of("cuda", 0.05, monkeypatch)
+
+
+def told_of(device: str, share: float | None, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
+    """What torch is told of the memory of a GPU of 10 GiB, by part and number."""
+    told: list[tuple[float, int]] = []
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(total_memory=10 * GIB))
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", lambda *given: told.append(given))
+    limit_memory(torch.device(device), share)
+    return told
+
+
+def test_whoever_trains_and_whoever_measures_on_test_is_confined(
+    small: TrialTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the process had another limit before, or none."""
+    told: list[float | None] = []
+    monkeypatch.setattr(worker, "limit_memory", lambda _, share: told.append(share))
+    trainer = worker.TrainingWorker(small)
+    for _ in range(CONFIG.epochs):
+        trainer.run_epoch()
+    for share in (0.25, None):
+        worker.TrainingWorker.test(replace(small, gpu_share=share))
+        worker.TrainingWorker(replace(small, gpu_share=share))
+    assert told == [None, 0.25, 0.25, None, None]
 
 
 @pytest.mark.gpu
 def test_a_process_that_holds_more_than_its_limit_runs_out_of_memory(small: TrialTask) -> None:
-    from skipstack.models.ground.device import limit_memory
-
     device = torch.device("cuda")
-    limit_memory(device, 64 * 2**20)
+    limit_memory(device, (GPU_CONTEXT + 64 * 2**20) / device_memory(device))
     with pytest.raises(torch.OutOfMemoryError):
         torch.empty(GIB, device=device)
     limit_memory(device, None)

@@ -82,7 +82,7 @@ def test_captured_steps_are_trained_where_the_device_says_so(
     monkeypatch.setattr(captured, "WARM", 1)
     graphs = list[ReplayedOnCpu]()
     monkeypatch.setattr(training_worker, "choose_device", lambda _: torch.device("cpu"))
-    monkeypatch.setattr(training_worker, "CudaGraphs", lambda: graphs.append(ReplayedOnCpu()) or graphs[-1])
+    monkeypatch.setattr(training_worker, "CudaGraphs", lambda _: graphs.append(ReplayedOnCpu()) or graphs[-1])
     with chosen("reference"):
         whole = curve(corpus, tmp_path / "plain", 3)
         worker = TrainingWorker(replace(task(corpus, tmp_path / "captured"), device="cuda-graphs"))

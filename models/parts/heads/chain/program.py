@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from skipstack.models.kernels.ordered import picked
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Chain:
@@ -115,11 +117,11 @@ def score(chain: Chain, tags_RTB: Tensor) -> Tensor:
     tags_RTB = tags_RTB.where(inside_RTB, 0)
     emission_RTB = chain.emissions_RTBK.gather(-1, tags_RTB.unsqueeze(-1)).squeeze(-1)
     move_RTB = tags_RTB[:, :-1] * chain.start_RK.shape[-1] + tags_RTB[:, 1:]
-    transition_RTB = chain.transition_RKK.flatten(1).gather(1, move_RTB.flatten(1)).view(move_RTB.shape)
+    transition_RTB = picked(chain.transition_RKK.flatten(1), move_RTB.flatten(1)).view(move_RTB.shape)
     last_RB = tags_RTB.gather(1, (chain.lengths_RB - 1).unsqueeze(1)).squeeze(1)
     return (
-        chain.start_RK.gather(1, tags_RTB[:, 0])
+        picked(chain.start_RK, tags_RTB[:, 0])
         + emission_RTB.where(inside_RTB, 0).sum(dim=1)
         + transition_RTB.where(inside_RTB[:, 1:], 0).sum(dim=1)
-        + chain.end_RK.gather(1, last_RB)
+        + picked(chain.end_RK, last_RB)
     )

@@ -17,8 +17,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import skipstack.models.networks.build as building
 import skipstack.models.training.captured as capturing
+from skipstack.data.basis.system import GPU_CONTEXT
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.corpora.sources import task_of
 from skipstack.data.formats.running_text import END
@@ -30,23 +30,31 @@ from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.configs.model import ModelConfig
 from skipstack.models.configs.training import Constant, TrainingConfig
 from skipstack.models.conformance.accelerator.simulated import Accelerator
+from skipstack.models.conformance.accelerator.trial_memory import trial_memory
 from skipstack.models.conformance.accelerator.work import Work
+from skipstack.models.ground.device_memory import HANDLES, WORKSPACE, room_of
 from skipstack.models.kernels.layers import Weights, lstm_layer
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.captured import tensors
 from skipstack.models.training.evaluate import POSITIONS_ON_DEVICE, SENTENCES_AT_ONCE, STREAM_WINDOW, STREAMS
 from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loop import EpochReport, Training
+from skipstack.search.engines.room import share_of
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
+from tests.models.conformance.accelerator.caching import Allocator, Log
 
 Done = TypeVar("Done")
 
 LANES = (Lane(seed=0), Lane(seed=1))
 LENGTH, FORMS, DIGITS = 8, 1000, 8
 """Tokens of every sentence; different words, and where the input has no place for more."""
+SENTENCE = 32
+"""Tokens of every sentence where memory is counted."""
+CARDS = tuple(size * 10**9 for size in (16, 24, 40, 80))
+"""Bytes of the GPUs on which a trial has its share."""
 STEPS = 2
 """Of an epoch, and batches of an evaluation: the first is counted."""
 WHOLE = ("dinarelli2016/atis", "gui2019/lm", "gui2019/ner", "collins/parser")
@@ -208,6 +216,35 @@ def whole(preset: str) -> EpochReport:
         return training(config.model, recipe, task, accelerator).run_epoch()
 
 
+def held(preset: str) -> dict[str, Any]:
+    """What training all seeds of a preset's base takes of a GPU, and on which GPUs its share is enough: torch's
+    allocator, as ``caching.py`` has it, then never runs out.
+    """
+    config, task = base(preset)
+    return _held(config.model, config.training, task, load_study(preset)[0].search.seeds)
+
+
+@functools.cache
+def _held(model: ModelConfig, recipe: TrainingConfig, task: str, seeds: int) -> dict[str, Any]:
+    log = Log()
+    lanes = [Lane(seed=seed) for seed in range(seeds)]
+    read = corpus(model, recipe, task, SENTENCE)
+    memory = trial_memory(model, recipe, read, lanes=lanes, memory=log)
+    enough = [Allocator(tensors_of(memory.together, card)).follow(log.events) for card in CARDS]
+    return {"seeds": seeds, **asdict(memory), "enough": enough}
+
+
+def tensors_of(together: int, card: int) -> int:
+    """The bytes of tensors, without cuBLAS's, for which torch may then ask the GPU."""
+    return limit_of(together, card) - HANDLES * WORKSPACE
+
+
+def limit_of(together: int, card: int) -> int:
+    """All the bytes for which torch may then ask the GPU."""
+    share = share_of(together, card)
+    return card - GPU_CONTEXT if share == 1 else room_of(share, card)
+
+
 def _recipe(config: TrialConfig) -> TrainingConfig:
     """How it is trained, but for what lies outside the steps: pretraining, and what changes between epochs."""
     return config.training.model_copy(update={"pretraining": None, "schedule": Constant(), "epochs": 1})
@@ -216,20 +253,16 @@ def _recipe(config: TrialConfig) -> TrainingConfig:
 def training(
     model: ModelConfig, recipe: TrainingConfig, task: str, accelerator: Accelerator, graphs: Graphs | None = None
 ) -> Training:
-    """A run of two updates an epoch, whose weights nobody fills: they are not there."""
-    initialise, building.initialise = building.initialise, lambda *_: None
-    try:
-        return Training(
-            model=model,
-            training=recipe,
-            corpus=corpus(model, recipe, task),
-            lanes=LANES,
-            order_seed=0,
-            device=accelerator.device,
-            graphs=graphs,
-        )
-    finally:
-        building.initialise = initialise
+    """A run of two updates an epoch."""
+    return Training(
+        model=model,
+        training=recipe,
+        corpus=corpus(model, recipe, task),
+        lanes=LANES,
+        order_seed=0,
+        device=accelerator.device,
+        graphs=graphs,
+    )
 
 
 def corpus(model: ModelConfig, recipe: TrainingConfig, task: str, length: int = LENGTH) -> PreparedCorpus:
@@ -311,7 +344,7 @@ def networks() -> dict[str, Work]:
 
 
 def main(what: str, *named: str) -> None:
-    """Print what is asked for: presets, with the gradients of a loop, networks, or captured steps of presets.
+    """Print what is asked for: presets, with the gradients of a loop, networks, captured steps of presets or memory.
 
     ``named``: these presets alone.
     """
@@ -319,6 +352,9 @@ def main(what: str, *named: str) -> None:
     names = named or tuple(presets())
     if what == "networks":
         print(json.dumps({name: asdict(work) for name, work in networks().items()}))
+        return
+    if what == "memory":
+        print(json.dumps({name: held(name) for name in names}))
         return
     if what == "captured":
         capturing.WARM = 0

@@ -70,7 +70,7 @@ def test_a_step_waits_for_nothing(preset: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("preset", presets())
 def test_a_captured_step_waits_for_nothing(preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(captured, "WARM", 1)
-    run = training(preset, tmp_path, precision="float32", device="cuda", graphs=CudaGraphs())
+    run = training(preset, tmp_path, precision="float32", device="cuda", graphs=CudaGraphs(torch.device("cuda")))
     every = len(list(run.batches()))  # the same ones again and again: an epoch later each shape is captured
     without_waiting(run, 2 * every)
 
@@ -85,7 +85,7 @@ def test_captured_steps_train_what_others_train(preset: str, tmp_path: Path, mon
         assert run.captured is None or run.captured.steps
         return {name: value.cpu().double() for name, value in state.items()}
 
-    ours, expected = found(CudaGraphs()), found(None)
+    ours, expected = found(CudaGraphs(torch.device("cuda"))), found(None)
     assert ours.keys() == expected.keys()
     for name, value in ours.items():
         apart = (value - expected[name]).abs().nan_to_num().max()  # an error that dev did not have yet is none

@@ -32,7 +32,7 @@ class TellingWorker(ToyWorker):
             **result.metrics,
             "on_gpu": (float(self.task.device == "cuda"),),
             "gpus": (-1.0 if seen is None else float(len(seen.split(",")) if seen else 0),),
-            "limit": (float(self.task.memory_limit or 0),),
+            "limit": (float(self.task.gpu_share or 0),),
         }
         return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=0.0)
 
@@ -64,10 +64,10 @@ def test_on_a_cluster_that_has_gpus_a_trial_computes_on_its_own_share_alone(
     finally:
         engine.close()
     by_need, without, fixed = found.values()
-    limits = {depth: int(share * 10 * GB) - 700 * 2**20 for depth, share in ((1, 0.38), (2, 0.68))} | {3: 0}
-    assert by_need == {(depth, 1.0, 1.0, float(limits[depth])) for depth, *_ in by_need}
+    limits = {1: 0.33, 2: 0.58, 3: 0.0}
+    assert by_need == {(depth, 1.0, 1.0, limits[depth]) for depth, *_ in by_need}
     assert {each[1:] for each in without} == {(0.0, 0.0, 0.0)}
-    assert {each[1:] for each in fixed} == {(1.0, 1.0, 0.0)}
+    assert {each[1:] for each in fixed} == {(1.0, 1.0, 0.34)}
 
 
 def told(metrics: Metrics) -> tuple[float, float, float]:

@@ -1,0 +1,46 @@
+"""The memory of the simulated device: which tensors are there, and how much they take."""
+
+import weakref
+from collections.abc import Iterable
+
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
+
+from skipstack.models.ground.device_memory import BLOCK
+
+
+class Memory:
+    """``held``: bytes of all tensors that are there; ``most``: the most since ``begin``. Views take nothing."""
+
+    def __init__(self) -> None:
+        self.held = self.most = 0
+        self._sizes: dict[int, int] = {}
+
+    def begin(self) -> int:
+        """Look for the most from now on; what is held now."""
+        self.most = self.held
+        return self.held
+
+    def take_in(self, made: Iterable[Tensor]) -> None:
+        """Count what is new among these, until nobody holds it any more."""
+        for each in made:
+            if not isinstance(each, FakeTensor):
+                continue
+            storage = each.untyped_storage()
+            place, size = storage._cdata, -(-storage.nbytes() // BLOCK) * BLOCK
+            if size and place not in self._sizes:
+                self._sizes[place] = size
+                weakref.finalize(storage, self._let_go, place).atexit = False
+                self.taken(place, size)
+
+    def taken(self, place: int, size: int) -> None:
+        """A tensor is there; ``place`` names it until it has gone."""
+        self.held += size
+        self.most = max(self.most, self.held)
+
+    def freed(self, place: int, size: int) -> None:
+        """It has gone."""
+        self.held -= size
+
+    def _let_go(self, place: int) -> None:
+        self.freed(place, self._sizes.pop(place))
