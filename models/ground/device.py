@@ -4,7 +4,7 @@ import time
 
 import torch
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import NoGpuError
 
 SIMULATED = "simulated"
 """The type of the simulated device (``models/conformance/accelerator/simulated.py``)."""
@@ -15,7 +15,7 @@ CAPTURED = "cuda-graphs"
 
 
 def choose_device(name: str) -> torch.device:
-    """The torch device by name; ``auto`` takes a GPU if there is one. Raises UserError where a GPU is asked for and
+    """The torch device by name; ``auto`` takes a GPU if there is one. Raises NoGpuError where a GPU is asked for and
     there is none.
     """
     present = torch.cuda.is_available()
@@ -23,7 +23,7 @@ def choose_device(name: str) -> torch.device:
         return torch.device("cuda" if present else "cpu")
     kind = "cuda" if name == CAPTURED else name
     if kind == "cuda" and not present:
-        raise UserError(f"--device {name}: no GPU here (allowed: auto, cpu)")
+        raise NoGpuError(f"--device {name}: no GPU here (allowed: auto, cpu)")
     return torch.device(kind)
 
 
@@ -35,7 +35,7 @@ def clock(device: torch.device) -> float:
 
 
 def device_memory() -> int:
-    """The memory of the first GPU of this process, in bytes. Raises UserError where torch finds none."""
+    """The memory of the first GPU of this process, in bytes. Raises NoGpuError where torch finds none."""
     return int(torch.cuda.get_device_properties(choose_device("cuda")).total_memory)
 
 

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -31,9 +32,10 @@ from ray.tune.experiment import Trial
 from ray.tune.registry import _Registry
 from ray.tune.utils import log
 from ray.tune.utils.object_cache import _ObjectCache
+from ray.util.placement_group import placement_group
 
 from skipstack.data.basis.errors import one_line
-from skipstack.search.engines.ray.machines import silent
+from skipstack.search.engines.ray.machines import not_on, silent
 from skipstack.search.engines.ray.sockets import LOOPBACK
 
 START_SECONDS = 300.0
@@ -172,6 +174,7 @@ class Controller(TuneController):  # type: ignore[misc]
         placement = Placement()
         super().__init__(resource_manager_factory=lambda: placement, **options)
         self._actor_manager = ActorManager(placement)
+        self.placement = placement
         self._class_cache = ActorClasses()
         self._actor_cache = IdleWorkers(may_keep_one=True)
 
@@ -303,11 +306,15 @@ class Placement(PlacementGroupResourceManager):  # type: ignore[misc]
     Tune asks for room as soon as a trial is proposed, and takes that back when a worker that has become free takes the
     trial: that is so for nearly all. Here it is asked for once the trial has waited for ``PATIENCE``, and at once as
     long as nothing runs.
+
+    And it takes no machine that is among the ``avoided``, by the ids of their nodes: Tune's requests could say so, too,
+    but then a worker that was asked for before would not take a trial of now.
     """
 
     def __init__(self, update_interval_s: float = 0.1) -> None:
         super().__init__(update_interval_s)
         self._unasked: deque[tuple[float, ResourceRequest]] = deque()
+        self.avoided: frozenset[str] = frozenset()
 
     def request_resources(self, resource_request: ResourceRequest) -> None:
         """Some time later."""
@@ -329,7 +336,17 @@ class Placement(PlacementGroupResourceManager):  # type: ignore[misc]
 
     def _ask(self) -> None:
         while self._unasked and (not self._acquired_pgs or time.monotonic() - self._unasked[0][0] >= PATIENCE):
-            super().request_resources(self._unasked.popleft()[1])
+            super().request_resources(elsewhere(self._unasked.popleft()[1], self.avoided))
+
+
+def elsewhere(request: ResourceRequest, avoided: frozenset[str]) -> ResourceRequest:
+    """A request that is equal to ``request``, and is granted on none of the ``avoided`` machines."""
+    if not avoided:
+        return request
+    made, bound = copy(request), request._bound
+    selectors = [not_on(avoided)] * len(request.bundles)
+    made.to_placement_group = partial(placement_group, *bound.args, **bound.kwargs, bundle_label_selector=selectors)
+    return made
 
 
 class IdleWorkers(_ObjectCache):  # type: ignore[misc]
