@@ -7,6 +7,8 @@ import torch
 
 from skipstack.search.driver.task import EpochResult
 from skipstack.search.ledger.events import Metrics
+from skipstack.search.workers.reporting import Report
+from tests.search.functions import Config, peak
 from tests.search.toy import ToyWorker
 
 ILLEGAL = (
@@ -75,3 +77,10 @@ class OnBrokenCard(ToyWorker):
         result = super().run_epoch()
         metrics: Metrics = {**result.metrics, "gpu": (float(gpu),) * len(self.task.seeds)}
         return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=0.0)
+
+
+def first_breaks(config: Config, report: Report) -> None:
+    """A function of a user's own, whose first call in a study breaks its GPU."""
+    compute(ILLEGAL if once(report.folder.parents[1] / "first") else None)
+    for epoch in range(1, 4):
+        report(score=peak(config, epoch))

@@ -307,14 +307,14 @@ class Placement(PlacementGroupResourceManager):  # type: ignore[misc]
     trial: that is so for nearly all. Here it is asked for once the trial has waited for ``PATIENCE``, and at once as
     long as nothing runs.
 
-    And it takes no machine that is among the ``avoided``, by the ids of their nodes: Tune's requests could say so, too,
-    but then a worker that was asked for before would not take a trial of now.
+    And no worker starts on machines that are to be avoided. Tune's requests could say so, too, but then a worker that
+    was asked for before would not take a trial of now.
     """
 
     def __init__(self, update_interval_s: float = 0.1) -> None:
         super().__init__(update_interval_s)
         self._unasked: deque[tuple[float, ResourceRequest]] = deque()
-        self.avoided: frozenset[str] = frozenset()
+        self._avoided: frozenset[str] = frozenset()
 
     def request_resources(self, resource_request: ResourceRequest) -> None:
         """Some time later."""
@@ -334,9 +334,21 @@ class Placement(PlacementGroupResourceManager):  # type: ignore[misc]
         self._ask()
         return bool(super().has_resources_ready(resource_request))
 
+    def avoid(self, machines: frozenset[str]) -> None:
+        """From now on, take none of these, by the ids of their nodes. What is asked for by now is asked for anew."""
+        if machines == self._avoided:
+            return
+        self._avoided = machines
+        waiting = [(request, len(groups)) for request, groups in self._request_to_staged_pgs.items()]
+        for request, count in waiting:
+            for _ in range(count):
+                super().cancel_resource_request(request)
+            for _ in range(count):
+                super().request_resources(elsewhere(request, machines))
+
     def _ask(self) -> None:
         while self._unasked and (not self._acquired_pgs or time.monotonic() - self._unasked[0][0] >= PATIENCE):
-            super().request_resources(elsewhere(self._unasked.popleft()[1], self.avoided))
+            super().request_resources(elsewhere(self._unasked.popleft()[1], self._avoided))
 
 
 def elsewhere(request: ResourceRequest, avoided: frozenset[str]) -> ResourceRequest:

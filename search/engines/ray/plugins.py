@@ -109,7 +109,7 @@ class Plugins:
         self._look()
         if self.controller is not None and self.cards.any_left_alone:
             with lost_cluster_interrupts():
-                self.controller.placement.avoided = self.cards.avoided(machines())
+                self.controller.placement.avoid(self.cards.avoided(machines()))
         clear = [each for each in self.unclear if each[0].is_clear()]
         self.unclear = [each for each in self.unclear if each not in clear]
         for death, faulted in clear:

@@ -15,7 +15,8 @@ from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
 from tests.search import poison
 from tests.search.changed import searched
-from tests.search.poison import ILLEGAL, AssertingWorker, BrokenOnceWorker, PoisonedWorker, compute
+from tests.search.functions import open_function, run_function
+from tests.search.poison import ILLEGAL, AssertingWorker, BrokenOnceWorker, PoisonedWorker, compute, first_breaks
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_driver, toy_study
 
 
@@ -145,3 +146,13 @@ def test_without_ray_a_measurement_that_breaks_is_told_of_before_the_study_is_in
     assert faults == [("crashed", "measure")]
     poison.mend()
     assert all(trial.tested for trial in run_toy(folder).ranked()[:1])
+
+
+def test_a_function_of_a_user_s_own_breaks_its_process_too_and_the_message_says_where(tmp_path: Path) -> None:
+    folder = open_function(tmp_path, first_breaks, trials=3)
+    with pytest.raises(DeviceBrokenError, match=r"trial 0: its GPU failed: .*; at poison\.py:\d+ in first_breaks"):
+        run_function(folder, first_breaks)
+    poison.mend()
+    record = run_function(folder, first_breaks)
+    assert [len(trial.retries) for trial in record.trials.values()] == [1, 0, 0]
+    assert len(record.ranked()) == 3

@@ -13,7 +13,9 @@ from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
-from tests.search.poison import AssertingWorker, BrokenOnceWorker, OnBrokenCard, PoisonedWorker
+from skipstack.search.workers.function_worker import FunctionWorkers
+from tests.search.functions import open_function
+from tests.search.poison import AssertingWorker, BrokenOnceWorker, OnBrokenCard, PoisonedWorker, first_breaks
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_driver, toy_study
 
 pytestmark = [
@@ -91,3 +93,13 @@ def test_without_another_card_the_study_is_interrupted_and_can_go_on(
         on_ray(folder, OnBrokenCard, told, monkeypatch, gpus=1)
     record = run_toy(folder, worker=ToyWorker)
     assert len(record.ranked()) == 6
+
+
+@pytest.mark.cluster
+def test_a_function_that_breaks_its_process_costs_one_trial_a_retry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = open_function(tmp_path, first_breaks, trials=12)
+    record = on_ray(folder, FunctionWorkers(first_breaks), [], monkeypatch)
+    assert len(record.ranked()) == 12
+    assert [each.cause for trial in record.trials.values() for each in trial.retries] == ["crashed"]

@@ -9,7 +9,7 @@ from skipstack.data.basis.errors import NoGpuError, UserError
 from skipstack.search.driver.faults import Fault
 from skipstack.search.engines.ray.actor import BROKEN_BEFORE, TrialActor
 from skipstack.search.engines.ray.cards import Card, Cards
-from skipstack.search.engines.ray.patches import elsewhere
+from skipstack.search.engines.ray.patches import Placement, elsewhere
 from skipstack.search.engines.ray.plugins import Plugins
 
 FIRST, SECOND = Card("ab", "one (10.0.0.1)", ("0",)), Card("ab", "one (10.0.0.1)", ("1",))
@@ -91,3 +91,37 @@ def test_a_request_for_room_elsewhere_is_equal_to_the_one_without(monkeypatch: p
     assert hash(other) == hash(request)
     assert asked[0]["bundle_label_selector"] == [{"ray.io/node-id": "!in(ab,cd)"}]
     assert elsewhere(request, frozenset()) is request
+
+
+def test_what_was_asked_for_is_asked_for_anew_once_other_machines_are_avoided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would wait for ever for a machine that is avoided no more, or come to one that is to be avoided."""
+    asked: list[frozenset[str]] = []
+    cancelled: list[object] = []
+
+    class Room(Placement):
+        def _stage(self, request: Any, group: object) -> None:
+            self._request_to_staged_pgs[request].add(group)
+
+    def request(self: Room, made: Any) -> None:
+        asked.append(made)
+        self._stage(made, len(asked))
+
+    def cancel(self: Room, made: Any) -> None:
+        cancelled.append(self._request_to_staged_pgs[made].pop())
+
+    base = "ray.air.execution.PlacementGroupResourceManager"
+    monkeypatch.setattr(f"{base}.request_resources", request)
+    monkeypatch.setattr(f"{base}.cancel_resource_request", cancel)
+    monkeypatch.setattr(
+        "skipstack.search.engines.ray.patches.elsewhere", lambda each, avoided: asked.append(avoided) or each
+    )
+    wanted = ray.tune.PlacementGroupFactory([{"CPU": 1.0, "GPU": 0.5}])
+    room = Room()
+    room._stage(wanted, "first")
+    room._stage(wanted, "second")
+    room.avoid(frozenset({"ab"}))
+    room.avoid(frozenset({"ab"}))
+    assert set(cancelled) == {"first", "second"}
+    assert asked == [frozenset({"ab"}), wanted] * 2
+    room.avoid(frozenset())
+    assert asked[4:] == [frozenset(), wanted] * 2
