@@ -47,9 +47,12 @@ def test_captured_steps_are_compared_with_others(monkeypatch: pytest.MonkeyPatch
 
 
 def test_losses_are_those_of_a_cpu_and_a_network_apart_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measures, "_COMPARED", {})
     row = Row(kind="losses", preset="quickstart")
     found = measures.measured(row, BRIEF)
     assert (found["loss_apart"], found["gradients_apart"]) == (0.0, 0.0)
+    assert measures.measured(row, BRIEF) == {"as": "quickstart", **found}
+    measures._COMPARED.clear()
     made, scales = steps.ours, iter([1.01, 1.0])
 
     def other(*args: Any) -> steps.Ours:
@@ -128,6 +131,13 @@ def test_what_no_time_is_left_for_is_skipped_and_says_so() -> None:
     assert gone_wrong(6, 6, budget=2.0) == [{"row": "steps", "lanes": 6, "skipped": "2 s of 2 were left"}] * 2
 
 
+def test_rows_of_a_kind_do_not_take_the_time_of_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rows.MOST, "steps", 0.5)
+    first, *others = gone_wrong(6, 6, 6)
+    assert "process" in first
+    assert others == [{"row": "steps", "lanes": 6, "skipped": "the 0 s for rows of steps were over"}] * 2
+
+
 def test_lines_of_every_row_are_flushed_and_read_back_as_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,7 +167,7 @@ def test_a_table_says_what_failed() -> None:
 
 def test_after_ctrl_c_what_was_measured_is_there(tmp_path: Path) -> None:
     kept = tmp_path / "rows.jsonl"
-    run = [sys.executable, "-P", "-m", gpu_check.__spec__.parent, "--device", "cpu", "--rows", "machine", "losses"]
+    run = [sys.executable, "-P", "-m", "tests.benchmarks.gpu_check", "--device", "cpu", "--rows", "machine", "losses"]
     with subprocess.Popen(
         [*run, "--to", str(kept)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as going:
@@ -176,7 +186,7 @@ def test_after_ctrl_c_what_was_measured_is_there(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_it_says_so_in_one_line() -> None:
-    run = [sys.executable, "-P", "-m", gpu_check.__spec__.parent]
+    run = [sys.executable, "-P", "-m", "tests.benchmarks.gpu_check"]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith("--device cuda: no GPU here (allowed: auto, cpu)")

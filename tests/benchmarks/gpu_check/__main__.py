@@ -21,7 +21,7 @@ from typing import Any, Final, TextIO
 
 from skipstack.data.basis.errors import UserError
 from skipstack.models.ground.device import choose_device
-from tests.benchmarks.gpu_check.rows import ALONE, KINDS, LANES, PATIENCE, SECONDS, TIMED, Row, planned
+from tests.benchmarks.gpu_check.rows import ALONE, KINDS, LANES, MOST, PATIENCE, SECONDS, TIMED, Kind, Row, planned
 from tests.benchmarks.gpu_check.table import table
 
 INTERRUPTED: Final = 130
@@ -82,11 +82,16 @@ def measure_all(
 ) -> None:
     """Measure rows within ``budget`` seconds, and tell of each as soon as it is there."""
     until, current, kind = time.monotonic() + budget, None, None
+    ends = dict[Kind, float]()
     try:
         for row in rows:
-            left = until - time.monotonic()
+            now, most = time.monotonic(), MOST.get(row.kind, budget)
+            left = until - now
             if left < SECONDS[row.kind]:
                 tell({**row.named, "skipped": f"{max(0.0, left):.0f} s of {budget:.0f} were left"})
+                continue
+            if now >= ends.setdefault(row.kind, now + most):
+                tell({**row.named, "skipped": f"the {most:.0f} s for rows of {row.kind} were over"})
                 continue
             if current is not None and (current.broken or row.kind != kind or row.kind in ALONE):
                 current.close()

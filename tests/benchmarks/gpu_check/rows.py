@@ -23,8 +23,11 @@ SECONDS: Final[dict[Kind, float]] = {
 }
 """What a row takes, about: none begins with less left."""
 
-PATIENCE: Final = 4
+PATIENCE: Final = 6
 """After so many times that, a row is ended; tests may take all that is left."""
+
+MOST: Final[dict[Kind, float]] = {"losses": 150, "memory": 60, "side_by_side": 150, "compiling": 60, "steps": 240}
+"""Seconds for all rows of a kind, so that a slow machine tells something of each."""
 
 TIMED = ("quickstart", "tagger", "collins/taggers", "chen2017/default", "wu2017/default", "gui2019/ner", "gui2019/lm")
 
