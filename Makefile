@@ -56,7 +56,7 @@ schedulers: .venv/installed
 bench: .venv/installed
 	$(RUN)/python -m pytest -m benchmark -s
 
-# On a machine with a GPU: whether all is right there, and how fast; ten minutes, without ray.
+# On a machine with a GPU: whether all is right there, and how fast; ten minutes, a line of JSON a row (gpu-check.jsonl).
 gpu-check: .venv/installed
 	$(RUN)/python -m tests.benchmarks.gpu_check
 

@@ -8,13 +8,14 @@ import errno
 import re
 import sqlite3
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
 from typing import Final, TypeVar
 
 from skipstack.data.basis.errors import one_line
+from skipstack.data.basis.origins import origins
 from skipstack.data.basis.redaction import redacted
 
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -74,7 +75,7 @@ class DiskTrouble:
 
 def disk_trouble(error: BaseException) -> DiskTrouble | None:
     """The trouble that ``error`` reports, itself or through the errors that it was raised from; None for any other."""
-    for found in _origins(error):
+    for found in origins(error):
         kind = _kind(found)
         if kind is not None:
             said = one_line(found) if found is error else f"{one_line(error)}, from {one_line(found)}"
@@ -120,22 +121,6 @@ def _kind(error: BaseException) -> str | None:
 
 def _kind_of_number(number: int) -> str | None:
     return "full" if number in FULL else "failing" if number in FAILING else None
-
-
-def _origins(error: BaseException) -> Iterator[BaseException]:
-    """The error, those that it was raised from, and those in a group, each once."""
-    waiting, seen = [error], set[int]()
-    while waiting:
-        current = waiting.pop(0)
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        yield current
-        further = [current.__cause__, getattr(current, "cause", None)]  # Ray keeps the error of a task in ``cause``
-        if not current.__suppress_context__:
-            further.append(current.__context__)
-        further += getattr(current, "exceptions", ())
-        waiting += [each for each in further if isinstance(each, BaseException)]
 
 
 def _places(error: BaseException, found: BaseException) -> list[str]:

@@ -18,6 +18,10 @@ class AbsentCorpusError(UserError):
     """A named corpus that is not on this machine: its studies can be described, but not trained."""
 
 
+class NoGpuError(UserError):
+    """A GPU is asked for, and torch finds none on this machine."""
+
+
 def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
     """One line for a name that does not exist: ``unknown preset 'qick' (nearest: 'quick'; allowed: ...)``."""
     names = [str(name) for name in allowed]

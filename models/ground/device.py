@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import NoGpuError
 
 SIMULATED = "simulated"
 """The type of the simulated device (``models/conformance/accelerator/simulated.py``)."""
@@ -16,7 +16,7 @@ CAPTURED = "cuda-graphs"
 
 
 def choose_device(name: str) -> torch.device:
-    """The torch device by name; ``auto`` takes a GPU if there is one. Raises UserError where a GPU is asked for and
+    """The torch device by name; ``auto`` takes a GPU if there is one. Raises NoGpuError where a GPU is asked for and
     there is none.
     """
     present = torch.cuda.is_available()
@@ -24,7 +24,7 @@ def choose_device(name: str) -> torch.device:
         return torch.device("cuda" if present else "cpu")
     kind = "cuda" if name == CAPTURED else name
     if kind == "cuda" and not present:
-        raise UserError(f"--device {name}: no GPU here (allowed: auto, cpu)")
+        raise NoGpuError(f"--device {name}: no GPU here (allowed: auto, cpu)")
     return torch.device(kind)
 
 

@@ -13,6 +13,7 @@ from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.config import SearchConfig
+from skipstack.search.driver.device_errors import Culprit, culprit, said
 from skipstack.search.ledger.events import LOSSES, FaultReason, RetryCause
 from skipstack.search.ledger.segments import FolderGoneError
 from skipstack.search.record.trial_record import TrialRecord
@@ -41,11 +42,15 @@ KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The end of an attempt at a trial: its kind, and one line. ``weights_lost``: the trial must be trained again."""
+    """The end of an attempt at a trial: its kind, and one line. ``weights_lost``: the trial must be trained again.
+
+    ``broken``: an error of a GPU after which the process cannot use it any more, and whose fault that was.
+    """
 
     reason: FaultReason
     message: str
     weights_lost: bool = False
+    broken: Culprit | None = None
 
 
 class TimeOverError(Exception):
@@ -80,6 +85,10 @@ class StudyGoneError(StudyInterruptedError):
         self.now = now
 
 
+class DeviceBrokenError(StudyInterruptedError):
+    """The GPU of this process, or every GPU of the cluster, does not compute any more."""
+
+
 class ClusterLostError(StudyInterruptedError):
     """The Ray cluster does not answer, or this machine has left it."""
 
@@ -95,8 +104,16 @@ def fault_of(error: BaseException) -> Fault:
     if isinstance(error, WeightsLostError):
         return Fault("failed", " ".join(str(error).split()), weights_lost=True)
     # Notes say, for example, where it was raised.
-    notes = (redacted(" ".join(note.split())) for note in getattr(error, "__notes__", ()))
-    return Fault("out_of_memory" if is_out_of_memory(error) else "failed", "; ".join((one_line(error), *notes)))
+    notes = [redacted(" ".join(note.split())) for note in getattr(error, "__notes__", ())]
+    if is_out_of_memory(error):
+        return Fault("out_of_memory", "; ".join((one_line(error), *notes)))
+    match culprit(error):
+        case None:
+            return Fault("failed", "; ".join((one_line(error), *notes)))
+        case "program":
+            return Fault("failed", "; ".join((said(error), *notes)), broken="program")
+        case "device":
+            return Fault("crashed", "; ".join((f"its GPU failed: {said(error)}", *notes)), broken="device")
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -14,11 +14,15 @@ with uncollected():  # half of a worker's start
 
     from skipstack.data.basis.errors import UserError
     from skipstack.search.driver.attempt import Attempt
-    from skipstack.search.driver.faults import fault_of
+    from skipstack.search.driver.device_errors import broken_here
+    from skipstack.search.driver.faults import Fault, fault_of
     from skipstack.search.driver.measuring_on_test import Measurement, measured
+    from skipstack.search.engines.ray.cards import this_card
     from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers, PartedError
     from skipstack.search.engines.ray.carrying.scratch import leave
     from skipstack.search.engines.ray.preflight import Preflight
+
+BROKEN_BEFORE = "its process was left with a GPU that an earlier trial broke"
 
 
 class TrialActor(tune.Trainable):  # type: ignore[misc]
@@ -28,6 +32,7 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
         """Without an attempt: Tune is not told in time why a worker cannot be made."""
         os.environ.update(DEFAULT_ENV_VARS)  # which Tune would start a process of its own for
         self.attempt: Attempt | None = None
+        self.broken = False
 
     def cleanup(self) -> None:
         """Tune ends this process."""
@@ -41,22 +46,35 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
         return True
 
     def step(self) -> dict[str, Any]:
-        """What the trial or the measurement gives, or what it raises: Tune does not tell a scheduler why it failed."""
+        """What the trial or the measurement gives, or what it raises: Tune does not tell a scheduler why it failed.
+
+        ``card``: the GPU that it was computed on. After an error that breaks it, this process ends when asked again.
+        """
+        if self.broken:
+            leave()
+            os._exit(1)  # an ordinary exit may wait for the GPU
+        outcome = self._outcome()
+        self.broken = isinstance(outcome, Fault) and outcome.broken is not None
+        return {"outcome": outcome, "card": this_card()}
+
+    def _outcome(self) -> Any:
         try:
             if self.attempt is None:
+                if (trouble := broken_here()) is not None:  # an earlier trial has not told of it
+                    return Fault("lost", f"{BROKEN_BEFORE}: {trouble}", broken="program")
                 _check_once(self.config["preflight"])
                 workers = self.config["worker"]
                 if isinstance(workers, CarriedWorkers):
                     workers.stay()
                 if isinstance(self.config["task"], Measurement):
-                    return {"outcome": measured(workers, self.config["task"])}
+                    return measured(workers, self.config["task"])
                 self.attempt = Attempt(workers, self.config["task"])
-            return {"outcome": self.attempt.run_epoch()}
+            return self.attempt.run_epoch()
         except (UserError, PartedError) as cause:
-            return {"outcome": cause}
+            return cause
         except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
             self._leave()
-            return {"outcome": fault_of(error)}
+            return fault_of(error)
 
     def _leave(self) -> None:
         """Let go of the trial, and of its memory."""

@@ -30,6 +30,7 @@ from skipstack.search.driver.task import Measured, TrialTask, Workers
 from skipstack.search.engines.growth import Growth, needed
 from skipstack.search.engines.ray.actor import TrialActor
 from skipstack.search.engines.ray.autoscaler import Demand, growth
+from skipstack.search.engines.ray.cards import Cards
 from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
 from skipstack.search.engines.ray.carrying.keeper import Keeping
 from skipstack.search.engines.ray.carrying.study import carried, gather
@@ -45,6 +46,7 @@ from skipstack.search.engines.ray.machines import (
     joined,
     lost_cluster_interrupts,
     machines,
+    not_on,
     on_gpu,
     resources,
 )
@@ -57,6 +59,7 @@ from skipstack.search.engines.room import (
     LOOKED_AT,
     Allotment,
     Capacity,
+    Resources,
     allotted,
     described,
     in_words,
@@ -118,11 +121,13 @@ class RayEngine(Engine):
         self._looked = self._told = -math.inf
         self._untold = False
         self._leaving = ExitStack()
+        self._cards = Cards()
         try:
             for borrowing in (borrowed(), patched(), joined(address)):
                 self._leaving.enter_context(borrowing)
+            self._leaving.callback(self._cards.close)
             self._settling = Settling(
-                machines,
+                lambda: self._cards.left(machines()),
                 lambda there, answers: allotted(
                     gpus_per_trial,
                     device,
@@ -184,13 +189,15 @@ class RayEngine(Engine):
         if preflight is not None and preflight.carries:
             self._carried = self._leaving.enter_context(carried(self.worker, driver, preflight.mark))
         gauges = self._leaving.enter_context(watched(driver))
-        capacity = Capacity(resources, gauges.taken, most=self._concurrent)
+        capacity = Capacity(self._resources, gauges.taken, most=self._concurrent)
         plugins = Plugins(
             driver,
             self._workers,
             self._settling,
             capacity,
             preflight=preflight,
+            cards=self._cards,
+            say=lambda words: self.say(words),
             look=lambda: self._look(lambda: max(driver.ready, capacity.inside)),
             on_idle=self.on_idle,
             part=lambda task: self._keeper.part(task.number, task.attempt),
@@ -232,14 +239,21 @@ class RayEngine(Engine):
         """Side by side, in processes of their own. Raises WorkersSilentError where no machine answers."""
         if measurements and not self._answered:  # a study that only lacks its test: no worker has started yet
             check_answers()
-        test, capacity = ray.remote(measured), Capacity(resources)
+        # A process that has used a GPU measures one trial, since an error may have left it broken.
+        test, capacity = (
+            {True: ray.remote(max_calls=1)(measured), False: ray.remote(measured)},
+            Capacity(self._resources),
+        )
         left, waiting = deque(measurements), dict[Any, int]()
         while left or waiting:
             while left and (self._concurrent is None or len(waiting) < self._concurrent):
                 measurement = left.popleft()
                 number = measurement.task.number
                 takes, confined = self.allotment.placed(str(number), measurement, capacity)
-                here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
+                gpus = takes.get("gpu", 0)
+                here = test[gpus > 0].options(
+                    num_cpus=takes["cpu"], num_gpus=gpus, max_retries=0, label_selector=self._avoiding()
+                )
                 waiting[here.remote(self._workers, confined)] = number
             self._look(lambda: len(waiting) + len(left))
             with lost_cluster_interrupts():
@@ -295,10 +309,18 @@ class RayEngine(Engine):
             self._untold |= self._settling.look()
             if self._demand is not None:
                 usual = self.allotment.usual
-                self._demand.want(self._useful(places()), usual, slots(resources(), usual))
+                self._demand.want(self._useful(places()), usual, slots(self._resources(), usual))
         if self._untold and now - self._told > TOLD_EVERY:
             self._settled()
             self.say(self.words)
+
+    def _resources(self) -> list[Resources]:
+        """What each machine has, without the GPUs that are left alone."""
+        return [has for _, has in self._cards.left(machines()).values()]
+
+    def _avoiding(self) -> dict[str, str]:
+        """Ray's label selector of the machines on which a process may start."""
+        return not_on(self._cards.avoided(machines())) if self._cards.any_left_alone else {}
 
     @property
     def _workers(self) -> Workers:

@@ -186,6 +186,11 @@ def draining() -> frozenset[str]:
     return frozenset() if ray.util.client.ray.is_connected() else frozenset(state.get_draining_nodes())
 
 
+def not_on(avoided: frozenset[str]) -> dict[str, str]:
+    """The label selector of Ray's that no machine of these passes, by the ids of their nodes."""
+    return {"ray.io/node-id": f"!in({','.join(sorted(avoided))})"} if avoided else {}
+
+
 def _name(node: Mapping[str, Any]) -> str:
     return f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
 

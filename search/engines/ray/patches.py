@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -31,9 +32,10 @@ from ray.tune.experiment import Trial
 from ray.tune.registry import _Registry
 from ray.tune.utils import log
 from ray.tune.utils.object_cache import _ObjectCache
+from ray.util.placement_group import placement_group
 
 from skipstack.data.basis.errors import one_line
-from skipstack.search.engines.ray.machines import silent
+from skipstack.search.engines.ray.machines import not_on, silent
 from skipstack.search.engines.ray.sockets import LOOPBACK
 
 START_SECONDS = 300.0
@@ -172,6 +174,7 @@ class Controller(TuneController):  # type: ignore[misc]
         placement = Placement()
         super().__init__(resource_manager_factory=lambda: placement, **options)
         self._actor_manager = ActorManager(placement)
+        self.placement = placement
         self._class_cache = ActorClasses()
         self._actor_cache = IdleWorkers(may_keep_one=True)
 
@@ -303,11 +306,15 @@ class Placement(PlacementGroupResourceManager):  # type: ignore[misc]
     Tune asks for room as soon as a trial is proposed, and takes that back when a worker that has become free takes the
     trial: that is so for nearly all. Here it is asked for once the trial has waited for ``PATIENCE``, and at once as
     long as nothing runs.
+
+    And no worker starts on machines that are to be avoided. Tune's requests could say so, too, but then a worker that
+    was asked for before would not take a trial of now.
     """
 
     def __init__(self, update_interval_s: float = 0.1) -> None:
         super().__init__(update_interval_s)
         self._unasked: deque[tuple[float, ResourceRequest]] = deque()
+        self._avoided: frozenset[str] = frozenset()
 
     def request_resources(self, resource_request: ResourceRequest) -> None:
         """Some time later."""
@@ -327,9 +334,31 @@ class Placement(PlacementGroupResourceManager):  # type: ignore[misc]
         self._ask()
         return bool(super().has_resources_ready(resource_request))
 
+    def avoid(self, machines: frozenset[str]) -> None:
+        """From now on, take none of these, by the ids of their nodes. What is asked for by now is asked for anew."""
+        if machines == self._avoided:
+            return
+        self._avoided = machines
+        waiting = [(request, len(groups)) for request, groups in self._request_to_staged_pgs.items()]
+        for request, count in waiting:
+            for _ in range(count):
+                super().cancel_resource_request(request)
+            for _ in range(count):
+                super().request_resources(elsewhere(request, machines))
+
     def _ask(self) -> None:
         while self._unasked and (not self._acquired_pgs or time.monotonic() - self._unasked[0][0] >= PATIENCE):
-            super().request_resources(self._unasked.popleft()[1])
+            super().request_resources(elsewhere(self._unasked.popleft()[1], self._avoided))
+
+
+def elsewhere(request: ResourceRequest, avoided: frozenset[str]) -> ResourceRequest:
+    """A request that is equal to ``request``, and is granted on none of the ``avoided`` machines."""
+    if not avoided:
+        return request
+    made, bound = copy(request), request._bound
+    selectors = [not_on(avoided)] * len(request.bundles)
+    made.to_placement_group = partial(placement_group, *bound.args, **bound.kwargs, bundle_label_selector=selectors)
+    return made
 
 
 class IdleWorkers(_ObjectCache):  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,16 +13,25 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import NoGpuError, UserError
+from skipstack.data.basis.saying import Say
 from skipstack.search.driver.driver import Driver
-from skipstack.search.driver.faults import DIED, Fault, kernel_kills, lost_disk, says_out_of_memory
+from skipstack.search.driver.faults import (
+    DIED,
+    DeviceBrokenError,
+    Fault,
+    kernel_kills,
+    lost_disk,
+    says_out_of_memory,
+)
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Workers
+from skipstack.search.engines.ray.cards import IN_A_ROW, Card, Cards
 from skipstack.search.engines.ray.carrying.carried_workers import PartedError, UnsentResult
 from skipstack.search.engines.ray.losses import UnclearDeath, loss_of, machine_of
-from skipstack.search.engines.ray.machines import check_this_machine
+from skipstack.search.engines.ray.machines import check_this_machine, lost_cluster_interrupts, machines
 from skipstack.search.engines.ray.preflight import Preflight
-from skipstack.search.engines.room import Capacity, Given
+from skipstack.search.engines.room import Capacity, Given, slots
 from skipstack.search.engines.settling import Settling
 
 UNBORN = "error raised in its creation task"
@@ -33,9 +43,10 @@ Value = TypeVar("Value")
 class Plugins:
     """What the two plug-ins share: the driver, what a trial gets of the cluster, and which Tune trial is which of ours.
 
-    ``look`` is called again and again, to look at the machines; ``on_idle`` while a processor has nothing to do;
-    ``part`` before a trial that has ended or paused sends what is left of it, ``on_late_files`` afterwards. Tune wraps
-    what a plug-in raises into its own error; ``fault`` keeps what it was.
+    ``cards`` are those of the cluster, and ``say`` tells the user of one that is left alone. ``look`` is called again
+    and again, to look at the machines; ``on_idle`` while a processor has nothing to do; ``part`` before a trial that
+    has ended or paused sends what is left of it, ``on_late_files`` afterwards. Tune wraps what a plug-in raises into
+    its own error; ``fault`` keeps what it was.
     """
 
     def __init__(
@@ -46,6 +57,8 @@ class Plugins:
         capacity: Capacity,
         *,
         preflight: Preflight | None,
+        cards: Cards,
+        say: Say,
         look: Callable[[], None],
         on_idle: Callable[[], None],
         part: Callable[[TrialTask], None],
@@ -56,6 +69,8 @@ class Plugins:
         self.settling = settling
         self.capacity = capacity
         self.preflight = preflight
+        self.cards = cards
+        self._say = say
         self._look = look
         self.on_idle = on_idle
         self.part = part
@@ -92,10 +107,41 @@ class Plugins:
     def look(self) -> None:
         """At the machines, and tell of the deaths that have become clear."""
         self._look()
+        if self.controller is not None and self.cards.any_left_alone:
+            with lost_cluster_interrupts():
+                self.controller.placement.avoid(self.cards.avoided(machines()))
         clear = [each for each in self.unclear if each[0].is_clear()]
         self.unclear = [each for each in self.unclear if each not in clear]
         for death, faulted in clear:
             faulted(death.fault())
+
+    def on_card(self, outcome: Any, card: Card) -> Any:
+        """What came from a card, which shows whether it works. That it is gone, where one was, is a fault of its."""
+        if isinstance(outcome, NoGpuError) and self.cards.has_worked(card):
+            return Fault("crashed", f"its GPU is gone: {outcome}", broken="device")
+        if isinstance(outcome, EpochResult | Measured):
+            self.cards.worked(card)
+        return outcome
+
+    def broken(self, fault: Fault, card: Card, number: int) -> Fault:
+        """The fault of a trial whose process broke on a card. What breaks a card that is left alone is the card's."""
+        if fault.broken == "program":
+            return fault
+        if self.cards.broke(card, number):
+            self._say(f"{card.words} is left alone: {IN_A_ROW} times in a row, a trial broke there ({fault.message})")
+        if not self.cards.is_left_alone(card):
+            return fault
+        return replace(fault, reason="lost", message=f"{fault.message}; {card.words} is left alone")
+
+    def check_room(self, fault: Fault, card: Card) -> None:
+        """Raises DeviceBrokenError where the cards that are left alone were the last that a trial fits on."""
+        if self.cards.is_left_alone(card):
+            left = [has for _, has in self.cards.left(machines()).values()]
+            if not slots(left, self.settling.allotment.resources):
+                raise DeviceBrokenError(
+                    f"trials fit nowhere else, and {card.words} breaks them, {IN_A_ROW} in a row ({fault.message}; "
+                    "allowed: GPUs that compute, or --device cpu)"
+                )
 
     def keep(self, call: Callable[[], Value]) -> Value:
         """The value of ``call``; what it raises is kept and raised."""
@@ -185,10 +231,14 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
     def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
         """What the driver decides on what a worker gives."""
         self.plugins.answered = True
+        outcome = result["outcome"] = self.plugins.on_card(result["outcome"], result["card"])
+        if isinstance(outcome, Fault) and outcome.broken is not None:
+            self.plugins.keep(partial(self._broken, trial, outcome, result["card"]))
+            return str(TrialScheduler.CONTINUE)
         if trial.trial_id in self.plugins.measured:
-            self.plugins.keep(lambda: self._measured(self.plugins.measured.pop(trial.trial_id), result["outcome"]))
+            self.plugins.keep(lambda: self._measured(self.plugins.measured.pop(trial.trial_id), outcome))
             return str(TrialScheduler.STOP)
-        number, outcome = self.plugins.numbers[trial.trial_id], result["outcome"]
+        number = self.plugins.numbers[trial.trial_id]
         if number in self.plugins.parting:
             self.plugins.keep(lambda: self._parted(number, outcome))
         elif self.plugins.keep(lambda: self._goes_on(number, outcome)):
@@ -215,6 +265,20 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         number = self.plugins.numbers.pop(trial.trial_id, None)
         if number is not None:
             self.plugins.keep(partial(self.plugins.driver.not_continued, number))
+
+    def _broken(self, trial: Trial, fault: Fault, card: Card) -> None:
+        """A process can use its GPU no more. It ends when Tune asks it again: what Tune tells then is of no trial."""
+        plugins = self.plugins
+        measures = trial.trial_id in plugins.measured
+        number = (plugins.measured if measures else plugins.numbers).pop(trial.trial_id)
+        fault = plugins.broken(fault, card, number)
+        if measures:
+            plugins.driver.measured(number, fault)
+        elif number in plugins.parting:
+            self._parted(number, fault)
+        else:
+            plugins.driver.faulted(number, fault)
+        plugins.check_room(fault, card)
 
     def _end_with_the_hours(self, tune_controller: TuneController) -> None:
         """End the trials that wait for room or for a worker, and the workers of those that are silent."""

@@ -26,6 +26,7 @@ from ray.exceptions import (
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.faults import ClusterLostError, Fault
 from skipstack.search.engines.ray import engine, losses, machines, plugins
+from skipstack.search.engines.ray.cards import Cards
 from skipstack.search.engines.ray.losses import loss_of
 from skipstack.search.engines.ray.machines import draining, lost_cluster_interrupts
 from skipstack.search.engines.ray.patches import ActorManager
@@ -191,6 +192,8 @@ def scheduling(
         nothing,
         nothing,
         preflight=None,
+        cards=Cards(),
+        say=nothing,
         look=lambda: None,
         on_idle=lambda: None,
         part=nothing,

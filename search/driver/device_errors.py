@@ -1,0 +1,75 @@
+"""Errors of a device: whether one breaks the process that computes on it, and whose fault it is.
+
+After one error of a kernel, every further call of this process to its GPU fails, whatever it is asked to do: the
+process must end. Neither torch nor another library is imported: their errors are recognised by class name and message.
+"""
+
+import re
+import sys
+from typing import Final, Literal
+
+from skipstack.data.basis.origins import origins
+from skipstack.data.basis.redaction import redacted
+
+CLASSES: Final = frozenset({"AcceleratorError", "CudaError", "CUDARuntimeError", "CUDADriverError", "CudaAPIError"})
+"""Of torch, CuPy and Numba: errors of these classes are always of a device."""
+
+WORDS: Final = re.compile(
+    r"\b(?:CUDA|HIP)(?: driver| runtime| unknown| kernel)? (?:error|errors)\b"  # torch, its allocator, Numba
+    r"|\bTriton Error \[\w+\]"
+    r"|\bCUDA_ERROR_[A-Z_]+|\b(?:cuda|hip)Error[A-Z]\w+"  # the names of the driver and of the runtime: JAX, CuPy
+    r"|\b(?:cu|hip)?(?:BLAS|DNN|SOLVER|SPARSE|FFT|RAND)_STATUS_(?:EXECUTION_FAILED|EXEC_FAILED|LAUNCH_FAILURE"
+    r"|INTERNAL_ERROR|MAPPING_ERROR|NOT_INITIALIZED|NOT_SUPPORTED|BAD_PARAM|INVALID_VALUE|ARCH_MISMATCH)\b"
+    r"|\buncorrectable ECC error\b|\bNo CUDA GPUs are available\b",
+    re.IGNORECASE,
+)
+"""By which libraries report errors of a device as RuntimeErrors."""
+
+ITS_OWN: Final = re.compile(
+    r"device-side assert|cudaErrorAssert|CUDA_ERROR_ASSERT"  # an index out of range, for example
+    r"|invalid (?:configuration )?argument|too many resources requested for launch"
+    r"|cudaErrorInvalid(?:Value|Configuration)|CUDA_ERROR_INVALID_VALUE|CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+    r"|capturing|during capture"
+    r"|_STATUS_(?:NOT_SUPPORTED|BAD_PARAM|INVALID_VALUE|ARCH_MISMATCH)",
+    re.IGNORECASE,
+)
+"""What a program asks for and no device does: it would happen again on any other."""
+
+Culprit = Literal["program", "device"]
+
+
+def culprit(error: BaseException) -> Culprit | None:
+    """Whose fault it is, where ``error`` or one that it was raised from is an error of a device; None for any other.
+
+    What may be the fault of either, such as an illegal memory access, counts as the device's: another attempt shows it.
+    """
+    found = _of_device(error)
+    if found is None:
+        return None
+    return "program" if ITS_OWN.search(str(found)) else "device"
+
+
+def said(error: BaseException) -> str:
+    """What the device reports, as one line: the first of torch's, the others of which advise how to debug it."""
+    found = _of_device(error) or error
+    first = next((line.strip() for line in str(found).splitlines() if line.strip()), "")
+    return redacted(f"{type(found).__name__}: {first}")
+
+
+def broken_here() -> str | None:
+    """What the GPU of this process reports that it could not do, in one line; None where it works, or is not in use."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return None
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError as error:
+        return said(error)
+    return None
+
+
+def _of_device(error: BaseException) -> BaseException | None:
+    for each in origins(error):
+        if type(each).__name__ in CLASSES or (isinstance(each, RuntimeError) and WORDS.search(str(each))):
+            return each
+    return None
