@@ -1,6 +1,7 @@
 """The folder of a study on another machine: who makes it, who shares it, and that nothing of it stays."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -125,3 +126,18 @@ def test_a_folder_that_others_may_write_is_not_used(machine: Path) -> None:
     (machine / "elsewhere").mkdir()
     of_user(machine).symlink_to(machine / "elsewhere")
     assert "is not this user's alone" in (trouble() or "")
+
+
+def test_who_stays_in_a_folder_that_others_removed_leaves_the_one_in_its_place_alone(machine: Path) -> None:
+    stay("study")
+    shutil.rmtree(of_user(machine))
+    other = holding(machine, "study")
+    leave()
+    assert (of_user(machine) / "study" / "left").exists(), "another process holds it"
+    stay("study")
+    shutil.rmtree(of_user(machine))
+    stay("study")
+    assert (of_user(machine) / "study").is_dir()
+    other.communicate()
+    leave()
+    assert list(machine.iterdir()) == []
