@@ -12,9 +12,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 6379
@@ -97,9 +100,16 @@ class Hosts:
         _ip("-n", space, "link", "set", "eth0", "up")
         _ip("-n", space, "link", "set", "lo", "up")
 
+    def __contains__(self, host: int) -> bool:
+        return host in self._hosts
+
     def unplug(self, host: int) -> None:
         """Pull the cable: whatever runs on the host runs on, and reaches nobody."""
         _ip("link", "set", f"{self._name}v{host}", "down")
+
+    def plug(self, host: int) -> None:
+        """Put the cable in again."""
+        _ip("link", "set", f"{self._name}v{host}", "up")
 
     def announce(self, host: int) -> None:
         """Tell the cluster that the host will be taken back, as a cloud does of one at a lower price."""
@@ -132,6 +142,8 @@ class Hosts:
             if host == 1
             else ["--address", self.head]
         )
+        if host in self._rays:
+            self._rays[host].wait()
         log = self._folder.with_name(f"{self._folder.name}-host-{host}.log")
         with log.open("wb") as file:
             process = subprocess.Popen(
@@ -158,14 +170,28 @@ class Hosts:
 
     def files(self, host: int, folder: Path) -> list[str]:
         """The files and folders below a folder as the processes of Ray see it there, relative to it."""
-        pid = str(self._rays[host].pid)
-        found = subprocess.run(
-            ["nsenter", "--target", pid, "--mount", "find", str(folder), "-mindepth", "1", "-printf", "%P\n"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return sorted(found.stdout.splitlines())
+        return sorted(self._inside(host, "find", str(folder), "-mindepth", "1", "-printf", "%P\n").splitlines())
+
+    def remove(self, host: int, folder: Path) -> None:
+        """Remove all that is in a folder as the processes of Ray see it there."""
+        self._inside(host, "find", str(folder), "-mindepth", "1", "-delete")
+
+    def fill(self, host: int, folder: Path) -> None:
+        """Leave no room on the disk in the place of a hidden folder: from now on it is as small as what it holds."""
+        used = f"size=$(( ($(stat --file-system --format '%b - %f' {shlex.quote(str(folder))})) * 4 ))k"
+        self._inside(host, "sh", "-c", f"mount -o remount,{used} {shlex.quote(str(folder))}")
+
+    def make_room(self, host: int, folder: Path) -> None:
+        """Undo ``fill``."""
+        self._inside(host, "mount", "-o", "remount,size=50%", str(folder))
+
+    def processes(self, host: int) -> list[psutil.Process]:
+        """All that runs on a host."""
+        found = []
+        for pid in self._pids(host):
+            with suppress(psutil.NoSuchProcess):
+                found.append(psutil.Process(int(pid)))
+        return found
 
     def environment(self) -> dict[str, str]:
         """Of whatever runs on a host: this code, and the token."""
@@ -176,6 +202,11 @@ class Hosts:
             "RAY_AUTH_TOKEN": self.token,
             "RAY_worker_niceness": "0",
         }
+
+    def _inside(self, host: int, *command: str) -> str:
+        """What a command prints that sees the disks as the processes of Ray do on a host."""
+        inside = ["nsenter", "--target", str(self._rays[host].pid), "--mount", *command]
+        return subprocess.run(inside, capture_output=True, text=True, check=True).stdout
 
     def _pids(self, host: int) -> list[str]:
         """The processes on a host."""

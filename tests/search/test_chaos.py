@@ -5,6 +5,8 @@ Each test draws new moments and says the seed where it fails. Only processes tha
 
 import os
 import subprocess
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,11 +23,17 @@ from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.schedulers.scheduler import Decision
 from tests.search.changed import scheduler_of
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, numbered, reports, runs, skipstack
+from tests.search.hosts import missing
 from tests.search.tracking_server import TrackingServer
+from tests.search.unshared import check_as_alone, made
+from tests.search.unshared_chaos import UnsharedChaos
 
 pytestmark = pytest.mark.filterwarnings("default:.*:ResourceWarning")
 
 NEW = ("full_cache", "torn_cache", "moved", "stderr", "hangup", "address_space")
+UNSHARED: tuple[Trouble, ...] = (
+    *("host", "taken_back", "cluster", "keeper", "stopped", "unplugged", "full_scratch", "lost_scratch"),
+)
 SEARCH = ("quickstart", *SMALL)
 GRID = (
     *("quickstart", *SMALL, "--seeds", "1", "--set", "search.proposer=grid", "--set", "search.scheduler=none"),
@@ -54,7 +62,7 @@ def cache(tmp_path: Path) -> Iterator[Path]:
 @contextmanager
 def mounted(folder: Path, *, megabytes: int) -> Iterator[Path]:
     """A small file system; the test is skipped, with the reason, where none can be mounted."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     size = f"size={megabytes}m"
     found = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(folder)], capture_output=True, text=True, check=False
@@ -131,18 +139,18 @@ def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
     found: list[Trouble] = []
     for number in range(len(chaos.commands)):
         own = -(-count // len(chaos.commands)) if number + 1 < len(chaos.commands) else count - len(found)
-        found += [kinds[int(each) % len(kinds)] for each in chaos.draw.permutation(own - 2)]
+        found += [kinds[(int(each) + len(found)) % len(kinds)] for each in chaos.draw.permutation(own - 2)]
         found += ["compaction", "test"]
     return found
 
 
-def check_enough_happened(chaos: Chaos) -> None:
+def check_enough_happened(chaos: Chaos, *kinds: Trouble) -> None:
     """Some that were drawn find no moment: an extension without a better trial has nothing to measure on test, and an
     ablation soon ends.
     """
     happened = [said.split()[0] for said in chaos.told]
     assert len(happened) >= 50, f"the study is too short: {chaos}"
-    assert {"test", "compaction", "weights", "driver", *NEW} <= set(happened), f"{chaos}"
+    assert {"test", "compaction", "weights", "driver", *NEW, *kinds} <= set(happened), f"{chaos}"
 
 
 @pytest.mark.slow
@@ -175,6 +183,30 @@ def test_fifty_troubles_change_no_curve_and_no_decision_of_a_study_on_ray(
         check_enough_happened(chaos)
         record = check_on_ray(chaos, tmp_path / "alone")
     assert record.warm_starts
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(14400)
+def test_fifty_troubles_lose_and_double_nothing_where_no_disk_is_shared(
+    cache: Path, earlier: Path, tmp_path: Path
+) -> None:
+    if (reason := missing()) is not None:
+        pytest.skip(reason)
+    stages, begun = commands(earlier, trials=20, more=8, epochs=8), time.monotonic()
+    with made(tmp_path) as cluster, TrackingServer(tmp_path, host=cluster.hosts.address(254)) as server:
+        cluster.environment = {"NUMBA_CACHE_DIR": str(cache)}
+        with mounted(cluster.disk, megabytes=48):
+            chaos = UnsharedChaos(
+                cluster.disk / "study", stages, seed(), engine="ray", tracking=server, cache=cache, cluster=cluster
+            )
+            kinds = ("driver", "raylet", "tracking", "weights", "disk", *NEW, *UNSHARED)
+            chaos.run(drawn(chaos, 66, "worker", *kinds))
+            happened = Counter(said.split()[0] for said in chaos.told)
+            print(f"seed {chaos.seed}, {time.monotonic() - begun:.0f} s: {happened}")
+            cluster.check_nothing_stays(chaos.training)
+            check_enough_happened(chaos, *UNSHARED)
+            check_on_ray(chaos, tmp_path / "alone")
+            check_as_alone(chaos.folder, tmp_path / "once more", chaos.torn)
 
 
 @pytest.mark.cluster
