@@ -26,7 +26,8 @@ class Measurement:
 
 def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
     """The measurement of a trial of a study."""
-    trial, task = record.trials[number], task_of(record, folder, number, device=device)
+    trial = record.trials[number]
+    task = replace(task_of(record, folder, number, device=device), best=trial.weights_epoch)
     lost = bool(trial.untested) and trial.untested[-1].then == "train"
     return Measurement(task, tuple(_training(task, trial)) if lost else ())
 

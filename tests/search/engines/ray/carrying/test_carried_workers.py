@@ -14,7 +14,7 @@ from skipstack.data.basis import disk_errors
 from skipstack.data.basis.errors import UserError
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.driver.attempt import Attempt
-from skipstack.search.driver.faults import OutOfSpaceError, WeightsLostError
+from skipstack.search.driver.faults import Fault, OutOfSpaceError, WeightsLostError
 from skipstack.search.driver.functions import source_of
 from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
@@ -151,6 +151,30 @@ def test_a_lost_machine_costs_what_it_had_not_sent_and_another_one_goes_on_to_th
         assert not [name for name in left(other) if "trials" in name]
     assert (given.folder / ATTEMPT).read_text() == "2\n"
     assert alike(given.folder, tmp_path / "plain")
+
+
+def test_best_weights_that_a_lost_machine_had_alone_are_trained_again_to_be_measured(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """The trial had ended by surprise, with weights on the driver's disk that are older than its best ones."""
+    cluster, here = Cluster(tmp_path, seconds=1.0), TrainingWorker(task(corpus, tmp_path / "plain"))
+    results = [here.run_epoch() for _ in range(3)]
+    best = max(results, key=lambda result: result.score).epoch
+    assert best > 1
+    given = on_driver(cluster, corpus)
+    with machine(tmp_path / "lost"):
+        lost = cluster.workers(TrainingWorker)(given)
+        for _ in range(3):
+            lost.run_epoch()
+    with machine(tmp_path / "other"):
+        workers, ended = cluster.workers(TrainingWorker), replace(given, reported=3)
+        cluster.keeper.over(0)
+        fault = measured(workers, Measurement(replace(ended, best=best)))
+        assert isinstance(fault, Fault)
+        assert fault.weights_lost
+        assert f"got the weights of epoch 1 (allowed: of its best, epoch {best})" in fault.message
+        again = Measurement(ended, training=(replace(ended, reported=2),))
+        assert measured(workers, again) == TrainingWorker.test(task(corpus, tmp_path / "plain"))
 
 
 def test_racing_seeds_go_on_elsewhere_and_join_their_weights_as_on_one_machine(corpus: Path, tmp_path: Path) -> None:
