@@ -128,11 +128,14 @@ def leave() -> None:
 
 
 def swept(word: str) -> bool:
-    """Remove the folder of a study that has ended, once nobody holds it; False where somebody still does."""
+    """Remove the folder of a study that has ended, once nobody holds it, and those that killed processes left, maybe of
+    the same study under an earlier driver; False where somebody still holds the study's.
+    """
     leave()
     lock, until = user_folder() / f"{word}{LOCK}", time.monotonic() + PATIENCE
     while not (gone := _removed(lock)) and time.monotonic() < until:
         time.sleep(0.05)
+    remove_leftovers(lock.parent)
     _remove_empty(lock.parent)
     return gone
 

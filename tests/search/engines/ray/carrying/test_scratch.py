@@ -81,6 +81,14 @@ def test_what_a_killed_process_leaves_goes_with_whoever_comes_next(machine: Path
     assert swept("never there")
 
 
+def test_what_a_killed_process_leaves_goes_too_where_another_study_is_swept(machine: Path) -> None:
+    killed = holding(machine, "killed")
+    killed.kill()
+    killed.communicate()
+    assert swept("study")
+    assert list(machine.iterdir()) == []
+
+
 def test_one_of_many_fetches_a_store_and_the_others_have_it(machine: Path) -> None:
     fetched: list[Path] = []
     found: list[str] = []
