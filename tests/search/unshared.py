@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skipstack.search.driver.task import task_of
@@ -29,14 +29,12 @@ class Cluster:
     hosts: Hosts
     disk: Path
     temporary: Path
-    environment: dict[str, str] = field(default_factory=dict)
-    """Of all that runs on the hosts."""
 
     def start(self, hosts: Sequence[int] = (2, 3), *, seeing: Sequence[int] = ()) -> None:
         """Ray on the head and on other ``hosts``; those ``seeing`` share the disk."""
         if 1 not in self.hosts:
             self.hosts.add(1)
-        self.hosts.start_ray(1, cpus=0, TMPDIR=str(self.temporary), **self.environment)
+        self.hosts.start_ray(1, cpus=0, TMPDIR=str(self.temporary))
         for host in hosts:
             self.add(host, sees=host in seeing)
 
@@ -44,7 +42,7 @@ class Cluster:
         """Another host with a CPU."""
         hidden = [self.temporary] if sees else [self.temporary, self.disk]
         self.hosts.add(host)
-        self.hosts.start_ray(host, cpus=1, hidden=hidden, TMPDIR=str(self.temporary), **self.environment)
+        self.hosts.start_ray(host, cpus=1, hidden=hidden, TMPDIR=str(self.temporary))
 
     def driver(self, *arguments: str, code: str = MAIN, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

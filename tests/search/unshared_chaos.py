@@ -46,7 +46,7 @@ class UnsharedChaos(Chaos):
         return subprocess.Popen(
             hosts.command(1, command(*arguments, *self._options, "--address", hosts.head)),
             cwd=self.cluster.disk,
-            env={**hosts.environment(), **self.cluster.environment},
+            env=hosts.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
