@@ -130,8 +130,10 @@ class Hosts:
         pids = self._pids(host)
         subprocess.run(["kill", "-KILL", *pids], capture_output=True, check=False)
 
-    def start_ray(self, host: int, *, cpus: int, hidden: Sequence[Path] = (), **environment: str) -> None:
-        """`ray start` on a host; host 1 is the head. Returns once Ray runs there.
+    def start_ray(
+        self, host: int, *, cpus: int, hidden: Sequence[Path] = (), wait: bool = True, **environment: str
+    ) -> None:
+        """`ray start` on a host; host 1 is the head. ``wait`` until Ray runs there.
 
         ``hidden``: folders in whose places the host has empty disks of its own.
         """
@@ -144,8 +146,7 @@ class Hosts:
         )
         if host in self._rays:
             self._rays[host].wait()
-        log = self._folder.with_name(f"{self._folder.name}-host-{host}.log")
-        with log.open("wb") as file:
+        with self._log(host).open("wb") as file:
             process = subprocess.Popen(
                 self.command(host, [RAY, "start", *own, *memory, *kind], hidden),
                 env={**self.environment(), **QUICK, **environment},
@@ -153,12 +154,20 @@ class Hosts:
                 stderr=subprocess.STDOUT,
             )
         self._rays[host] = process
-        end = time.monotonic() + 240
+        if wait:
+            self.await_ray(host)
+
+    def await_ray(self, host: int) -> None:
+        """Wait until Ray runs on a host where it was started."""
+        log, end = self._log(host), time.monotonic() + 240
         while b"Ray runtime started" not in log.read_bytes():
-            assert process.poll() is None, log.read_text()
+            assert self.is_up(host), log.read_text()
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.2)
-        log.unlink()
+
+    def is_up(self, host: int) -> bool:
+        """Whether Ray runs on a host or starts there."""
+        return self._rays[host].poll() is None
 
     def command(self, host: int, arguments: Sequence[str], hidden: Sequence[Path] = ()) -> list[str]:
         """What runs ``arguments`` on a host; what it mounts, only it and its children see."""
@@ -177,9 +186,9 @@ class Hosts:
         self._inside(host, "find", str(folder), "-mindepth", "1", "-delete")
 
     def fill(self, host: int, folder: Path) -> None:
-        """Leave no room on the disk in the place of a hidden folder: from now on it is as small as what it holds."""
-        used = f"size=$(( ($(stat --file-system --format '%b - %f' {shlex.quote(str(folder))})) * 4 ))k"
-        self._inside(host, "sh", "-c", f"mount -o remount,{used} {shlex.quote(str(folder))}")
+        """Leave hardly any room on the disk in the place of a hidden folder: it is as small as what it holds, now."""
+        used = f"stat --file-system --format '%b - %f + 1' {shlex.quote(str(folder))}"
+        self._inside(host, "sh", "-c", f"mount -o remount,size=$(( ($({used})) * 4 ))k {shlex.quote(str(folder))}")
 
     def make_room(self, host: int, folder: Path) -> None:
         """Undo ``fill``."""
@@ -206,12 +215,18 @@ class Hosts:
     def _inside(self, host: int, *command: str) -> str:
         """What a command prints that sees the disks as the processes of Ray do on a host."""
         inside = ["nsenter", "--target", str(self._rays[host].pid), "--mount", *command]
-        return subprocess.run(inside, capture_output=True, text=True, check=True).stdout
+        ran = subprocess.run(inside, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
 
     def _pids(self, host: int) -> list[str]:
         """The processes on a host."""
         found = subprocess.run(["ip", "netns", "pids", self._space(host)], capture_output=True, text=True, check=True)
         return found.stdout.split()
+
+    def _log(self, host: int) -> Path:
+        """What Ray says there as it starts."""
+        return self._folder / f"host-{host}.log"
 
     def _space(self, host: int) -> str:
         return f"{self._name}h{host}"

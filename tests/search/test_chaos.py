@@ -127,10 +127,10 @@ def earlier(tmp_path: Path) -> Path:
     return tmp_path / "earlier"
 
 
-def commands(earlier: Path, *, trials: int, more: int, epochs: int) -> list[tuple[str, ...]]:
+def commands(earlier: Path, *, trials: int, more: int, epochs: int, seeds: int = 2) -> list[tuple[str, ...]]:
     """A search with a warm start, an extension, and an ablation."""
     size = ("--trials", str(trials), "--epochs", str(epochs), "--seed", "5", "--warm-start", str(earlier))
-    return [("search", *SEARCH, *size), ("extend", "--trials", str(more)), ("ablate", "--seeds", "2", "--path")]
+    return [("search", *SEARCH, *size), ("extend", "--trials", str(more)), ("ablate", "--seeds", str(seeds), "--path")]
 
 
 def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
@@ -193,7 +193,7 @@ def test_fifty_troubles_lose_and_double_nothing_where_no_disk_is_shared(earlier:
     """Those of the cache of compiled code are left to the other tests: it is each machine's own anywhere."""
     if (reason := missing()) is not None:
         pytest.skip(reason)
-    stages, begun = commands(earlier, trials=20, more=10, epochs=8), time.monotonic()
+    stages, begun = commands(earlier, trials=48, more=24, epochs=8, seeds=4), time.monotonic()
     with (
         made(tmp_path) as cluster,
         TrackingServer(tmp_path, host=cluster.hosts.address(254)) as server,
@@ -201,9 +201,11 @@ def test_fifty_troubles_lose_and_double_nothing_where_no_disk_is_shared(earlier:
     ):
         chaos = UnsharedChaos(cluster.disk / "study", stages, seed(), engine="ray", tracking=server, cluster=cluster)
         kinds = ("worker", "driver", "raylet", "tracking", "weights", "disk", *NEW, *UNSHARED)
-        chaos.run(drawn(chaos, 66, *kinds))
+        chaos.run(drawn(chaos, 75, *kinds))
         happened = Counter(said.split()[0] for said in chaos.told)
         print(f"seed {chaos.seed}, {time.monotonic() - begun:.0f} s: {sum(happened.values())} troubles, {happened}")
+        for host in chaos.training:
+            cluster.hosts.await_ray(host)
         cluster.check_nothing_stays(chaos.training)
         check_enough_happened(chaos, *UNSHARED)
         check_on_ray(chaos, tmp_path / "alone")

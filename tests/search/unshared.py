@@ -38,11 +38,11 @@ class Cluster:
         for host in hosts:
             self.add(host, sees=host in seeing)
 
-    def add(self, host: int, *, sees: bool = False) -> None:
-        """Another host with a CPU."""
+    def add(self, host: int, *, sees: bool = False, wait: bool = True) -> None:
+        """Another host with a CPU; ``wait`` until it has joined."""
         hidden = [self.temporary] if sees else [self.temporary, self.disk]
         self.hosts.add(host)
-        self.hosts.start_ray(host, cpus=1, hidden=hidden, TMPDIR=str(self.temporary))
+        self.hosts.start_ray(host, cpus=1, hidden=hidden, wait=wait, TMPDIR=str(self.temporary))
 
     def driver(self, *arguments: str, code: str = MAIN, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

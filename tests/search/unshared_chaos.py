@@ -22,7 +22,8 @@ LONGEST_UNPLUGGED = 20.0
 
 @dataclass(kw_only=True)
 class UnsharedChaos(Chaos):
-    """A study on a ``cluster``, whose head is its driver's. Hosts that are lost are replaced by new ones.
+    """A study on a ``cluster``, whose head is its driver's. Hosts that are lost are replaced by new ones, which take
+    their time to start.
 
     Besides what may happen anywhere: a host is switched off, at once or after it was announced; all are, the driver's
     with it; the keeper is killed; a worker is stopped for seconds, or a cable pulled; the disk is full on which a host
@@ -64,7 +65,7 @@ class UnsharedChaos(Chaos):
         if time.monotonic() < self._tended + 1 or not self._runs(1, "raylet", "gcs_server"):
             return
         for host in self.training.copy():
-            if not self._runs(host, "raylet"):
+            if not self.cluster.hosts.is_up(host):
                 self._replace(host)
         self._tended = time.monotonic()
 
@@ -73,7 +74,7 @@ class UnsharedChaos(Chaos):
         self.cluster.hosts.kill(host)
         self.training.remove(host)
         self.training.append(next(self._numbers))
-        self.cluster.add(self.training[-1])
+        self.cluster.add(self.training[-1], wait=False)
 
     def _runs(self, host: int, *names: str) -> bool:
         if host not in self.cluster.hosts:
@@ -89,7 +90,13 @@ class UnsharedChaos(Chaos):
         return [process for host in (1, *self.training) for process in self.cluster.hosts.processes(host)]
 
     def _a_host(self) -> int:
-        return self.training[int(self.draw.integers(len(self.training)))]
+        """One on which Ray runs, once it has started there."""
+        host = self.training[int(self.draw.integers(len(self.training)))]
+        if not self.cluster.hosts.is_up(host):
+            self._replace(host)
+            host = self.training[-1]
+        self.cluster.hosts.await_ray(host)
+        return host
 
     def _strike(self, trouble: Trouble) -> None:
         hosts = self.cluster.hosts
@@ -132,11 +139,12 @@ class UnsharedChaos(Chaos):
 
     def _fill_scratch(self) -> None:
         """Until the driver has ended for want of room on a host, which it must by itself, unless all is done before."""
-        host = self._a_host()
-        self.cluster.hosts.fill(host, self.cluster.temporary)
+        hosts, host = self.cluster.hosts, self._a_host()
+        hosts.fill(host, self.cluster.temporary)
         error = self._ended()
-        if host in self.training:
-            self.cluster.hosts.make_room(host, self.cluster.temporary)
+        if host in self.training and hosts.is_up(host):
+            hosts.make_room(host, self.cluster.temporary)
         if self._process.returncode != 0:
-            assert "full" in error or host not in self.training, f"{self}\n{error}"
+            unheard = self._process.stderr is None or host not in self.training
+            assert "full" in error or unheard, f"{self}\n{error}"
             self._resume()
