@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.models.training.checkpoint import read_tensors
-from skipstack.search.ledger.events import Reported
+from skipstack.search.ledger.events import Interrupted, Reported
 from skipstack.search.record.folder import CHECKPOINT, StudyFolder
 from skipstack.search.record.reading import read_study
 from tests.search.chaos import SMALL
@@ -164,6 +164,23 @@ def test_after_driver_and_cluster_were_killed_fresh_hosts_go_on(tmp_path: Path) 
         cluster.check_nothing_stays()
     assert events(folder)[: len(before)] == before
     check_as_alone(folder, tmp_path / "alone")
+
+
+def test_a_head_whose_ray_dies_interrupts_the_study_in_order(cluster: Cluster) -> None:
+    folder = cluster.disk / "study"
+    cluster.start()
+    size = ("--trials", "30", "--epochs", "12", "--set", "data.corpus.train=1200")
+    process = cluster.driver(
+        "search", "quickstart", *SMALL, *size, "--out", str(folder), "--address", cluster.hosts.head
+    )
+    wait_for(lambda: third_reports(folder), process)
+    for ray in cluster.hosts.processes(1):
+        if ray.name() in ("raylet", "gcs_server"):
+            ray.kill()
+    _, error = process.communicate(timeout=600)
+    assert process.returncode == 130, error
+    assert "nothing is lost" in error
+    assert isinstance(events(folder)[-1], Interrupted)
 
 
 def test_an_interrupt_brings_home_what_was_trained_and_resume_goes_on_from_there(
