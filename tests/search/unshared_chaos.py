@@ -112,7 +112,11 @@ class UnsharedChaos(Chaos):
                 self._start_cluster()
                 self._resume()
             case "keeper":
-                self._kill([each for each in hosts.processes(1) if name_of(each).startswith("ray::KeeperActor")])
+                self._ends_in_order(self._kill_keeper)
+            case "raylet":
+                super()._strike(trouble)
+                if not self._runs(1, "raylet"):
+                    self._ends_in_order(lambda: None)
             case "stopped":
                 self._stop()
             case "unplugged":
@@ -126,6 +130,10 @@ class UnsharedChaos(Chaos):
                 hosts.remove(self._a_host(), self.cluster.temporary)
             case _:
                 super()._strike(trouble)
+
+    def _kill_keeper(self) -> None:
+        found = self.cluster.hosts.processes(1)
+        self._kill([each for each in found if name_of(each).startswith("ray::KeeperActor")])
 
     def _stop(self) -> None:
         """A worker, for some seconds."""
