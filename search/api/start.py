@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skipstack.data.basis.errors import AbsentCorpusError, UserError
-from skipstack.data.basis.unwrapping import interruptions_unwrapped
 from skipstack.search.code_version import code_version
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.driver.driver import Driver
@@ -172,7 +171,7 @@ def run_study(driver: Driver, engine: Engine) -> None:
     was moved or deleted.
     """
     try:
-        with lost_disk_interrupts(str(driver.folder.path)), interruptions_unwrapped():
+        with lost_disk_interrupts(str(driver.folder.path)):
             engine.run(driver)
             driver.end_paused()
             while measurements := driver.measurements():

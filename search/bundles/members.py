@@ -35,7 +35,7 @@ def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ens
     """
     config, score_R = as_network(trial.config), list(trial.dev.values())
     lanes = range(len(score_R)) if ensemble else [score_R.index(max(score_R))]
-    weights_R = best_weights(folder.trial(trial.number), trial.weights_identity)
+    weights_R = best_weights(folder.trial(trial.number), trial.weights_identity, trial.weights_epoch)
     seeds = tuple(trial.seeds[lane] for lane in lanes)
     return Members(
         weights_R={name: weight[list(lanes)] for name, weight in weights_R.items()},

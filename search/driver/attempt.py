@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from skipstack.data.basis.disk_errors import tried_again
-from skipstack.data.basis.unwrapping import interruptions_unwrapped
 from skipstack.search.driver.faults import lost_disk_interrupts
 from skipstack.search.driver.task import EpochResult, TrialTask, Worker, Workers
 
@@ -22,7 +21,7 @@ class Attempt:
         Where a disk fails, a new worker goes on from what the trial has saved. Raises OutOfSpaceError for a full disk
         and DiskLostError for one that still fails, and whatever else the worker raises.
         """
-        with lost_disk_interrupts(f"trial {self._task.number}"), interruptions_unwrapped():
+        with lost_disk_interrupts(f"trial {self._task.number}"):
             result = tried_again(self._epoch)
         if result is not None:
             left = self._task.time_left

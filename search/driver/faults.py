@@ -12,6 +12,7 @@ from typing import Final, Literal
 from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.redaction import redacted
+from skipstack.data.basis.unwrapping import interruptions_unwrapped
 from skipstack.search.config import SearchConfig
 from skipstack.search.driver.device_errors import Culprit, culprit, said
 from skipstack.search.ledger.events import LOSSES, FaultReason, RetryCause
@@ -182,10 +183,11 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 @contextmanager
 def lost_disk_interrupts(what: str) -> Iterator[None]:
     """Within, a full disk raises OutOfSpaceError, and a failing one DiskLostError, wherever it is and whoever wraps it:
-    one line that begins with ``what``, and says the error and its path.
+    one line that begins with ``what``, and says the error and its path. Other interruptions are unwrapped, too.
     """
     try:
-        yield
+        with interruptions_unwrapped():
+            yield
     except StudyInterruptedError:
         raise
     except Exception as error:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from skipstack.data.basis.disk_errors import tried_again
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.unwrapping import interruptions_unwrapped
 from skipstack.search.driver.attempt import Attempt
 from skipstack.search.driver.faults import Fault, fault_of, lost_disk_interrupts
 from skipstack.search.driver.task import Measured, TrialTask, Workers, task_of
@@ -26,7 +25,8 @@ class Measurement:
 
 def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
     """The measurement of a trial of a study."""
-    trial, task = record.trials[number], task_of(record, folder, number, device=device)
+    trial = record.trials[number]
+    task = replace(task_of(record, folder, number, device=device), best=trial.weights_epoch)
     lost = bool(trial.untested) and trial.untested[-1].then == "train"
     return Measurement(task, tuple(_training(task, trial)) if lost else ())
 
@@ -40,7 +40,7 @@ def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
         for task in measurement.training:
             with closing(Attempt(worker, task)) as attempt:
                 attempt.run_epoch()
-        with lost_disk_interrupts(f"trial {measurement.task.number} on test"), interruptions_unwrapped():
+        with lost_disk_interrupts(f"trial {measurement.task.number} on test"):
             return tried_again(lambda: worker.test(measurement.task))
     except UserError:
         raise

@@ -25,8 +25,8 @@ class TrialTask:
     ``seeds`` are the next ones, and ``reported`` counts their epochs alone. ``attempt``: counts the workers of the
     trial; an abandoned one writes nothing once a later one has started. ``share``: of the device, as a multiple of an
     ordinary trial's. ``time_left``: seconds that the trial may still train, ``gpu_share``: the part of a GPU's memory
-    that its process may take; None: no limit. ``code``: the files of its network's own code, as this process loaded
-    them.
+    that its process may take; None: no limit. ``best``: the epoch whose weights are measured; None: that of the file,
+    whichever it is. ``code``: the files of its network's own code, as this process loaded them.
     """
 
     number: int
@@ -44,6 +44,7 @@ class TrialTask:
     share: int = 1
     time_left: float | None = None
     gpu_share: float | None = None
+    best: int | None = None
     code: tuple[CodeSource, ...] = ()
 
 

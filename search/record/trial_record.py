@@ -144,6 +144,14 @@ class TrialRecord:
         return self.config.identity if own or self.reused is None else self.reused.config_identity
 
     @property
+    def weights_epoch(self) -> int | None:
+        """The epoch in its weights file, if it has the weights of its best one: a machine that was lost may have had
+        those alone. None where each group of seeds has its own, and where it was not trained once and here.
+        """
+        again = any(fault.then == "train" for fault in self.untested)
+        return None if self.raced or again or self.reused is not None or self.best is None else self.best.epoch
+
+    @property
     def epochs(self) -> int:
         """Epochs that this study trained; none of a trial that was reused."""
         return len(self.reports) if self.reused is None else 0

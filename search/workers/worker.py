@@ -179,7 +179,7 @@ class TrainingWorker(Worker):
 
         The measure is computed from the sums of the counts by sentence, so both agree bit for bit.
 
-        Raises WeightsLostError if the weights are missing or damaged.
+        Raises WeightsLostError if the weights are missing, damaged, or those of an earlier epoch.
         """
         load_sent(task.code)
         torch.set_num_threads(1)
@@ -188,7 +188,7 @@ class TrainingWorker(Worker):
         config = as_network(task.config)
         corpus = corpus_of(stored_in(task), config.data)
         try:
-            weights_R = best_weights(task.folder)
+            weights_R = best_weights(task.folder, epoch=task.best)
         except UserError as error:
             raise WeightsLostError(str(error)) from error
         lexicon = LexiconTensors.on(device, corpus.lexicon)
@@ -232,17 +232,19 @@ def _no_tick() -> None:
     """The deadline check of a trial without a time limit."""
 
 
-def best_weights(folder: Path, identity: str | None = None) -> dict[str, torch.Tensor]:
+def best_weights(folder: Path, identity: str | None = None, epoch: int | None = None) -> dict[str, torch.Tensor]:
     """The weights of all lanes at the best epoch of the trial in ``folder``.
 
-    Raises UserError if they are missing or damaged, if the file is another one, and if ``identity`` is given and they
-    belong to another config.
+    Raises UserError if they are missing or damaged, if the file is another one, if ``identity`` is given and they
+    belong to another config, and if ``epoch`` is and they are of another one.
     """
     path = folder / BEST
     weights_R, notes = read_tensors(path)
     if not {"epoch", "score", "identity"} <= notes.keys() or identity not in (None, notes["identity"]):
         got, allowed = notes.get("identity", "another file"), identity or "what it left"
         raise UserError(f"{path}: not the best weights of this trial (got {got}; allowed: {allowed})")
+    if epoch not in (None, notes["epoch"]):
+        raise UserError(f"{path}: got the weights of epoch {notes['epoch']} (allowed: of its best, epoch {epoch})")
     return weights_R
 
 

@@ -29,11 +29,13 @@ from tests.search.tracking_server import TrackingServer
 Trouble = Literal[
     *("driver", "compaction", "test", "worker", "raylet", "tracking", "disk", "weights"),
     *("full_cache", "torn_cache", "moved", "stderr", "hangup", "address_space"),
+    *("host", "taken_back", "cluster", "keeper", "stopped", "unplugged", "full_scratch", "lost_scratch"),
 ]
 """What may happen: SIGKILL of a process (the driver at any moment, while it compacts the ledger, or while it measures
 on test), the tracking server killed and started again, a full disk, a file of best weights that is torn; the disk of
 the compile cache full, or its files torn, when the next driver begins; the study's folder moved under its driver; a
-reader of its messages that dies; a terminal that hangs up; a limit on its address space, as batch systems set one."""
+reader of its messages that dies; a terminal that hangs up; a limit on its address space, as batch systems set one. The
+last eight are those of clusters that share no disk (``unshared_chaos.py``)."""
 
 RESUMABLE = 130
 ADDRESS_SPACE = 12_000_000_000
@@ -54,17 +56,22 @@ def skipstack(*arguments: str, before: str = "", cache: Path | None = None) -> s
     """The command line in a process of its own, which heeds Ctrl-C even where the tests run in the background, and runs
     other code ``before``. ``cache``: the folder of compiled code, in place of the user's.
     """
-    code = f"{before}\nimport signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    code += "from skipstack.search.ledger.ledger import Ledger; "
-    code += f"Ledger.__init__.__kwdefaults__['worth_compacting'] = {COMPACTED}; "
-    code += "from skipstack.dashboards.cli import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
+        command(*arguments, before=before),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "RAY_worker_niceness": "0"} | ({"NUMBA_CACHE_DIR": str(cache)} if cache else {}),
     )
+
+
+def command(*arguments: str, before: str = "") -> list[str]:
+    """What runs the command line so."""
+    code = f"{before}\nimport signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += "from skipstack.search.ledger.ledger import Ledger; "
+    code += f"Ledger.__init__.__kwdefaults__['worth_compacting'] = {COMPACTED}; "
+    code += "from skipstack.dashboards.cli import main; main()"
+    return [sys.executable, "-c", code, *arguments]
 
 
 def finish(process: subprocess.Popen[str]) -> str:
@@ -86,6 +93,8 @@ class Chaos:
     """The folder of compiled code, the only one on its small disk; None: the user's."""
     told: list[str] = field(default_factory=list)
     """What happened, for the message of a failure."""
+    torn: set[Path] = field(default_factory=set)
+    """The best weights that were torn, from the study's folder on."""
 
     def __post_init__(self) -> None:
         self.draw: np.random.Generator = generator(self.seed, "chaos")
@@ -122,7 +131,7 @@ class Chaos:
 
     def _end(self) -> str:
         while True:
-            out, error = self._process.communicate(timeout=LONGEST)
+            out, error = self._said()
             self._check_ledger()
             if self._process.returncode not in (RESUMABLE, -signal.SIGKILL):
                 assert self._process.returncode == 0, f"{self}\n{error}"
@@ -150,6 +159,7 @@ class Chaos:
         begun = time.monotonic()
         while not there():
             assert time.monotonic() < begun + LONGEST, f"{self}: it stands still"
+            self._tend()
             code = self._process.poll()
             if code == 0:
                 return False
@@ -158,6 +168,21 @@ class Chaos:
                 self._resume()
             time.sleep(0.005)
         return True
+
+    def _tend(self) -> None:
+        """Called again and again while the study is waited for."""
+
+    def _said(self) -> tuple[str, str]:
+        """What the driver has said on stdout and on stderr, once it has ended."""
+        end = time.monotonic() + LONGEST
+        while True:
+            self._tend()
+            try:
+                out, error = self._process.communicate(timeout=1)
+            except subprocess.TimeoutExpired:
+                assert time.monotonic() < end, f"{self}: it does not end"
+            else:
+                return out or "", error or ""
 
     def _last(self) -> str:
         """The kind of the last event, which is read from the end of the newest file."""
@@ -196,7 +221,7 @@ class Chaos:
                     if trouble == "raylet"
                     else (lambda name: name.startswith(("ray::_Trial", "ray::Resource")))
                 )
-                self._kill([each for each in self._descendants() if named(_name(each))])
+                self._kill([each for each in self._processes() if named(name_of(each))])
             case "tracking":
                 assert self.tracking is not None
                 self.tracking.kill()
@@ -215,6 +240,12 @@ class Chaos:
                 self._ends_in_order(lambda: self._process.send_signal(signal.SIGHUP))
             case "address_space":
                 self._limit_address_space()
+            case _:
+                raise NotImplementedError(trouble)
+
+    def _processes(self) -> list[psutil.Process]:
+        """Those of Ray, and others."""
+        return self._descendants()
 
     def _descendants(self) -> list[psutil.Process]:
         try:
@@ -239,6 +270,7 @@ class Chaos:
         found = sorted([*self.folder.glob(f"trials/*/{BEST}"), *self.folder.glob(f"ablations/*/*/{BEST}")])
         if found:
             torn = found[int(self.draw.integers(len(found)))]
+            self.torn.add(torn.relative_to(self.folder))
             with suppress(FileNotFoundError):  # those that nobody needs go at any moment
                 os.truncate(torn, torn.stat().st_size // 2)
 
@@ -248,7 +280,7 @@ class Chaos:
         error = self._ended()
         filler.unlink()
         if self._process.returncode != 0:  # it may just have ended
-            assert "the disk is full" in error, f"{self}\n{error}"
+            assert "the disk is full" in error or self._process.stderr is None, f"{self}\n{error}"
             self._resume()
 
     def _ends_in_order(self, happens: Callable[[], object]) -> None:
@@ -260,10 +292,10 @@ class Chaos:
 
     def _ended(self) -> str:
         """What the driver said, which has ended by itself: resumable, or because all was done."""
-        _, error = self._process.communicate(timeout=LONGEST)
+        _, error = self._said()
         assert self._process.returncode in (0, RESUMABLE), f"{self}\n{error}"
-        assert "Traceback" not in (error or ""), f"{self}\n{error}"
-        return error or ""
+        assert "Traceback" not in error, f"{self}\n{error}"
+        return error
 
     def _spoil_the_cache(self, *, full: bool) -> None:
         """The next driver finds torn files there, or none, and no room for any; the one after it has room again."""
@@ -323,7 +355,8 @@ def _begins(event: Event) -> bool:
     return event.kind == "extended" or (isinstance(event, Ablated) and isinstance(event.event, StudyOpened))
 
 
-def _name(process: psutil.Process) -> str:
+def name_of(process: psutil.Process) -> str:
+    """The name of a process of Ray, as it gives itself one."""
     try:
         return " ".join(process.cmdline()[:1]) if process.name() != "raylet" else "raylet"
     except psutil.NoSuchProcess:

@@ -12,9 +12,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 6379
@@ -97,9 +100,16 @@ class Hosts:
         _ip("-n", space, "link", "set", "eth0", "up")
         _ip("-n", space, "link", "set", "lo", "up")
 
+    def __contains__(self, host: int) -> bool:
+        return host in self._hosts
+
     def unplug(self, host: int) -> None:
         """Pull the cable: whatever runs on the host runs on, and reaches nobody."""
         _ip("link", "set", f"{self._name}v{host}", "down")
+
+    def plug(self, host: int) -> None:
+        """Put the cable in again."""
+        _ip("link", "set", f"{self._name}v{host}", "up")
 
     def announce(self, host: int) -> None:
         """Tell the cluster that the host will be taken back, as a cloud does of one at a lower price."""
@@ -120,8 +130,10 @@ class Hosts:
         pids = self._pids(host)
         subprocess.run(["kill", "-KILL", *pids], capture_output=True, check=False)
 
-    def start_ray(self, host: int, *, cpus: int, hidden: Sequence[Path] = (), **environment: str) -> None:
-        """`ray start` on a host; host 1 is the head. Returns once Ray runs there.
+    def start_ray(
+        self, host: int, *, cpus: int, hidden: Sequence[Path] = (), wait: bool = True, **environment: str
+    ) -> None:
+        """`ray start` on a host; host 1 is the head. ``wait`` until Ray runs there.
 
         ``hidden``: folders in whose places the host has empty disks of its own.
         """
@@ -132,8 +144,9 @@ class Hosts:
             if host == 1
             else ["--address", self.head]
         )
-        log = self._folder.with_name(f"{self._folder.name}-host-{host}.log")
-        with log.open("wb") as file:
+        if host in self._rays:
+            self._rays[host].wait()
+        with self._log(host).open("wb") as file:
             process = subprocess.Popen(
                 self.command(host, [RAY, "start", *own, *memory, *kind], hidden),
                 env={**self.environment(), **QUICK, **environment},
@@ -141,12 +154,20 @@ class Hosts:
                 stderr=subprocess.STDOUT,
             )
         self._rays[host] = process
-        end = time.monotonic() + 240
+        if wait:
+            self.await_ray(host)
+
+    def await_ray(self, host: int) -> None:
+        """Wait until Ray runs on a host where it was started."""
+        log, end = self._log(host), time.monotonic() + 240
         while b"Ray runtime started" not in log.read_bytes():
-            assert process.poll() is None, log.read_text()
+            assert self.is_up(host), log.read_text()
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.2)
-        log.unlink()
+
+    def is_up(self, host: int) -> bool:
+        """Whether Ray runs on a host or starts there."""
+        return self._rays[host].poll() is None
 
     def command(self, host: int, arguments: Sequence[str], hidden: Sequence[Path] = ()) -> list[str]:
         """What runs ``arguments`` on a host; what it mounts, only it and its children see."""
@@ -158,14 +179,28 @@ class Hosts:
 
     def files(self, host: int, folder: Path) -> list[str]:
         """The files and folders below a folder as the processes of Ray see it there, relative to it."""
-        pid = str(self._rays[host].pid)
-        found = subprocess.run(
-            ["nsenter", "--target", pid, "--mount", "find", str(folder), "-mindepth", "1", "-printf", "%P\n"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return sorted(found.stdout.splitlines())
+        return sorted(self._inside(host, "find", str(folder), "-mindepth", "1", "-printf", "%P\n").splitlines())
+
+    def remove(self, host: int, folder: Path) -> None:
+        """Remove all that is in a folder as the processes of Ray see it there."""
+        self._inside(host, "find", str(folder), "-mindepth", "1", "-delete")
+
+    def fill(self, host: int, folder: Path) -> None:
+        """Leave hardly any room on the disk in the place of a hidden folder: it is as small as what it holds, now."""
+        used = f"stat --file-system --format '%b - %f + 1' {shlex.quote(str(folder))}"
+        self._inside(host, "sh", "-c", f"mount -o remount,size=$(( ($({used})) * 4 ))k {shlex.quote(str(folder))}")
+
+    def make_room(self, host: int, folder: Path) -> None:
+        """Undo ``fill``."""
+        self._inside(host, "mount", "-o", "remount,size=50%", str(folder))
+
+    def processes(self, host: int) -> list[psutil.Process]:
+        """All that runs on a host."""
+        found = []
+        for pid in self._pids(host):
+            with suppress(psutil.NoSuchProcess):
+                found.append(psutil.Process(int(pid)))
+        return found
 
     def environment(self) -> dict[str, str]:
         """Of whatever runs on a host: this code, and the token."""
@@ -177,10 +212,21 @@ class Hosts:
             "RAY_worker_niceness": "0",
         }
 
+    def _inside(self, host: int, *command: str) -> str:
+        """What a command prints that sees the disks as the processes of Ray do on a host."""
+        inside = ["nsenter", "--target", str(self._rays[host].pid), "--mount", *command]
+        ran = subprocess.run(inside, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
     def _pids(self, host: int) -> list[str]:
         """The processes on a host."""
         found = subprocess.run(["ip", "netns", "pids", self._space(host)], capture_output=True, text=True, check=True)
         return found.stdout.split()
+
+    def _log(self, host: int) -> Path:
+        """What Ray says there as it starts."""
+        return self._folder / f"host-{host}.log"
 
     def _space(self, host: int) -> str:
         return f"{self._name}h{host}"

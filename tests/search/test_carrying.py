@@ -2,27 +2,19 @@
 
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from skipstack.models.training.checkpoint import read_tensors
-from skipstack.search.driver.task import task_of
-from skipstack.search.ledger.events import Event, Reported
-from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import ABLATIONS, BEST, CHECKPOINT, GROUP, TRIALS, StudyFolder
+from skipstack.search.ledger.events import Interrupted, Reported
+from skipstack.search.record.folder import CHECKPOINT, StudyFolder
 from skipstack.search.record.reading import read_study
-from skipstack.search.record.seed_races import groups
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.workers.worker import TrainingWorker
 from tests.search.chaos import SMALL
-from tests.search.hosts import Hosts, missing
+from tests.search.hosts import missing
+from tests.search.unshared import Cluster, check_as_alone, events, made
 
 pytestmark = [
     pytest.mark.cluster,
@@ -30,54 +22,6 @@ pytestmark = [
 ]
 
 CARRIED = "2 of 3 machines do not see the study's folder: files are carried"
-
-MAIN = "from skipstack.dashboards.cli import main; main()"
-
-
-@dataclass
-class Cluster:
-    """A head without CPUs, where drivers run, and hosts 2 and 3, which see neither ``disk`` nor each other's files."""
-
-    hosts: Hosts
-    disk: Path
-    temporary: Path
-
-    def start(self, *, seeing: Sequence[int] = ()) -> None:
-        """Ray on three hosts; those ``seeing`` share the disk."""
-        self.hosts.add(1)
-        self.hosts.start_ray(1, cpus=0, TMPDIR=str(self.temporary))
-        for host in (2, 3):
-            self.add(host, sees=host in seeing)
-
-    def add(self, host: int, *, sees: bool = False) -> None:
-        """Another host with a CPU."""
-        hidden = [self.temporary] if sees else [self.temporary, self.disk]
-        self.hosts.add(host)
-        self.hosts.start_ray(host, cpus=1, hidden=hidden, TMPDIR=str(self.temporary))
-
-    def driver(self, *arguments: str, code: str = MAIN, **environment: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.hosts.command(1, [sys.executable, "-P", "-c", code, *arguments]),
-            cwd=self.disk,
-            env={**self.hosts.environment(), **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def skipstack(self, *arguments: str) -> tuple[str, str]:
-        """What a command that succeeds says, on stdout and on stderr."""
-        process = self.driver(*arguments)
-        out, error = process.communicate(timeout=900)
-        assert process.returncode == 0, error
-        return out, error
-
-    def check_nothing_stays(self, hosts: Sequence[int] = (2, 3)) -> None:
-        """Of the study on hosts that do not see it; workers that are still ending have a few seconds."""
-        end = time.monotonic() + 60
-        while any(left := [self.hosts.files(host, each) for host in hosts for each in (self.temporary, self.disk)]):
-            assert time.monotonic() < end, left
-            time.sleep(0.5)
 
 
 @pytest.fixture
@@ -88,57 +32,6 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         pytest.skip(reason)
     with made(tmp_path) as found:
         yield found
-
-
-@contextmanager
-def made(path: Path) -> Iterator[Cluster]:
-    """Hosts without Ray, which end with the ``with``."""
-    disk, temporary = path / "disk", path / "temporary"
-    for folder in (disk, temporary):
-        folder.mkdir(exist_ok=True)
-    with Hosts() as hosts:
-        yield Cluster(hosts, disk, temporary)
-
-
-def events(folder: Path) -> list[Event]:
-    return Ledger(StudyFolder(folder).ledger).read()
-
-
-def check_as_alone(folder: Path, scratch: Path) -> StudyRecord:
-    """Reports, tests and best weights of all trials, also of ablations, are those of one process that trains them with
-    the same decisions; no checkpoint is left.
-    """
-    record = read_study(folder)
-    studies = {None: record, **record.ablations}
-    for ablation, own in studies.items():
-        assert own.finished
-        study = StudyFolder(folder, ablation)
-        for trial in own.trials.values():
-            check_trial(own, study, trial, scratch / str(ablation) / str(trial.number))
-    for place in (TRIALS, ABLATIONS):
-        assert not list((folder / place).rglob(CHECKPOINT))
-        assert not list((folder / place).rglob(GROUP.format("*")))
-        assert not list((folder / place).rglob(".arriving*"))
-    return record
-
-
-def check_trial(record: StudyRecord, study: StudyFolder, trial: TrialRecord, scratch: Path) -> None:
-    assert trial.reason in ("completed", "stopped"), trial.message
-    task = replace(task_of(record, study, trial.number, device="cpu"), folder=scratch, time_left=None)
-    earlier: tuple[int, ...] = ()
-    for group in groups(trial.reports):
-        seeds = group[0].seeds or trial.seeds
-        worker = TrainingWorker(replace(task, seeds=seeds, earlier=earlier, reported=0))
-        for reported in group:
-            result = worker.run_epoch()
-            assert (reported.epoch, reported.score) == (result.epoch, result.score), trial.number
-            assert reported.metrics == result.metrics
-        earlier += seeds
-    left = study.trial(trial.number) / BEST
-    if study.trials.exists() and (left.exists() or record.study.search.keep_checkpoints is None):
-        assert left.read_bytes() == (scratch / BEST).read_bytes(), trial.number
-    if trial.tested:
-        assert trial.tested == TrainingWorker.test(replace(task, seeds=earlier)).metrics
 
 
 def test_a_search_and_an_ablation_without_a_shared_disk_are_those_of_one_machine(
@@ -271,6 +164,23 @@ def test_after_driver_and_cluster_were_killed_fresh_hosts_go_on(tmp_path: Path) 
         cluster.check_nothing_stays()
     assert events(folder)[: len(before)] == before
     check_as_alone(folder, tmp_path / "alone")
+
+
+def test_a_head_whose_ray_dies_interrupts_the_study_in_order(cluster: Cluster) -> None:
+    folder = cluster.disk / "study"
+    cluster.start()
+    size = ("--trials", "30", "--epochs", "12", "--set", "data.corpus.train=1200")
+    process = cluster.driver(
+        "search", "quickstart", *SMALL, *size, "--out", str(folder), "--address", cluster.hosts.head
+    )
+    wait_for(lambda: third_reports(folder), process)
+    for ray in cluster.hosts.processes(1):
+        if ray.name() in ("raylet", "gcs_server"):
+            ray.kill()
+    _, error = process.communicate(timeout=600)
+    assert process.returncode == 130, error
+    assert "nothing is lost" in error
+    assert isinstance(events(folder)[-1], Interrupted)
 
 
 def test_an_interrupt_brings_home_what_was_trained_and_resume_goes_on_from_there(

@@ -5,6 +5,8 @@ Each test draws new moments and says the seed where it fails. Only processes tha
 
 import os
 import subprocess
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,11 +23,18 @@ from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.schedulers.scheduler import Decision
 from tests.search.changed import scheduler_of
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, numbered, reports, runs, skipstack
+from tests.search.hosts import missing
 from tests.search.tracking_server import TrackingServer
+from tests.search.unshared import check_as_alone, made
+from tests.search.unshared_chaos import UnsharedChaos
 
 pytestmark = pytest.mark.filterwarnings("default:.*:ResourceWarning")
 
-NEW = ("full_cache", "torn_cache", "moved", "stderr", "hangup", "address_space")
+NEW = ("moved", "stderr", "hangup", "address_space")
+CACHES = ("full_cache", "torn_cache")
+UNSHARED: tuple[Trouble, ...] = (
+    *("host", "taken_back", "cluster", "keeper", "stopped", "unplugged", "full_scratch", "lost_scratch"),
+)
 SEARCH = ("quickstart", *SMALL)
 GRID = (
     *("quickstart", *SMALL, "--seeds", "1", "--set", "search.proposer=grid", "--set", "search.scheduler=none"),
@@ -54,7 +63,7 @@ def cache(tmp_path: Path) -> Iterator[Path]:
 @contextmanager
 def mounted(folder: Path, *, megabytes: int) -> Iterator[Path]:
     """A small file system; the test is skipped, with the reason, where none can be mounted."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     size = f"size={megabytes}m"
     found = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(folder)], capture_output=True, text=True, check=False
@@ -118,10 +127,10 @@ def earlier(tmp_path: Path) -> Path:
     return tmp_path / "earlier"
 
 
-def commands(earlier: Path, *, trials: int, more: int, epochs: int) -> list[tuple[str, ...]]:
+def commands(earlier: Path, *, trials: int, more: int, epochs: int, seeds: int = 2) -> list[tuple[str, ...]]:
     """A search with a warm start, an extension, and an ablation."""
     size = ("--trials", str(trials), "--epochs", str(epochs), "--seed", "5", "--warm-start", str(earlier))
-    return [("search", *SEARCH, *size), ("extend", "--trials", str(more)), ("ablate", "--seeds", "2", "--path")]
+    return [("search", *SEARCH, *size), ("extend", "--trials", str(more)), ("ablate", "--seeds", str(seeds), "--path")]
 
 
 def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
@@ -131,18 +140,18 @@ def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
     found: list[Trouble] = []
     for number in range(len(chaos.commands)):
         own = -(-count // len(chaos.commands)) if number + 1 < len(chaos.commands) else count - len(found)
-        found += [kinds[int(each) % len(kinds)] for each in chaos.draw.permutation(own - 2)]
+        found += [kinds[(int(each) + len(found)) % len(kinds)] for each in chaos.draw.permutation(own - 2)]
         found += ["compaction", "test"]
     return found
 
 
-def check_enough_happened(chaos: Chaos) -> None:
+def check_enough_happened(chaos: Chaos, *kinds: Trouble) -> None:
     """Some that were drawn find no moment: an extension without a better trial has nothing to measure on test, and an
     ablation soon ends.
     """
     happened = [said.split()[0] for said in chaos.told]
     assert len(happened) >= 50, f"the study is too short: {chaos}"
-    assert {"test", "compaction", "weights", "driver", *NEW} <= set(happened), f"{chaos}"
+    assert {"test", "compaction", "weights", "driver", *NEW, *kinds} <= set(happened), f"{chaos}"
 
 
 @pytest.mark.slow
@@ -158,8 +167,8 @@ def test_fifty_troubles_change_nothing_in_a_serial_study(
         finish(skipstack(command, str(whole), *rest))
     with TrackingServer(tmp_path) as server:
         chaos = Chaos(small_disk / "study", stages, seed(), tracking=server, cache=cache)
-        chaos.run(drawn(chaos, 81, "driver", "driver", "driver", "tracking", "disk", "weights", *NEW))
-    check_enough_happened(chaos)
+        chaos.run(drawn(chaos, 81, "driver", "driver", "driver", "tracking", "disk", "weights", *CACHES, *NEW))
+    check_enough_happened(chaos, *CACHES)
     check_as_uninterrupted(chaos, whole)
 
 
@@ -171,10 +180,37 @@ def test_fifty_troubles_change_no_curve_and_no_decision_of_a_study_on_ray(
     with TrackingServer(tmp_path) as server:
         stages = commands(earlier, trials=20, more=8, epochs=8)
         chaos = Chaos(tmp_path / "study", stages, seed(), engine="ray", tracking=server, cache=cache)
-        chaos.run(drawn(chaos, 56, "worker", "worker", "worker", "driver", "raylet", "tracking", "weights", *NEW))
-        check_enough_happened(chaos)
+        often = ("worker", "worker", "worker", "driver", "raylet", "tracking", "weights")
+        chaos.run(drawn(chaos, 56, *often, *CACHES, *NEW))
+        check_enough_happened(chaos, *CACHES)
         record = check_on_ray(chaos, tmp_path / "alone")
     assert record.warm_starts
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(14400)
+def test_fifty_troubles_lose_and_double_nothing_where_no_disk_is_shared(earlier: Path, tmp_path: Path) -> None:
+    """Those of the cache of compiled code are left to the other tests: it is each machine's own anywhere."""
+    if (reason := missing()) is not None:
+        pytest.skip(reason)
+    (search, *others), begun = commands(earlier, trials=60, more=40, epochs=8, seeds=4), time.monotonic()
+    stages = [(*search, "--set", "data.corpus.train=1200"), *others]  # else it is over while cables are pulled
+    with (
+        made(tmp_path) as cluster,
+        TrackingServer(tmp_path, host=cluster.hosts.address(254)) as server,
+        mounted(cluster.disk, megabytes=48),
+    ):
+        chaos = UnsharedChaos(cluster.disk / "study", stages, seed(), engine="ray", tracking=server, cluster=cluster)
+        kinds = ("worker", "driver", "raylet", "tracking", "weights", "disk", *NEW, *UNSHARED)
+        chaos.run(drawn(chaos, 75, *kinds))
+        happened = Counter(said.split()[0] for said in chaos.told)
+        print(f"seed {chaos.seed}, {time.monotonic() - begun:.0f} s: {sum(happened.values())} troubles, {happened}")
+        for host in chaos.training:
+            cluster.hosts.await_ray(host)
+        cluster.check_nothing_stays(chaos.training)
+        check_enough_happened(chaos, *UNSHARED)
+        check_on_ray(chaos, tmp_path / "alone")
+        check_as_alone(chaos.folder, tmp_path / "once more", chaos.torn)
 
 
 @pytest.mark.cluster

@@ -15,7 +15,7 @@ with uncollected():  # half of a worker's start
     from skipstack.data.basis.errors import UserError
     from skipstack.search.driver.attempt import Attempt
     from skipstack.search.driver.device_errors import broken_here
-    from skipstack.search.driver.faults import Fault, fault_of
+    from skipstack.search.driver.faults import DiskLostError, Fault, OutOfSpaceError, fault_of
     from skipstack.search.driver.measuring_on_test import Measurement, measured
     from skipstack.search.engines.ray.cards import this_card
     from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers, PartedError
@@ -70,6 +70,9 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
                     return measured(workers, self.config["task"])
                 self.attempt = Attempt(workers, self.config["task"])
             return self.attempt.run_epoch()
+        except (OutOfSpaceError, DiskLostError) as cause:
+            joined = self.config["preflight"] is not None  # else there is one machine
+            return type(cause)(f"{cause}; met on machine {_this_machine()}") if joined else cause
         except (UserError, PartedError) as cause:
             return cause
         except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
@@ -88,4 +91,8 @@ def _check_once(preflight: Preflight | None) -> None:
     """A machine that joined in the midst of a study is asked when it begins; a process asks once."""
     trouble = None if preflight is None else preflight.trouble()
     if trouble is not None:
-        raise UserError(f"machine {socket.gethostname()} ({ray.util.get_node_ip_address()}): {trouble}")
+        raise UserError(f"machine {_this_machine()}: {trouble}")
+
+
+def _this_machine() -> str:
+    return f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"

@@ -226,12 +226,17 @@ class Question(Generic[Value]):
 
 
 def asked(question: Callable[[], Value]) -> list[tuple[str, Value | UserError]]:
-    """What every machine answers, by its name."""
-    waiting = []
-    for machine, (name, _) in machines().items():
-        here = NodeAffinitySchedulingStrategy(machine, soft=False)
-        waiting.append((name, Question(question, scheduling_strategy=here)))
-    return [(name, each.answer()) for name, each in waiting]
+    """What every machine answers, by its name, but for those that leave the cluster in the midst of it."""
+    waiting = {
+        machine: (name, Question(question, scheduling_strategy=NodeAffinitySchedulingStrategy(machine, soft=False)))
+        for machine, (name, _) in machines().items()
+    }
+    answers = {machine: (name, each.answer()) for machine, (name, each) in waiting.items()}
+    silent = any(isinstance(answer, UserError) for _, answer in answers.values())
+    there = machines().keys() if silent else answers.keys()
+    return [
+        answers[machine] for machine in answers if machine in there or not isinstance(answers[machine][1], UserError)
+    ]
 
 
 def on_gpu(question: Callable[[], Value], machine: str) -> Question[Value]:

@@ -23,8 +23,10 @@ ENVIRONMENT: Final = {
 
 UNLESS_SAID: Final = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a worker that takes no GPU is not to find one
+    "RAY_gcs_server_request_timeout_seconds": "20",  # a call that a lost head does not answer fails
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "600",  # only then would Ray end this process, whatever it is at
 }
-"""What the processes of a cluster are told that is started here, unless the user tells them."""
+"""What this process is told, and those of a cluster that is started here, unless the user tells them."""
 
 PREFIXES: Final = ("RAY_", "TUNE_", "PYTHONBREAKPOINT")
 """Of the variables that Ray sets, too: in ``ray.init``, and where Tune begins."""

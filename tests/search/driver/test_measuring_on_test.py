@@ -123,3 +123,20 @@ def test_weights_are_on_the_disk_before_it_is_written_that_their_trial_ended(
     assert [trial for trial, _ in ended] == [0, 1, 2, 3, 4]
     for trial, before in ended:
         assert {folder.trial(trial) / BEST, folder.trial(trial), folder.trials} <= set(before)
+
+
+def test_a_worker_is_told_which_epoch_s_weights_it_measures_unless_they_were_trained_again(tmp_path: Path) -> None:
+    told: list[tuple[int, int | None]] = []
+
+    class Told(TroubledTests):
+        @classmethod
+        def test(cls, task: TrialTask) -> Measured:
+            told.append((task.number, task.best))
+            return super().test(task)
+
+    record = run_toy(begun(tmp_path), worker=Told)
+    best = {trial.number: trial.best.epoch for trial in record.trials.values() if trial.best is not None}
+    first = dict(reversed(told))
+    assert first == best
+    assert [epoch for number, epoch in told if number == 2] == [best[2], None]
+    assert record.trials[2].weights_epoch is None

@@ -1,6 +1,5 @@
 """Workers whose files are carried where the machine does not see the study's folder; elsewhere nothing is different."""
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,10 +13,10 @@ from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worke
 from skipstack.search.engines.ray.carrying.keeper import Keeping
 from skipstack.search.engines.ray.carrying.mark import Mark
 from skipstack.search.engines.ray.carrying.pace import Pace
-from skipstack.search.engines.ray.carrying.parcels import Version, changed, parcels, unpacked, versions
+from skipstack.search.engines.ray.carrying.parcels import Version, changed, parcels, unpacked
+from skipstack.search.engines.ray.carrying.place import Place
 from skipstack.search.engines.ray.carrying.scratch import Scratch, stay
 from skipstack.search.record.folder import CHECKPOINT
-from skipstack.search.workers.attempts import ATTEMPT
 
 Value = TypeVar("Value")
 
@@ -59,21 +58,21 @@ class CarriedWorkers(Workers):
         """Measure as ``workers`` do, on the best weights that the keeper has; what is left beside them is sent."""
         if _is_seen(self.mark):
             return self.workers.test(task)
-        with self.placed(task, trains=False) as here:
+        with self.placed(task, trains=False) as (here, place):
             sizes = self.keeper.files(task.number)
             sizes.pop(CHECKPOINT, None)
             unpacked(sizes, partial(self.keeper.file_piece, task.number), here.folder)
-            before = files_of(here.folder)
+            before = place.files()
             try:
                 return self.workers.test(here)
             finally:
-                self.send(task, here.folder, before)
+                self.send(task, place, before)
 
-    def send(self, task: TrialTask, folder: Path, before: Mapping[str, Version]) -> dict[str, Version]:
+    def send(self, task: TrialTask, place: Place, before: Mapping[str, Version]) -> dict[str, Version]:
         """Send what has changed in a trial's folder on this machine since it was as ``before``; how it is now."""
-        now = files_of(folder)
+        now = place.files()
         if now != before:
-            for parcel in parcels(folder, *changed(before, now)):
+            for parcel in parcels(place.folder, *changed(before, now)):
                 self.keeper.take(task.number, task.attempt, parcel)
         return now
 
@@ -81,7 +80,7 @@ class CarriedWorkers(Workers):
         """The value of ``call`` on the task, which may read the corpus and the vectors here."""
         if _is_seen(self.mark):
             return call(task)
-        with self.placed(task, trains=False) as here:
+        with self.placed(task, trains=False) as (here, _):
             return call(here)
 
     def stay(self) -> None:
@@ -90,20 +89,20 @@ class CarriedWorkers(Workers):
             stay(self.mark.word)
 
     @contextmanager
-    def placed(self, task: TrialTask, *, trains: bool) -> Iterator[TrialTask]:
+    def placed(self, task: TrialTask, *, trains: bool) -> Iterator[tuple[TrialTask, Place]]:
         """The task with folders on this machine: what it reads, and an empty one, which goes at the end, for what it
-        leaves if it ``trains``.
+        leaves if it ``trains``. That another has removed that one is an OSError, as of a disk that fails.
         """
-        with Scratch(self.mark.word) as scratch:
-            folder = scratch.trial(task.number, task.attempt) if trains else scratch.reading()
-            try:
-                corpus, vectors = (
-                    None if store is None else scratch.store(store.name, partial(self._fetch, store.name))
-                    for store in (task.corpus, task.vectors)
-                )
-                yield replace(task, folder=folder, corpus=corpus, vectors=vectors)
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+        with (
+            Scratch(self.mark.word) as scratch,
+            Place(scratch.trial(task.number, task.attempt) if trains else scratch.reading()) as place,
+            place.removal_as_lost_disk(),
+        ):
+            corpus, vectors = (
+                None if store is None else scratch.store(store.name, partial(self._fetch, store.name))
+                for store in (task.corpus, task.vectors)
+            )
+            yield replace(task, folder=place.folder, corpus=corpus, vectors=vectors), place
 
     def _fetch(self, store: str, folder: Path) -> None:
         unpacked(self.keeper.store(store), partial(self.keeper.store_piece, store), folder)
@@ -124,12 +123,13 @@ class CarriedWorker(Worker):
         self._pace = Pace(carried.clock)
         self._left = task.time_left
         with ExitStack() as leaving:
-            here = leaving.enter_context(carried.placed(task, trains=True))
-            self._folder = here.folder
+            self._sent: Mapping[str, Version] = {}
+            here, self._place = leaving.enter_context(carried.placed(task, trains=True))
             if task.attempt > 1 or task.earlier or task.reported:  # else nobody has trained it before
+                self._check_goes_on()  # the place of a worker before may have been removed as it parted
                 sizes = self._keeper.begin(task.number, task.attempt)
                 unpacked(sizes, partial(self._keeper.file_piece, task.number), here.folder)
-            self._sent = files_of(here.folder)
+                self._sent = self._place.files()
             try:
                 self._worker = carried.workers(here)
             except Exception:
@@ -138,10 +138,15 @@ class CarriedWorker(Worker):
             self._leaving = leaving.pop_all()
 
     def run_epoch(self) -> EpochResult | None:
-        """The next epoch. Raises PartedError, once all files are sent, where the trial does not go on."""
-        if self._has_unsent() and not self._keeper.goes_on(self.task.number, self.task.attempt):
-            self._send()
-            raise PartedError
+        """The next epoch. Raises PartedError, once all files are sent, where the trial does not go on, and OSError, as
+        of a disk that fails, where its folder was removed here: another worker goes on from what was sent.
+        """
+        with self._place.removal_as_lost_disk():
+            return self._run_epoch()
+
+    def _run_epoch(self) -> EpochResult | None:
+        if self._has_unsent():
+            self._check_goes_on()
         try:
             result = self._worker.run_epoch()
         except Exception:
@@ -164,6 +169,11 @@ class CarriedWorker(Worker):
         """Never called: ``CarriedWorkers.test`` is."""
         raise NotImplementedError
 
+    def _check_goes_on(self) -> None:
+        if not self._keeper.goes_on(self.task.number, self.task.attempt):
+            self._send()
+            raise PartedError
+
     def _may_end(self, result: EpochResult) -> bool:
         """Whether the trial may end or pause with this epoch, as far as is known here."""
         if self._left is not None:
@@ -176,17 +186,12 @@ class CarriedWorker(Worker):
         )
 
     def _has_unsent(self) -> bool:
-        return files_of(self._folder) != self._sent
+        return self._place.files() != self._sent
 
     def _send(self) -> None:
         if self._has_unsent():
             with self._pace.sending():
-                self._sent = self._carried.send(self.task, self._folder, self._sent)
-
-
-def files_of(folder: Path) -> dict[str, Version]:
-    """What a trial has left in its folder on this machine."""
-    return {name: version for name, version in versions(folder).items() if name != ATTEMPT}
+                self._sent = self._carried.send(self.task, self._place, self._sent)
 
 
 @lru_cache(maxsize=8)

@@ -4,9 +4,9 @@ import re
 from contextlib import suppress
 from typing import Final
 
-from skipstack.search.engines.ray.carrying.carried_workers import files_of
 from skipstack.search.engines.ray.carrying.keeper import Keeping
 from skipstack.search.engines.ray.carrying.parcels import parcels
+from skipstack.search.engines.ray.carrying.place import files_of
 from skipstack.search.engines.ray.carrying.scratch import Scratch, is_used
 from skipstack.search.workers.attempts import SupersededError
 

@@ -118,8 +118,9 @@ def _silence_as_lost_disk(folder: Path) -> Iterator[None]:
     except RayTaskError as error:
         raise error.cause from error
     except RayError as error:
+        why = one_line(error).partition(". ")[0]  # Ray goes on for a page
         raise OSError(
             errno.EHOSTDOWN,
-            f"the driver's machine, which keeps the study's files, does not answer ({one_line(error)})",
+            f"the driver's machine, which keeps the study's files, does not answer ({why})",
             str(folder),
         ) from error

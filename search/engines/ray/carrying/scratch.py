@@ -92,8 +92,13 @@ class Scratch:
         """Let go of the folder, and remove it if nobody else holds it."""
         with suppress(BlockingIOError):
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _remove(self._lock)
+            if self.is_there():
+                _remove(self._lock)
         self.close()
+
+    def is_there(self) -> bool:
+        """Whether the folder is still the one that is held: others may have removed it, and made it anew."""
+        return is_named(self._lock, self._descriptor)
 
 
 def trouble() -> str | None:
@@ -109,6 +114,8 @@ def trouble() -> str | None:
 
 def stay(word: str) -> None:
     """Hold the folder of a study until this process leaves: what is fetched stays for its next trial."""
+    if word in _staying and not _staying[word].is_there():
+        _staying.pop(word).close()
     if word not in _staying:
         _staying[word] = Scratch(word)
 
@@ -121,11 +128,14 @@ def leave() -> None:
 
 
 def swept(word: str) -> bool:
-    """Remove the folder of a study that has ended, once nobody holds it; False where somebody still does."""
+    """Remove the folder of a study that has ended, once nobody holds it, and those that killed processes left, maybe of
+    the same study under an earlier driver; False where somebody still holds the study's.
+    """
     leave()
     lock, until = user_folder() / f"{word}{LOCK}", time.monotonic() + PATIENCE
     while not (gone := _removed(lock)) and time.monotonic() < until:
         time.sleep(0.05)
+    remove_leftovers(lock.parent)
     _remove_empty(lock.parent)
     return gone
 
@@ -193,7 +203,7 @@ def _locked(lock: Path, how: int) -> int:
             continue
         try:
             fcntl.flock(descriptor, how)
-            if _is_named(lock, descriptor):
+            if is_named(lock, descriptor):
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -201,8 +211,9 @@ def _locked(lock: Path, how: int) -> int:
         os.close(descriptor)
 
 
-def _is_named(lock: Path, descriptor: int) -> bool:
+def is_named(path: Path, descriptor: int) -> bool:
+    """Whether what is open has this name, and nothing else in its place."""
     try:
-        return os.path.samestat(lock.stat(), os.fstat(descriptor))
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False

@@ -8,6 +8,7 @@ import ray
 from ray.exceptions import RayError
 
 from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.faults import ClusterLostError
 from skipstack.search.driver.task import Workers
 from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
 from skipstack.search.engines.ray.carrying.gathering import gathered
@@ -31,7 +32,7 @@ def carried(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CarriedWor
     try:
         yield CarriedWorkers(workers, keeper, mark, driver.halts)
     finally:
-        with suppress(RayError, OSError):  # the cluster may be gone
+        with suppress(RayError, OSError, ClusterLostError):
             _end(keeper, mark)
 
 
@@ -45,6 +46,14 @@ def gather(carried: CarriedWorkers) -> bool:
 
 
 def _end(keeper: RemoteKeeper, mark: Mark) -> None:
-    if keeper.moved():
+    if _may_have_carried(keeper):
         asked(partial(swept, mark.word))
     ray.kill(keeper.actor)
+
+
+def _may_have_carried(keeper: RemoteKeeper) -> bool:
+    """Whether anything came or went, as far as a keeper says so that may have died."""
+    try:
+        return keeper.moved() > 0
+    except OSError:
+        return True

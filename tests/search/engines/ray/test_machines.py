@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import ray
 from ray._private import node, services
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.start import run_study
@@ -52,6 +53,24 @@ def test_the_last_words_of_a_worker_are_the_last_line_of_the_latest_log(
         (tmp_path / "logs" / name).write_text(text)
         os.utime(tmp_path / "logs" / name, (1000 - age, 1000 - age))
     assert machines.last_words() == "no module named numpy"
+
+
+def test_a_machine_that_leaves_while_it_is_asked_has_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, left, lame = (each * 56 for each in "123")
+    said: dict[str, str | UserError] = {here: "yes", left: UserError("it died"), lame: UserError("it is lame")}
+    there = [list(said), [here, lame]]
+
+    class Asked:
+        def __init__(self, _: object, *, scheduling_strategy: NodeAffinitySchedulingStrategy) -> None:
+            self.machine = scheduling_strategy.node_id
+
+        def answer(self) -> str | UserError:
+            return said[self.machine]
+
+    monkeypatch.setattr(machines, "Question", Asked)
+    monkeypatch.setattr(machines, "machines", lambda: {each: (f"host {each[0]}", {}) for each in there.pop(0)})
+    answers = machines.asked(str)
+    assert [(name, str(answer)) for name, answer in answers] == [("host 1", "yes"), ("host 3", "it is lame")]
 
 
 def test_a_cluster_of_its_own_that_ray_cannot_start_is_no_address_that_nobody_answers(

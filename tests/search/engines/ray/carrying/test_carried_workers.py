@@ -10,11 +10,13 @@ from typing import Any, final
 import pytest
 import torch
 
+from skipstack.data.basis import disk_errors
 from skipstack.data.basis.errors import UserError
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.driver.attempt import Attempt
-from skipstack.search.driver.faults import OutOfSpaceError, WeightsLostError
+from skipstack.search.driver.faults import Fault, OutOfSpaceError, WeightsLostError
 from skipstack.search.driver.functions import source_of
+from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.search.engines.ray.carrying.carried_workers import PartedError, UnsentResult
 from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP
@@ -105,8 +107,7 @@ def test_a_trial_is_trained_and_measured_elsewhere_bit_for_bit_as_where_its_fold
         assert alike(given.folder, tmp_path / "plain")
         worker.close()
         assert not [name for name in left(other) if "trials" in name], "nothing of a trial stays there"
-        measured = carried.test(given)
-        assert measured == TrainingWorker.test(task(corpus, tmp_path / "plain"))
+        assert carried.test(given) == TrainingWorker.test(task(corpus, tmp_path / "plain"))
         store = sum(path.stat().st_size for path in corpus.iterdir())
         assert cluster.keeper.given == store + (given.folder / BEST).stat().st_size, "the corpus came once"
 
@@ -150,6 +151,30 @@ def test_a_lost_machine_costs_what_it_had_not_sent_and_another_one_goes_on_to_th
         assert not [name for name in left(other) if "trials" in name]
     assert (given.folder / ATTEMPT).read_text() == "2\n"
     assert alike(given.folder, tmp_path / "plain")
+
+
+def test_best_weights_that_a_lost_machine_had_alone_are_trained_again_to_be_measured(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """The trial had ended by surprise, with weights on the driver's disk that are older than its best ones."""
+    cluster, here = Cluster(tmp_path, seconds=1.0), TrainingWorker(task(corpus, tmp_path / "plain"))
+    results = [here.run_epoch() for _ in range(3)]
+    best = max(results, key=lambda result: result.score).epoch
+    assert best > 1
+    given = on_driver(cluster, corpus)
+    with machine(tmp_path / "lost"):
+        lost = cluster.workers(TrainingWorker)(given)
+        for _ in range(3):
+            lost.run_epoch()
+    with machine(tmp_path / "other"):
+        workers, ended = cluster.workers(TrainingWorker), replace(given, reported=3)
+        cluster.keeper.over(0)
+        fault = measured(workers, Measurement(replace(ended, best=best)))
+        assert isinstance(fault, Fault)
+        assert fault.weights_lost
+        assert f"got the weights of epoch 1 (allowed: of its best, epoch {best})" in fault.message
+        again = Measurement(ended, training=(replace(ended, reported=2),))
+        assert measured(workers, again) == TrainingWorker.test(task(corpus, tmp_path / "plain"))
 
 
 def test_racing_seeds_go_on_elsewhere_and_join_their_weights_as_on_one_machine(corpus: Path, tmp_path: Path) -> None:
@@ -267,6 +292,72 @@ def test_a_worker_that_is_closed_sends_what_it_has(tmp_path: Path) -> None:
         worker.close()
         assert left(other) == []
     assert (cluster.study.trial(0) / CHECKPOINT).read_text() == "epoch 3"
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failing disk is tried again without a pause."""
+    monkeypatch.setattr(disk_errors, "PAUSES", (0.0, 0.0))
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("before", [2, 3])
+def test_a_trial_whose_files_others_clean_away_goes_on_from_what_was_sent(
+    before: int, corpus: Path, tmp_path: Path
+) -> None:
+    cluster, here = Cluster(tmp_path, seconds=1.0), TrainingWorker(task(corpus, tmp_path / "plain"))
+    given = on_driver(cluster, corpus)
+    with machine(tmp_path / "other") as other:
+        workers = cluster.workers(TrainingWorker)
+        workers.stay()
+        attempt = Attempt(workers, given)
+        for epoch in range(1, EPOCHS + 1):
+            if epoch == before:
+                shutil.rmtree(other)
+            assert told(attempt.run_epoch()) == told(here.run_epoch())
+        assert alike(given.folder, tmp_path / "plain")
+        attempt.close()
+        assert not [name for name in left(other) if "trials" in name]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_of_a_trial_that_was_stopped_by_surprise_nothing_goes_with_what_others_clean_away(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, seconds=1.0)
+    with machine(tmp_path / "other") as other:
+        attempt = Attempt(cluster.workers(LeavingWorker), toy_task(cluster))
+        for _ in range(2):
+            attempt.run_epoch()
+        cluster.keeper.over(0)
+        cluster.keeper.part(0, 1)
+        shutil.rmtree(other)
+        with pytest.raises(PartedError):
+            attempt.run_epoch()
+    assert files(cluster.study.trial(0)) == {BEST: b"best 1", ATTEMPT: b"1\n"}
+
+
+class CleanedWorker(LeavingWorker):
+    """Where the trial was not removed before, it is while it is measured."""
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        assert (task.folder / BEST).read_text() == "best 2"
+        if not (cleaned := task.folder.parents[2] / "cleaned").exists():
+            shutil.rmtree(task.folder)
+            cleaned.touch()
+        return Measured(metrics={"left": (float(task.folder.exists()),)})
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_others_clean_away_while_a_trial_is_measured_is_still_with_the_driver(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    with machine(tmp_path / "other"):
+        attempt = Attempt(cluster.workers(CleanedWorker), toy_task(cluster))
+        for _ in range(EPOCHS):
+            attempt.run_epoch()
+        attempt.close()
+        outcome = measured(cluster.workers(CleanedWorker), Measurement(toy_task(cluster)))
+        assert outcome == Measured(metrics={"left": (1.0,)})
+    assert (cluster.study.trial(0) / BEST).read_text() == "best 2"
 
 
 def test_a_full_disk_of_the_driver_interrupts_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,10 @@ def test_all_that_trials_have_left_here_is_sent_but_for_what_is_half_written(tmp
         training = workers(toy_task(cluster))
         for _ in range(3):
             training.run_epoch()
-        with workers.placed(toy_task(cluster), trains=False) as reading, atomic_file(folder_of(other) / BEST) as half:
+        with (
+            workers.placed(toy_task(cluster), trains=False) as (reading, _),
+            atomic_file(folder_of(other) / BEST) as half,
+        ):
             half.write_text("half")
             (reading.folder / BEST).write_text("not of a trial that trains")
             gathered(cluster.unseen.word, cluster.keeper)

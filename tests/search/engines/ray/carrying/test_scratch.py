@@ -1,6 +1,7 @@
 """The folder of a study on another machine: who makes it, who shares it, and that nothing of it stays."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,14 @@ def test_what_a_killed_process_leaves_goes_with_whoever_comes_next(machine: Path
     assert swept("never there")
 
 
+def test_what_a_killed_process_leaves_goes_too_where_another_study_is_swept(machine: Path) -> None:
+    killed = holding(machine, "killed")
+    killed.kill()
+    killed.communicate()
+    assert swept("study")
+    assert list(machine.iterdir()) == []
+
+
 def test_one_of_many_fetches_a_store_and_the_others_have_it(machine: Path) -> None:
     fetched: list[Path] = []
     found: list[str] = []
@@ -125,3 +134,18 @@ def test_a_folder_that_others_may_write_is_not_used(machine: Path) -> None:
     (machine / "elsewhere").mkdir()
     of_user(machine).symlink_to(machine / "elsewhere")
     assert "is not this user's alone" in (trouble() or "")
+
+
+def test_who_stays_in_a_folder_that_others_removed_leaves_the_one_in_its_place_alone(machine: Path) -> None:
+    stay("study")
+    shutil.rmtree(of_user(machine))
+    other = holding(machine, "study")
+    leave()
+    assert (of_user(machine) / "study" / "left").exists(), "another process holds it"
+    stay("study")
+    shutil.rmtree(of_user(machine))
+    stay("study")
+    assert (of_user(machine) / "study").is_dir()
+    other.communicate()
+    leave()
+    assert list(machine.iterdir()) == []

@@ -1,0 +1,124 @@
+"""Clusters whose machines share no disk, and what a study must have left that ran on one."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from skipstack.search.driver.task import task_of
+from skipstack.search.ledger.events import Event
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import ABLATIONS, BEST, CHECKPOINT, GROUP, TRIALS, StudyFolder
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.seed_races import groups
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.workers.worker import TrainingWorker
+from tests.search.hosts import Hosts
+
+MAIN = "from skipstack.dashboards.cli import main; main()"
+
+
+@dataclass
+class Cluster:
+    """A head without CPUs, where drivers run, and hosts 2 and 3, which see neither ``disk`` nor each other's files."""
+
+    hosts: Hosts
+    disk: Path
+    temporary: Path
+
+    def start(self, hosts: Sequence[int] = (2, 3), *, seeing: Sequence[int] = ()) -> None:
+        """Ray on the head and on other ``hosts``; those ``seeing`` share the disk."""
+        if 1 not in self.hosts:
+            self.hosts.add(1)
+        self.hosts.start_ray(1, cpus=0, TMPDIR=str(self.temporary))
+        for host in hosts:
+            self.add(host, sees=host in seeing)
+
+    def add(self, host: int, *, sees: bool = False, wait: bool = True) -> None:
+        """Another host with a CPU; ``wait`` until it has joined."""
+        hidden = [self.temporary] if sees else [self.temporary, self.disk]
+        self.hosts.add(host)
+        self.hosts.start_ray(host, cpus=1, hidden=hidden, wait=wait, TMPDIR=str(self.temporary))
+
+    def driver(self, *arguments: str, code: str = MAIN, **environment: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.hosts.command(1, [sys.executable, "-P", "-c", code, *arguments]),
+            cwd=self.disk,
+            env={**self.hosts.environment(), **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def skipstack(self, *arguments: str) -> tuple[str, str]:
+        """What a command that succeeds says, on stdout and on stderr."""
+        process = self.driver(*arguments)
+        out, error = process.communicate(timeout=900)
+        assert process.returncode == 0, error
+        return out, error
+
+    def check_nothing_stays(self, hosts: Sequence[int] = (2, 3)) -> None:
+        """Of the study on hosts that do not see it; workers that are still ending have a few seconds."""
+        end = time.monotonic() + 60
+        while any(left := [self.hosts.files(host, each) for host in hosts for each in (self.temporary, self.disk)]):
+            assert time.monotonic() < end, left
+            time.sleep(0.5)
+
+
+@contextmanager
+def made(path: Path) -> Iterator[Cluster]:
+    """Hosts without Ray, which end with the ``with``."""
+    disk, temporary = path / "disk", path / "temporary"
+    for folder in (disk, temporary):
+        folder.mkdir(exist_ok=True)
+    with Hosts() as hosts:
+        yield Cluster(hosts, disk, temporary)
+
+
+def events(folder: Path) -> list[Event]:
+    return Ledger(StudyFolder(folder).ledger).read()
+
+
+def check_as_alone(folder: Path, scratch: Path, torn: Collection[Path] = ()) -> StudyRecord:
+    """Reports, tests and best weights of all trials, also of ablations, are those of one process that trains them with
+    the same decisions; no checkpoint is left. ``torn``: weights, from the folder on, that may be half of theirs.
+    """
+    record = read_study(folder)
+    studies = {None: record, **record.ablations}
+    for ablation, own in studies.items():
+        assert own.finished
+        study = StudyFolder(folder, ablation)
+        for trial in own.trials.values():
+            best = (study.trial(trial.number) / BEST).relative_to(folder)
+            check_trial(own, study, trial, scratch / str(ablation) / str(trial.number), torn=best in torn)
+    for place in (TRIALS, ABLATIONS):
+        assert not list((folder / place).rglob(CHECKPOINT))
+        assert not list((folder / place).rglob(GROUP.format("*")))
+        assert not list((folder / place).rglob(".arriving*"))
+    return record
+
+
+def check_trial(
+    record: StudyRecord, study: StudyFolder, trial: TrialRecord, scratch: Path, *, torn: bool = False
+) -> None:
+    assert trial.reason in ("completed", "stopped"), trial.message
+    task = replace(task_of(record, study, trial.number, device="cpu"), folder=scratch, time_left=None)
+    earlier: tuple[int, ...] = ()
+    for group in groups(trial.reports):
+        seeds = group[0].seeds or trial.seeds
+        worker = TrainingWorker(replace(task, seeds=seeds, earlier=earlier, reported=0))
+        for reported in group:
+            result = worker.run_epoch()
+            assert (reported.epoch, reported.score) == (result.epoch, result.score), trial.number
+            assert reported.metrics == result.metrics
+        earlier += seeds
+    left = study.trial(trial.number) / BEST
+    if study.trials.exists() and (left.exists() or record.study.search.keep_checkpoints is None):
+        whole = (scratch / BEST).read_bytes()
+        assert left.read_bytes() in (whole, *([whole[: len(whole) // 2]] if torn else [])), trial.number
+    if trial.tested:
+        assert trial.tested == TrainingWorker.test(replace(task, seeds=earlier)).metrics

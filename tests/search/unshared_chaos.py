@@ -1,0 +1,158 @@
+"""What happens at random to a study on a cluster that shares no disk: to its hosts, and to what is carried there."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+
+import psutil
+
+from tests.search.chaos import Chaos, Trouble, command, name_of
+from tests.search.unshared import Cluster
+
+HOSTS = 3
+"""That train."""
+
+LONGEST_STOP = 8.0
+LONGEST_UNPLUGGED = 20.0
+"""Seconds: the cluster gives a host up that does not answer for about ten."""
+
+
+@dataclass(kw_only=True)
+class UnsharedChaos(Chaos):
+    """A study on a ``cluster``, whose head is its driver's. Hosts that are lost are replaced by new ones, which take
+    their time to start.
+
+    Besides what may happen anywhere: a host is switched off, at once or after it was announced; all are, the driver's
+    with it; the keeper is killed; a worker is stopped for seconds, or a cable pulled; the disk is full on which a host
+    has what is carried there, or all of it is removed.
+    """
+
+    cluster: Cluster
+
+    def __post_init__(self) -> None:
+        self._numbers: Iterator[int] = count(2)
+        self.training: list[int] = []
+        """The hosts that train."""
+        self._tended = 0.0
+        super().__post_init__()
+
+    def _skipstack(self, *arguments: str) -> subprocess.Popen[str]:
+        if not self._runs(1, "raylet", "gcs_server"):
+            self._start_cluster()
+        self._tend()
+        hosts = self.cluster.hosts
+        return subprocess.Popen(
+            hosts.command(1, command(*arguments, *self._options, "--address", hosts.head)),
+            cwd=self.cluster.disk,
+            env=hosts.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def _start_cluster(self) -> None:
+        for host in (1, *self.training):
+            if host in self.cluster.hosts:
+                self.cluster.hosts.kill(host)
+        self.training = [next(self._numbers) for _ in range(HOSTS)]
+        self.cluster.start(self.training)
+
+    def _tend(self) -> None:
+        """Replace the hosts on which Ray has ended; if it has on the head, the next driver finds all of them new."""
+        if time.monotonic() < self._tended + 1 or not self._runs(1, "raylet", "gcs_server"):
+            return
+        for host in self.training.copy():
+            if not self.cluster.hosts.is_up(host):
+                self._replace(host)
+        self._tended = time.monotonic()
+
+    def _replace(self, host: int) -> None:
+        """A host is switched off, if it was not, and an empty one is there for it."""
+        self.cluster.hosts.kill(host)
+        self.training.remove(host)
+        self.training.append(next(self._numbers))
+        self.cluster.add(self.training[-1], wait=False)
+
+    def _runs(self, host: int, *names: str) -> bool:
+        if host not in self.cluster.hosts:
+            return False
+        there = set()
+        for process in self.cluster.hosts.processes(host):
+            with suppress(psutil.NoSuchProcess):
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    there.add(process.name())
+        return there >= set(names)
+
+    def _processes(self) -> list[psutil.Process]:
+        return [process for host in (1, *self.training) for process in self.cluster.hosts.processes(host)]
+
+    def _a_host(self) -> int:
+        """One on which Ray runs, once it has started there."""
+        host = self.training[int(self.draw.integers(len(self.training)))]
+        if not self.cluster.hosts.is_up(host):
+            self._replace(host)
+            host = self.training[-1]
+        self.cluster.hosts.await_ray(host)
+        return host
+
+    def _strike(self, trouble: Trouble) -> None:
+        hosts = self.cluster.hosts
+        match trouble:
+            case "host":
+                self._replace(self._a_host())
+            case "taken_back":
+                host = self._a_host()
+                hosts.announce(host)
+                self._replace(host)
+            case "cluster":
+                super()._strike("driver")
+                self._start_cluster()
+                self._resume()
+            case "keeper":
+                self._ends_in_order(self._kill_keeper)
+            case "raylet":
+                super()._strike(trouble)
+                if not self._runs(1, "raylet"):
+                    self._ends_in_order(lambda: None)
+            case "stopped":
+                self._stop()
+            case "unplugged":
+                host = self._a_host()
+                hosts.unplug(host)
+                time.sleep(self.draw.uniform(0, LONGEST_UNPLUGGED))
+                hosts.plug(host)
+            case "full_scratch":
+                self._fill_scratch()
+            case "lost_scratch":
+                hosts.remove(self._a_host(), self.cluster.temporary)
+            case _:
+                super()._strike(trouble)
+
+    def _kill_keeper(self) -> None:
+        found = self.cluster.hosts.processes(1)
+        self._kill([each for each in found if name_of(each).startswith("ray::KeeperActor")])
+
+    def _stop(self) -> None:
+        """A worker, for some seconds."""
+        found = [each for each in self._processes() if name_of(each).startswith(("ray::_Trial", "ray::Resource"))]
+        if found:
+            with suppress(psutil.NoSuchProcess):
+                stopped = found[int(self.draw.integers(len(found)))]
+                stopped.suspend()
+                time.sleep(self.draw.uniform(0, LONGEST_STOP))
+                stopped.resume()
+
+    def _fill_scratch(self) -> None:
+        """Until the driver has ended for want of room on a host, which it must by itself, unless all is done before."""
+        hosts, host = self.cluster.hosts, self._a_host()
+        hosts.fill(host, self.cluster.temporary)
+        error = self._ended()
+        if host in self.training and hosts.is_up(host):
+            hosts.make_room(host, self.cluster.temporary)
+        if self._process.returncode != 0:
+            unheard = self._process.stderr is None or host not in self.training
+            assert "full" in error or unheard, f"{self}\n{error}"
+            self._resume()
