@@ -8,7 +8,7 @@ launch. The requirements, and where they are met:
   parameters, states of optimisers and policies, and counters are updated in place, by ``load_state_dict`` as well.
 - A Python number is a constant of a graph. So everything that changes from step to step is a tensor on the device:
   the counts of draws and updates (``Streams.count_on_device``, ``LaneOptimiser.count_on``), the weight of the entropy
-  (``Reinforce.alpha``), and whether a loss may be wrong (``Doubts``).
+  (``Reinforce.alpha_R``), and whether a loss may be wrong (``Doubts``).
 - There are few shapes: bucket lengths are few, and numbers of distinct forms are padded
   (``models/training/loading.padded``).
 
