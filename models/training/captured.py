@@ -16,8 +16,8 @@ A captured step is the same operations on the same numbers, and gives the same t
 the rounding of sums. So capturing is no part of a trial's config, nor of its identity: like the device, it is a run
 option of a study.
 
-Lanes are not reused by the next trial. A trial's lanes are its seeds, which ASHA stops together, and the next trial has
-graphs of its own. The previous graphs would fit if it had the same shapes and differed in seeds, weights and learning
+Lanes are not reused by the next trial. Where the lanes of a program change (``models/training/together.py``), the next
+program has graphs of its own. The previous graphs would fit if it had the same shapes and differed in seeds, weights and learning
 rates only, all of which can be replaced; every other setting of a trial, such as its dropout, is built into a graph.
 """
 

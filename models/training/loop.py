@@ -138,6 +138,7 @@ class Training:
 
     def _next_rates(self, error_R: Tensor) -> Tensor:
         """The learning rates of the next epoch, each by the schedule and the epochs of its lane."""
+        each_R = [torch.split(each, 1) for each in (self.learning_rate_R, self.error_R, error_R)]
         return torch.cat(
             [
                 next_learning_rate(
@@ -146,11 +147,7 @@ class Training:
                     done=self.epoch,
                     left=(self.config.epochs if lane.epochs is None else lane.epochs) - self.epoch,
                 )
-                for lane, *own in zip(
-                    self.lanes,
-                    *(torch.split(each, 1) for each in (self.learning_rate_R, self.error_R, error_R)),
-                    strict=True,
-                )
+                for lane, *own in zip(self.lanes, *each_R, strict=True)
             ]
         )
 

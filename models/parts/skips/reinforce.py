@@ -91,6 +91,7 @@ class Reinforce(nn.Module):
         if self.training:
             self._take_in(rewards)
         objective_RB = torch.zeros_like(surplus_RUB[:, 0])
+        alpha_R111 = self.alpha_R.to(objective_RB.dtype).view(-1, 1, 1, 1)
         for each in made:
             log_GTBJ = each.choices.log_probabilities()
             taken_GTB = log_GTBJ.gather(-1, each.choices.back_GTB.unsqueeze(-1)).squeeze(-1)
@@ -104,7 +105,6 @@ class Reinforce(nn.Module):
                 if whole
                 else _from_here_on(surplus_RUB, lengths_RB, taken_RDTB.shape[1])
             )
-            alpha_R111 = self.alpha_R.to(entropy_RDTB.dtype).view(-1, 1, 1, 1)
             objective_RB = objective_RB + _over_time(taken_RDTB * credit_RDTB + alpha_R111 * entropy_RDTB, lengths_RB)
         return objective_RB
 
