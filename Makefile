@@ -74,8 +74,11 @@ clean:
 	$(PYTHON) -m venv .venv
 	@# Of an editable install Python 3.11 writes and reads, with LC_ALL=C, no path that has letters beyond ASCII: so the
 	@# path to src/ is written from there.
-	LC_ALL=C.UTF-8 $(RUN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	LC_ALL=C.UTF-8 $(RUN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
 	@for link in .venv/lib/python*/site-packages/__editable__.skipstack-*.pth; do echo ../../../../src > "$$link"; done
-	@# What the first training would otherwise compile, for some seconds in each of its processes.
-	$(RUN)/python -m skipstack.models.training.prepare
+	@# The byte code of all libraries, which pip would make by one process alone, and the machine code that the first
+	@# training would otherwise compile, for some seconds in each of its processes: side by side, each half a minute. Some
+	@# libraries have files that are no Python of this version: nobody imports them.
+	{ $(RUN)/python -W ignore -m compileall -qq -j 0 .venv/lib || true; } & \
+	  $(RUN)/python -m skipstack.models.training.prepare; prepared=$$?; wait; exit $$prepared
 	@touch $@

@@ -4,6 +4,7 @@ import gc
 import os
 import secrets
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,16 @@ def _nothing_is_drawn_for_mlflow() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("skipstack.search.api.run.Run.publish", lambda *_: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _mlflow_is_loaded_once() -> Iterator[None]:
+    """The processes that write it are forks: ``tests/search/tracking/forked.py``."""
+    from tests.search.tracking.forked import Launcher
+
+    with closing(Launcher()) as launcher, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skipstack.search.tracking.child_process.subprocess", launcher)
         yield
 
 

@@ -3,10 +3,14 @@
 Each function gives None where it can, and else the reason, in a few words.
 """
 
+import os
 import shutil
+import sysconfig
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
+from subprocess import SubprocessError
 
 import torch
 
@@ -35,14 +39,26 @@ def no_bfloat16() -> str | None:
 
 @cache
 def no_triton() -> str | None:
-    """Of what is fused. Triton comes with torch where that is made for GPUs, and needs a C compiler, which small
-    containers lack.
+    """Of what is fused. Triton comes with torch where that is made for GPUs. What launches its kernels it compiles on
+    the spot, by a C compiler and with Python's headers, which small containers lack: so it is asked for that here,
+    before anything is launched.
     """
     if find_spec("triton") is None:
         return "Triton is not installed"
-    if not any(map(shutil.which, ("cc", "gcc", "clang"))):
+    if not torch.cuda.is_available():
+        return "torch finds no GPU"
+    if not os.environ.get("CC") and not any(map(shutil.which, ("gcc", "clang"))):
         return "Triton finds no C compiler"
-    return None if torch.cuda.is_available() else "torch finds no GPU"
+    try:
+        from triton.runtime import driver
+
+        _ = driver.active  # which is made once, as by a first launch, and kept for the next process
+    except (ImportError, OSError, RuntimeError, AssertionError, SubprocessError) as error:
+        header = Path(sysconfig.get_path("include", "posix_prefix"), "Python.h")
+        if not header.is_file():
+            return f"Triton needs {header}, as of Debian's python3-dev"
+        return f"Triton cannot launch ({one_line(error)})"
+    return None
 
 
 def compiler() -> str:

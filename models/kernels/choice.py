@@ -5,6 +5,7 @@
 """
 
 import os
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -238,6 +239,19 @@ def in_a_line(device: torch.device) -> str:
         return f"torch's operations ({'; '.join(others) or f'nothing is made for {device.type}'})"
     told = "fused on this GPU" if sought == "fused" else f"compiled on this CPU ({abilities.compiler()})"
     return "; ".join([told, *(f"torch's operations for {', '.join(names)} ({why})" for why, names in others.items())])
+
+
+def warn_if_unfused(device: torch.device) -> None:
+    """Warn, once a process, where a GPU runs torch's operations in place of fused ones that nobody has renounced."""
+    if _sought(device.type) == "fused" and device.type != SIMULATED and override() is None:
+        why = abilities.no_triton()
+        if why is not None:
+            _warn_of_unfused(why)
+
+
+@cache
+def _warn_of_unfused(why: str) -> None:
+    warnings.warn(f"on this GPU torch's operations run, several for each fused one: {why}", stacklevel=3)
 
 
 def _sought(device: str) -> Kernels:

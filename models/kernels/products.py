@@ -50,6 +50,11 @@ def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | N
     return torch.baddbmm(x_GBX, h_GBH, step_GHX, out=out)
 
 
+def step_product(h_GBH: Tensor, step_GHX: Tensor, out: Tensor) -> Tensor:
+    """U h alone, by what ``step_weight`` gives and in its type, into ``out``."""
+    return torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX, out=out)
+
+
 def weight_gradient(h_GNH: Tensor, pre_GNX: Tensor, step_GHX: Tensor) -> Tensor:
     """U' = sum h pre'^T over all rows, by a product as that of the steps."""
     if step_GHX.dtype is not torch.bfloat16:

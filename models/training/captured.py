@@ -17,8 +17,9 @@ the rounding of sums. So capturing is no part of a trial's config, nor of its id
 option of a study.
 
 Lanes are not reused by the next trial. Where the lanes of a program change (``models/training/together.py``), the next
-program has graphs of its own. The previous graphs would fit if it had the same shapes and differed in seeds, weights and learning
-rates only, all of which can be replaced; every other setting of a trial, such as its dropout, is built into a graph.
+program has graphs of its own. The previous graphs would fit if it had the same shapes and differed in seeds, weights
+and learning rates only, all of which can be replaced; every other setting of a trial, such as its dropout, is built
+into a graph.
 """
 
 from collections import Counter

@@ -17,6 +17,7 @@ from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.ground.allocation import keep_freed_memory
 from skipstack.models.ground.device import clock
 from skipstack.models.ground.precision import products_in
+from skipstack.models.kernels.choice import warn_if_unfused
 from skipstack.models.layers.lanes import Lane, lane_by_lane, rates
 from skipstack.models.layers.lookup import Lookup
 from skipstack.models.networks.build import Sizes, build, unfilled
@@ -27,7 +28,7 @@ from skipstack.models.parts.heads.doubts import attempted
 from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 from skipstack.models.training.captured import CapturedSteps, obstacle
 from skipstack.models.training.evaluate import Evaluation, evaluate
-from skipstack.models.training.gradients import clip, penalise
+from skipstack.models.training.gradients import backward, clip, penalise
 from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loading import Loader
 from skipstack.models.training.optimisers import optimiser
@@ -79,6 +80,7 @@ class Training:
         state: dict[str, Tensor] | None = None,
     ) -> None:
         keep_freed_memory()
+        warn_if_unfused(device)
         self.config = training
         self.initial_scale = model.initial_scale
         self.corpus = corpus
@@ -231,7 +233,7 @@ class Training:
             parameter.grad = None
         with products_in(self.config.precision):
             loss_RB = self.model.loss(tokens, gold, self.lexicon)
-            torch.autograd.backward(loss_RB, self._shares(loss_RB, tags_R))
+            backward(loss_RB, self._shares(loss_RB, tags_R))
         if self.config.l2:
             penalise(self.optimiser.parameters, self.l2_R)
         if self.pretrained is not None:

@@ -16,6 +16,9 @@ LAUNCHES_NOTHING = frozenset(
 )  # fmt: skip
 """Operations that only allocate memory or return a view."""
 
+COPIES_FIRST = frozenset({"aten::baddbmm"})
+"""Operations that copy a tensor to where the result will be, in a launch of its own, and add to it there."""
+
 READS_ROWS = frozenset(f"aten::{name}" for name in ("embedding", "gather", "index", "index_select"))
 """Operations that read as much of their first tensor as they put out."""
 
@@ -27,10 +30,11 @@ WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put
 class Operation:
     """How an operation of torch uses a device.
 
-    ``into``: the argument that it writes and returns, by position and name; None where it returns another tensor.
+    ``launches``: none, one, or two where it copies first; ``into``: the argument that it writes and returns, by place
+    and name, None where it returns another tensor.
     """
 
-    launches: bool
+    launches: int
     reads_rows: bool
     writes_places: bool
     into: tuple[int, str] | None
@@ -49,7 +53,7 @@ def operation(func: Any) -> Operation:
     ]
     alone = len(written) == len(schema.returns) == 1
     return Operation(
-        launches=not nothing,
+        launches=0 if nothing else 2 if schema.name in COPIES_FIRST else 1,
         reads_rows=schema.name in READS_ROWS,
         writes_places=schema.name in WRITES_PLACES,
         into=written[0] if alone else None,
@@ -58,9 +62,9 @@ def operation(func: Any) -> Operation:
 
 @dataclass(slots=True)
 class Work:
-    """``launches`` of operations, each counted once however many kernels it takes; ``moved``: bytes of their arguments
-    and results; ``sent`` and ``returned``: bytes copied from and to the host; ``waits``: copies that the host waits
-    for.
+    """``launches`` of operations, each counted once however many kernels it takes, but for a copy before it; ``moved``:
+    bytes of their arguments and results; ``sent`` and ``returned``: bytes copied from and to the host; ``waits``:
+    copies that the host waits for.
     """
 
     launches: int = 0
@@ -76,7 +80,7 @@ class Work:
         results = made if isinstance(made, list | tuple) else [made]
         written = _bytes(each for each in results if isinstance(each, Tensor))
         first, others = (written, read[1:]) if what.reads_rows else (0, read)
-        self.launches += 1
+        self.launches += what.launches
         self.moved += written + first + _bytes(others)
 
     def copy_there(self, source: Tensor, *, waits: bool) -> None:

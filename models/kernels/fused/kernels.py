@@ -1,7 +1,8 @@
 """Kernels of a GPU (Triton): of the steps of loops over time all that is no product, in one launch a step; and draws.
 
 Each program of a step has ``BLOCK`` of the B * H numbers of one group. A pointer is that of a step's first number;
-from one group to the next it is a stride further. What is None is absent. The equations are those of
+from one group to the next it is a stride further, or follows at once: of products, and of what is carried from step to
+step. What is None is absent. The equations are those of
 ``models/kernels/reference/shortcut_loop.py`` and ``models/kernels/reference/block_loop.py``.
 """
 
@@ -25,25 +26,36 @@ def tanh(x):
 
 @triton.jit
 def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK: tl.constexpr):
-    """Where a program's numbers stand, and which of them there are: among gates, among hidden units."""
+    """Where a program's numbers stand: among gates, in a product for gates, among hidden units, among what is carried;
+    and which of them there are."""
     group = tl.program_id(0).to(tl.int64)
     number = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    first_gate = group * gates_stride + number // hidden * (gates * hidden) + number % hidden
-    return group, number, first_gate, group * hidden_stride + number, number < size
+    gate = number // hidden * (gates * hidden) + number % hidden
+    wide, product = group * gates_stride + gate, group * size * gates + gate
+    return group, wide, product, group * hidden_stride + number, group * size + number, number < size
+
+
+@triton.jit
+def total(x, at, product, product_at, there):
+    """The numbers of x, and those of a product added to them, which may have fewer bits."""
+    number = tl.load(x + at, mask=there)
+    if product is not None:
+        number += tl.load(product + product_at, mask=there)
+    return number
 
 
 @triton.jit
 def lstm_forward(
-    x, before, internal, output, kept, gates, after, through, whole, h,
+    x, product, before, internal, output, kept, gates, after, through, whole, h,
     size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The gates from x, their pre-activations; then the states, and what the way back asks for."""
-    group, number, wide, at, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
-    state = group * state_stride + number
-    i = sigmoid(tl.load(x + wide, mask=there))
-    f = sigmoid(tl.load(x + wide + hidden, mask=there))
-    o = sigmoid(tl.load(x + wide + 2 * hidden, mask=there))
-    s = tanh(tl.load(x + wide + 3 * hidden, mask=there))
+    """The gates from their pre-activations, x and the product; then the states, and what the way back asks for."""
+    group, wide, of_h, at, own, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
+    state = own + group * (state_stride - size)
+    i = sigmoid(total(x, wide, product, of_h, there))
+    f = sigmoid(total(x, wide + hidden, product, of_h + hidden, there))
+    o = sigmoid(total(x, wide + 2 * hidden, product, of_h + 2 * hidden, there))
+    s = tanh(total(x, wide + 3 * hidden, product, of_h + 3 * hidden, there))
     v = i * s + f * tl.load(before + state, mask=there)
     tanh_v = tanh(v)
     c, out = v, o * tanh_v
@@ -66,19 +78,19 @@ def lstm_forward(
 
 @triton.jit
 def lstm_backward(
-    to_h, gates, before, through, kept, whole, to_c, to_pre, to_internal, to_output, to_kept,
-    size, hidden, gates_stride, hidden_stride, state_stride, to_h_stride, BLOCK: tl.constexpr,
+    above, product, gates, before, through, kept, whole, to_c, to_pre, to_internal, to_output, to_kept,
+    size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """What comes back to pre, to c_{t-1} in the place of what came to c_t, and to the parts of the skip."""
-    group, number, wide, at, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
-    own = group * size + number
+    """From what comes to h, from above and by the product: what comes back to pre, to c_{t-1} in the place of what came
+    to c_t, and to the parts of the skip."""
+    group, wide, _, at, own, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
     i = tl.load(gates + wide, mask=there)
     f = tl.load(gates + wide + hidden, mask=there)
     o = tl.load(gates + wide + 2 * hidden, mask=there)
     s = tl.load(gates + wide + 3 * hidden, mask=there)
-    c = tl.load(before + group * state_stride + number, mask=there)
+    c = tl.load(before + own + group * (state_stride - size), mask=there)
     tanh_v = tl.load(through + at, mask=there)
-    of_h = tl.load(to_h + group * to_h_stride + number, mask=there)
+    of_h = total(above, at, product, own, there)
     of_c = tl.load(to_c + own, mask=there)
     if to_internal is not None:
         tl.store(to_internal + at, of_c, mask=there)
@@ -98,14 +110,14 @@ def lstm_backward(
 
 @triton.jit
 def block_forward(
-    x, internal, output, shared, gates, through, read, h,
+    x, product, internal, output, shared, gates, through, read, h,
     size, hidden, gates_stride, hidden_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The gates from x, their pre-activations; then m and h."""
-    _, _, wide, at, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
-    i = sigmoid(tl.load(x + wide, mask=there))
-    o = sigmoid(tl.load(x + wide + hidden, mask=there))
-    s = tanh(tl.load(x + wide + 2 * hidden, mask=there))
+    """The gates from their pre-activations, x and the product; then m and h."""
+    _, wide, of_h, at, _, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
+    i = sigmoid(total(x, wide, product, of_h, there))
+    o = sigmoid(total(x, wide + hidden, product, of_h + hidden, there))
+    s = tanh(total(x, wide + 2 * hidden, product, of_h + 2 * hidden, there))
     m = i * s
     if internal is not None:
         m += tl.load(internal + at, mask=there)
@@ -126,16 +138,16 @@ def block_forward(
 
 @triton.jit
 def block_backward(
-    to_h, gates, through, read, to_pre, to_internal, to_output, to_shared,
-    size, hidden, gates_stride, hidden_stride, to_h_stride, BLOCK: tl.constexpr,
+    above, product, gates, through, read, to_pre, to_internal, to_output, to_shared,
+    size, hidden, gates_stride, hidden_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """What comes back to pre and to the parts of the skip."""
-    group, number, wide, at, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
+    """From what comes to h, from above and by the product: what comes back to pre and to the parts of the skip."""
+    _, wide, _, at, own, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
     i = tl.load(gates + wide, mask=there)
     o = tl.load(gates + wide + hidden, mask=there)
     s = tl.load(gates + wide + 2 * hidden, mask=there)
     tanh_m, out = tl.load(through + at, mask=there), tl.load(read + at, mask=there)
-    of_h = tl.load(to_h + group * to_h_stride + number, mask=there)
+    of_h = total(above, at, product, own, there)
     of_m = of_h * o * (1 - tanh_m * tanh_m)
     if to_internal is not None:
         tl.store(to_internal + at, of_m, mask=there)

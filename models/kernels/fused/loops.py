@@ -13,7 +13,7 @@ from torch.autograd.function import once_differentiable
 
 from skipstack.models.ground.precision import multiplies
 from skipstack.models.kernels.fused.operators import OPERATIONS
-from skipstack.models.kernels.products import plus_product, step_weight, transposed
+from skipstack.models.kernels.products import step_product, step_weight, transposed
 from skipstack.models.kernels.reference import block_loop
 from skipstack.models.kernels.reference.steps import begun, ended, recurrent_gradient
 
@@ -31,12 +31,14 @@ class FusedLstm(torch.autograd.Function):
         v_GTBH = None if skip_GTBH[2] is None else torch.empty_like(tanh_GTBH)
         start_GBH = None if start_2GBH is None else start_2GBH[0]
         step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
+        product_GBX = step_GHX.new_empty(gates_GTBX[:, 0].shape)
         pre, gates, h, c, tanh = (by_step(each) for each in (pre_GTBX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH))
         a, b, k, v = (steps_of(part, len(pre)) for part in (*skip_GTBH, v_GTBH))
         for t in range(len(pre)):
-            x_GBX = activated(pre[t], h[t - 1] if t else start_GBH, step_GHX, gates[t])
-            OPERATIONS.lstm_forward(x_GBX, c[t], a[t], b[t], k[t], gates[t], c[t + 1], tanh[t], v[t], h[t])
-        ctx.save_for_backward(step_GHX, start_GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, skip_GTBH[2], v_GTBH)
+            of_h_GBX = multiplied(h[t - 1] if t else start_GBH, step_GHX, product_GBX)
+            made = gates[t], c[t + 1], tanh[t], v[t], h[t]
+            OPERATIONS.lstm_forward(pre[t], of_h_GBX, c[t], a[t], b[t], k[t], *made)
+        ctx.save_for_backward(step_GHX, start_2GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, skip_GTBH[2], v_GTBH)
         ctx.added = [part is not None for part in skip_GTBH]
         return ended(ctx, h_GTBH, c_GSBH)
 
@@ -44,16 +46,17 @@ class FusedLstm(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of pre, U, and the parts of the skip."""
-        step_GHX, start_GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH = ctx.saved_tensors
+        step_GHX, start_2GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH = ctx.saved_tensors
         pre_GTBX, added_GTBH = torch.empty_like(gates_GTBX), room(ctx.added, h_GTBH)
         above, gates, c, tanh, pre = (by_step(each) for each in (above_GTBH, gates_GTBX, c_GSBH, tanh_GTBH, pre_GTBX))
         k, v, to_a, to_b, to_k = (steps_of(part, len(pre)) for part in (kept_GTBH, v_GTBH, *added_GTBH))
-        to_c_GBH, to_h_GBH = torch.zeros_like(h_GTBH[:, 0]), torch.empty_like(h_GTBH[:, 0])
         turned_GXH = transposed(step_GHX)
+        to_c_GBH, product_GBH = torch.zeros_like(h_GTBH[:, 0]), turned_GXH.new_empty(h_GTBH[:, 0].shape)
         for t in reversed(range(len(pre))):
-            of_h_GBH = returned(above[t], pre[t + 1] if t + 1 < len(pre) else None, turned_GXH, to_h_GBH)
+            of_pre_GBH = multiplied(pre[t + 1] if t + 1 < len(pre) else None, turned_GXH, product_GBH)
             known = gates[t], c[t], tanh[t], k[t], v[t]
-            OPERATIONS.lstm_backward(of_h_GBH, *known, to_c_GBH, pre[t], to_a[t], to_b[t], to_k[t])
+            OPERATIONS.lstm_backward(above[t], of_pre_GBH, *known, to_c_GBH, pre[t], to_a[t], to_b[t], to_k[t])
+        start_GBH = None if start_2GBH is None else start_2GBH[0]
         return pre_GTBX, recurrent_gradient(h_GTBH, pre_GTBX, start_GBH, step_GHX), *added_GTBH, None
 
 
@@ -68,12 +71,13 @@ class FusedBlock(torch.autograd.Function):
         gates_GTBX = torch.empty_like(pre_GTBX, memory_format=torch.contiguous_format)
         h_GTBH, read_GTBH, tanh_GTBH = block_loop.begun(gates_GTBX, weight_GHX.shape[1], skip_GTBH[2])
         step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
+        product_GBX = step_GHX.new_empty(gates_GTBX[:, 0].shape)
         apart_GTBH = None if skip_GTBH[2] is None else read_GTBH
         pre, gates, h, tanh = (by_step(each) for each in (pre_GTBX, gates_GTBX, h_GTBH, tanh_GTBH))
         a, b, q, read = (steps_of(part, len(pre)) for part in (*skip_GTBH, apart_GTBH))
         for t in range(len(pre)):
-            x_GBX = activated(pre[t], h[t - 1] if t else start_GBH, step_GHX, gates[t])
-            OPERATIONS.block_forward(x_GBX, a[t], b[t], q[t], gates[t], tanh[t], read[t], h[t])
+            of_h_GBX = multiplied(h[t - 1] if t else start_GBH, step_GHX, product_GBX)
+            OPERATIONS.block_forward(pre[t], of_h_GBX, a[t], b[t], q[t], gates[t], tanh[t], read[t], h[t])
         ctx.save_for_backward(step_GHX, start_GBH, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH)
         ctx.added = [part is not None for part in skip_GTBH]
         return h_GTBH
@@ -88,21 +92,21 @@ class FusedBlock(torch.autograd.Function):
             by_step(each) for each in (above_GTBH, gates_GTBX, read_GTBH, tanh_GTBH, pre_GTBX)
         )
         to_a, to_b, to_q = (steps_of(part, len(pre)) for part in added_GTBH)
-        to_h_GBH, turned_GXH = torch.empty_like(h_GTBH[:, 0]), transposed(step_GHX)
+        turned_GXH = transposed(step_GHX)
+        product_GBH = turned_GXH.new_empty(h_GTBH[:, 0].shape)
         for t in reversed(range(len(pre))):
-            of_h_GBH = returned(above[t], pre[t + 1] if t + 1 < len(pre) else None, turned_GXH, to_h_GBH)
-            OPERATIONS.block_backward(of_h_GBH, gates[t], tanh[t], read[t], pre[t], to_a[t], to_b[t], to_q[t])
+            of_pre_GBH = multiplied(pre[t + 1] if t + 1 < len(pre) else None, turned_GXH, product_GBH)
+            known = gates[t], tanh[t], read[t]
+            OPERATIONS.block_backward(above[t], of_pre_GBH, *known, pre[t], to_a[t], to_b[t], to_q[t])
         return pre_GTBX, recurrent_gradient(h_GTBH, pre_GTBX, start_GBH, step_GHX), *added_GTBH, None
 
 
-def activated(pre_GBX: Tensor, before_GBH: Tensor | None, step_GHX: Tensor, out_GBX: Tensor) -> Tensor:
-    """pre_t + U h_{t-1}, in ``out``; pre_t as it stands before the first step, where h is zero."""
-    return pre_GBX if before_GBH is None else plus_product(pre_GBX, before_GBH, step_GHX, out=out_GBX)
+def multiplied(of: Tensor | None, step: Tensor, out: Tensor) -> Tensor | None:
+    """U h_{t-1}, or U^T pre_{t+1}', in ``out``; None: there is no such step, and its product is zero.
 
-
-def returned(above_GBH: Tensor, to_pre_GBX: Tensor | None, turned_GXH: Tensor, out_GBH: Tensor) -> Tensor:
-    """h_t' = (from above)_t + U^T pre_{t+1}', in ``out``; what comes from above as it stands at the last step."""
-    return above_GBH if to_pre_GBX is None else plus_product(above_GBH, to_pre_GBX, turned_GXH, out=out_GBH)
+    The kernel adds it: ``torch.baddbmm`` would first copy what it adds, in a launch of its own.
+    """
+    return None if of is None else step_product(of, step, out)
 
 
 def room(added: Sequence[bool], like_GTBH: Tensor) -> list[Tensor | None]:

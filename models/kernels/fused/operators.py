@@ -1,6 +1,7 @@
 """The kernels as operations of torch, ``torch.ops.skipstack.*``: what looks on at torch's operations sees them too.
 
-Those of layers work on one step of tensors that stand row after row, GBH or GBX.
+Those of layers work on one step of tensors that stand row after row, GBH or GBX. ``product`` is what the step before
+gives, or on the way back the step after; None: there is none.
 """
 
 from typing import Any
@@ -13,19 +14,20 @@ BLOCK = 256
 
 _DEFINED: Any = torch.library.Library("skipstack", "DEF")  # type: ignore[no-untyped-call]  # torch gives it no types
 _DEFINED.define(
-    "lstm_forward(Tensor x, Tensor before, Tensor? internal, Tensor? output, Tensor? kept,"
+    "lstm_forward(Tensor x, Tensor? product, Tensor before, Tensor? internal, Tensor? output, Tensor? kept,"
     " Tensor(a!) gates, Tensor(b!) after, Tensor(c!) through, Tensor(d!)? whole, Tensor(e!) h) -> ()"
 )
 _DEFINED.define(
-    "lstm_backward(Tensor to_h, Tensor gates, Tensor before, Tensor through, Tensor? kept, Tensor? whole,"
-    " Tensor(a!) to_c, Tensor(b!) to_pre, Tensor(c!)? to_internal, Tensor(d!)? to_output, Tensor(e!)? to_kept) -> ()"
+    "lstm_backward(Tensor above, Tensor? product, Tensor gates, Tensor before, Tensor through,"
+    " Tensor? kept, Tensor? whole, Tensor(a!) to_c, Tensor(b!) to_pre,"
+    " Tensor(c!)? to_internal, Tensor(d!)? to_output, Tensor(e!)? to_kept) -> ()"
 )
 _DEFINED.define(
-    "block_forward(Tensor x, Tensor? internal, Tensor? output, Tensor? shared,"
+    "block_forward(Tensor x, Tensor? product, Tensor? internal, Tensor? output, Tensor? shared,"
     " Tensor(a!) gates, Tensor(b!) through, Tensor(c!)? read, Tensor(d!) h) -> ()"
 )
 _DEFINED.define(
-    "block_backward(Tensor to_h, Tensor gates, Tensor through, Tensor read,"
+    "block_backward(Tensor above, Tensor? product, Tensor gates, Tensor through, Tensor read,"
     " Tensor(a!) to_pre, Tensor(b!)? to_internal, Tensor(c!)? to_output, Tensor(d!)? to_shared) -> ()"
 )
 _DEFINED.define("uniform(Tensor keys, int draw, Tensor? counted, Tensor(a!) out) -> ()")
@@ -33,6 +35,7 @@ _DEFINED.define("uniform(Tensor keys, int draw, Tensor? counted, Tensor(a!) out)
 
 def lstm_forward(
     x: Tensor,
+    product: Tensor | None,
     before: Tensor,
     internal: Tensor | None,
     output: Tensor | None,
@@ -44,18 +47,21 @@ def lstm_forward(
     h: Tensor,
 ) -> None:
     """One step."""
-    parts = x, before, internal, output, kept, gates, after, through, whole, h
+    parts = x, product, before, internal, output, kept, gates, after, through, whole, h
     launch("lstm_forward", parts, h, gates.stride(0), h.stride(0), before.stride(0))
 
 
-def lstm_backward(to_h: Tensor, gates: Tensor, before: Tensor, through: Tensor, *others: Tensor | None) -> None:
+def lstm_backward(
+    above: Tensor, product: Tensor | None, gates: Tensor, before: Tensor, through: Tensor, *others: Tensor | None
+) -> None:
     """One step back."""
-    strides = gates.stride(0), through.stride(0), before.stride(0), to_h.stride(0)
-    launch("lstm_backward", (to_h, gates, before, through, *others), through, *strides)
+    strides = gates.stride(0), through.stride(0), before.stride(0)
+    launch("lstm_backward", (above, product, gates, before, through, *others), through, *strides)
 
 
 def block_forward(
     x: Tensor,
+    product: Tensor | None,
     internal: Tensor | None,
     output: Tensor | None,
     shared: Tensor | None,
@@ -65,13 +71,15 @@ def block_forward(
     h: Tensor,
 ) -> None:
     """One step."""
-    launch("block_forward", (x, internal, output, shared, gates, through, read, h), h, gates.stride(0), h.stride(0))
+    parts = x, product, internal, output, shared, gates, through, read, h
+    launch("block_forward", parts, h, gates.stride(0), h.stride(0))
 
 
-def block_backward(to_h: Tensor, gates: Tensor, through: Tensor, *others: Tensor | None) -> None:
+def block_backward(
+    above: Tensor, product: Tensor | None, gates: Tensor, through: Tensor, *others: Tensor | None
+) -> None:
     """One step back."""
-    strides = gates.stride(0), through.stride(0), to_h.stride(0)
-    launch("block_backward", (to_h, gates, through, *others), through, *strides)
+    launch("block_backward", (above, product, gates, through, *others), through, gates.stride(0), through.stride(0))
 
 
 def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int) -> None:

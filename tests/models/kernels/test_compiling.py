@@ -20,20 +20,19 @@ from numba import config, njit
 from numba.core.registry import CPUTarget
 
 from skipstack.models.kernels import machine_code
-from skipstack.models.kernels.choice import VARIABLE
 from skipstack.models.kernels.gemm.registers import REGISTERS
 from skipstack.models.kernels.machine_code import DAY, OURS, ROOM, UNUSED, Kept, keep, made_by, tidy
 from tests.pages import ROOT
 
 PASS = """
 import torch
-from skipstack.models.kernels.compiled.time import lstm
-from skipstack.models.kernels.layers import Weights
-from skipstack.models.kernels.layers import lstm_layer
-lstm_layer(torch.zeros(1, 2, 3, 5), Weights(torch.zeros(1, 1, 5, 8), torch.zeros(1, 1, 8), torch.zeros(1, 1, 2, 8)))
-(made,) = lstm.forward.stats.cache_misses.values() or (0,)
+from skipstack.models.kernels.compiled.inputs import lookups
+table, rows = torch.zeros(1, 4, 3), torch.zeros(1, 2, 3, 1, dtype=torch.long)
+lookups.SideBySide.apply(1, lambda _: None, (False,), table, rows)
+(made,) = lookups.lay.stats.cache_misses.values() or (0,)
 print(made)
 """
+"""One of our functions, of those that are compiled soon."""
 
 
 def test_other_settings_and_versions_have_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +111,7 @@ def test_what_is_used_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_later_process_finds_what_an_earlier_one_compiled(tmp_path: Path) -> None:
     made = []
     for _ in range(2):
-        environment = {**os.environ, VARIABLE: "compiled", "NUMBA_CACHE_DIR": str(tmp_path)}
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
         run = subprocess.run([sys.executable, "-c", PASS], env=environment, capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
         made.append(int(run.stdout))
@@ -122,7 +121,7 @@ def test_a_later_process_finds_what_an_earlier_one_compiled(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_where_nothing_may_be_kept_the_loops_are_compiled_all_the_same() -> None:
-    environment = {**os.environ, VARIABLE: "compiled", "NUMBA_CACHE_DIR": "/dev/null"}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "/dev/null"}
     run = subprocess.run([sys.executable, "-c", PASS], env=environment, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (0, "1\n"), run.stderr
     assert run.stderr.count("machine code is not kept") == 1

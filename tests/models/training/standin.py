@@ -5,8 +5,9 @@ behind is gone before the next: so a number that Python knew, a tensor that the 
 anew shows up as a wrong number, and what reads memory that it did not write as no number.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import torch
@@ -40,10 +41,11 @@ class Recorded:
     made: list[Tensor | None]
 
     def __call__(self) -> None:
-        again = tensors([self.func(*self.args, **self.kwargs)])
+        result = self.func(*self.args, **self.kwargs)
+        again = [result] if isinstance(result, Tensor) else tensors(result)  # mostly it is one
         for into, value in zip(self.made, again, strict=True):
             if into is not None:
-                spoil(into) if self.func.__name__.startswith(("empty", "new_empty")) else into.copy_(value)
+                spoil([into]) if self.func.__name__.startswith(("empty", "new_empty")) else into.copy_(value)
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -84,12 +86,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for whole, value in self.before.values():
             whole.copy_(value)
 
+    @cached_property
+    def made(self) -> list[Tensor]:
+        """All that its operations made."""
+        return [made for each in self.recorded for made in each.made if made is not None]
+
     def spoil(self) -> None:
         """Leave nothing of what was made here, but for what is still in use."""
-        for each in self.recorded:
-            for made in each.made:
-                if made is not None:
-                    spoil(made)
+        spoil(self.made)
 
 
 class ReplayedOnCpu(Graphs):
@@ -128,10 +132,14 @@ class ReplayedOnCpu(Graphs):
             each.spoil()
 
 
-def spoil(tensor: Tensor) -> None:
-    """Numbers that nobody may read."""
+def spoil(made: Sequence[Tensor]) -> None:
+    """Numbers that nobody may read: thousands of small tensors, many times, so that those of floats go by one call."""
     with torch.no_grad():
-        tensor.fill_(torch.nan if tensor.is_floating_point() else SPOILT)
+        if floats := [each for each in made if each.is_floating_point()]:
+            torch._foreach_mul_(floats, torch.nan)
+        for each in made:
+            if not each.is_floating_point():
+                each.fill_(SPOILT)
 
 
 def place(tensor: Tensor) -> int:

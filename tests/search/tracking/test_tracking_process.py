@@ -19,7 +19,7 @@ import pytest
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.tracking import tracking_process
+from skipstack.search.tracking import child_process, tracking_process
 from skipstack.search.tracking.entry import STUDY
 from skipstack.search.tracking.logged_models import BestBundle
 from skipstack.search.tracking.publishing import Publication
@@ -58,6 +58,12 @@ def study(events: list[Event], tmp_path: Path) -> Path:
 @pytest.fixture
 def uri(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
+
+
+@pytest.fixture
+def begun_by_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for users, and not as a fork."""
+    monkeypatch.setattr(child_process, "subprocess", subprocess)
 
 
 @pytest.fixture
@@ -178,7 +184,7 @@ def test_a_store_that_hangs_is_left_alone_after_a_while(
     assert is_gone(tracker.pid)
 
 
-@pytest.mark.usefixtures("interruptible")
+@pytest.mark.usefixtures("begun_by_its_command", "interruptible")
 def test_no_secret_is_on_a_command_line_and_who_waits_for_a_store_can_be_interrupted(
     tracker: TrackingProcess, silent: str, study: Path, events: list[Event]
 ) -> None:

@@ -1,6 +1,7 @@
 """The device that is not there: what its tensors are, what may not be done with them, what is counted."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from skipstack.models.conformance.accelerator.simulated import Accelerator, DevicesMixError, HostReadsError
 from skipstack.models.conformance.accelerator.work import Work
+from skipstack.models.kernels.fused.loops import FusedBlock, FusedLstm
 
 
 @pytest.fixture
@@ -77,6 +79,47 @@ def test_operations_are_launched_once_each_and_views_not_at_all(accelerator: Acc
     before = accelerator.work.moved
     x.index_select(0, torch.zeros(1, dtype=torch.long).to(accelerator.device))
     assert accelerator.work.moved - before == 16 + 8 + 16  # a row, its number, and the row again
+
+
+def test_a_product_that_is_added_to_something_is_two_launches_and_one_into_a_place_of_its_own_is_one(
+    accelerator: Accelerator,
+) -> None:
+    x, y = there(accelerator, 2, 3, 3), there(accelerator, 2, 3, 3)
+    torch.bmm(x, y, out=torch.empty_like(x))
+    assert accelerator.work.launches == 1
+    torch.baddbmm(x, x, y)
+    torch.baddbmm(x, x, y, out=torch.empty_like(x))
+    assert accelerator.work.launches == 1 + 2 + 2
+    x.baddbmm_(x, y)
+    assert accelerator.work.launches == 1 + 2 + 2 + 1
+
+
+class Context:
+    """What a function keeps for its backward pass, which is called without autograd's threads here."""
+
+    saved_tensors: tuple[Tensor, ...] = ()
+
+    def save_for_backward(self, *tensors: Tensor) -> None:
+        self.saved_tensors = tensors
+
+    def mark_non_differentiable(self, *_: Tensor) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("layer", "gates"), [(FusedLstm, 4), (FusedBlock, 3)])
+def test_a_step_through_time_is_two_launches_forward_and_two_back(
+    layer: Any, gates: int, accelerator: Accelerator
+) -> None:
+    def launches(steps: int) -> list[int]:
+        context, start = Context(), accelerator.work.launches
+        x_GTBX, weight_GHX = there(accelerator, 2, steps, 3, 4 * gates), there(accelerator, 2, 4, 4 * gates)
+        found = layer.forward(context, x_GTBX, weight_GHX, None, None, None, None)
+        between = accelerator.work.launches
+        layer.backward(context, *(torch.empty_like(each) for each in (found if gates == 4 else [found])))
+        return [between - start, accelerator.work.launches - between]
+
+    few, more = launches(4), launches(9)
+    assert [after - before for before, after in zip(few, more, strict=True)] == [2 * 5, 2 * 5]
 
 
 def test_copies_wait_but_those_from_pinned_memory_that_are_asked_not_to(accelerator: Accelerator) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from skipstack.models.ground.precision import FEW_SENTENCES, products_in
 from skipstack.models.kernels.fused.loops import FusedBlock, FusedLstm
 from skipstack.models.kernels.fused.operators import uniform
 from skipstack.models.kernels.philox import fractions, philox_words
@@ -16,30 +17,41 @@ from skipstack.models.kernels.reference.block_loop import BlockLoop
 from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
 from tests.models.kernels.beside import both, layer_of
 
-CASES = 16
-"""Of each, beside those with all parts and with none."""
+CASES, ROUNDED = 10, 2
+"""Of each type, and with products in bfloat16, beside those with all parts and with none."""
 LOOPS: dict[str, tuple[Any, Any, int]] = {
     "LSTM": (layer_of(FusedLstm.apply), layer_of(ShortcutLoop.apply), 4),
     "block": (layer_of(FusedBlock.apply), layer_of(BlockLoop.apply), 3),
 }
+TYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
-def furthest(name: str) -> float:
-    """How far apart the two are at most, in outputs and gradients, over random sizes and parts."""
+def furthest(name: str, dtype: torch.dtype, cases: int, least: int = 1) -> float:
+    """How far apart the two are at most, in outputs and gradients, as a share of the largest; over random sizes, of
+    ``least`` sentences or more, and parts.
+    """
     draw, apart = random.Random(0), []
-    for case in range(CASES + 2):
-        sizes = draw.randint(1, 2), draw.randint(1, 4), draw.randint(1, 5), draw.choice([1, 2, 7, 16, 90])
+    for case in range(cases + 2):
+        sentences = draw.randint(least, least + 4)
+        sizes = draw.randint(1, 2), draw.randint(1, 4), sentences, draw.choice([1, 2, 7, 16, 90])
         present = [draw.random() < 0.5 for _ in range(5)] if case > 1 else [bool(case)] * 5
-        found = both(*LOOPS[name], sizes, present, apart=draw.random() < 0.5, seed=case)
-        apart += [float((one - other).abs().max()) for one, other in zip(*found, strict=True)]
+        found = both(*LOOPS[name], sizes, present, apart=draw.random() < 0.5, seed=case, dtype=dtype)
+        pairs = [[each.detach() for each in pair] for pair in zip(*found, strict=True)]
+        apart += [float((one - other).abs().max() / (1 + other.abs().max())) for one, other in pairs]
     assert all(each == each for each in apart), "numbers"
     return max(apart)
+
+
+def rounded(name: str) -> float:
+    """Of products in bfloat16."""
+    with products_in("bfloat16"):
+        return furthest(name, torch.float32, ROUNDED, FEW_SENTENCES)
 
 
 def drawn_apart() -> float:
     """Of random numbers likewise, in both types."""
     key_R, apart = torch.tensor([3, 2**62 + 5]), []
-    for dtype in (torch.float32, torch.float64):
+    for dtype in TYPES.values():
         for draw, blocks in ((1, 1), (16, 300), (2**33 + 7, 33)):
             expected = fractions(philox_words(key_R, draw, blocks), dtype)
             for own, counted in ((draw, None), (draw - 1, torch.tensor(1)), (0, torch.tensor(draw))):
@@ -51,4 +63,6 @@ def drawn_apart() -> float:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(json.dumps({**{name: furthest(name) for name in LOOPS}, "draws": drawn_apart()}))
+    found = {f"{name}, {told}": furthest(name, dtype, CASES) for name in LOOPS for told, dtype in TYPES.items()}
+    found |= {f"{name}, bfloat16": rounded(name) for name in LOOPS}
+    print(json.dumps({**found, "draws": drawn_apart()}))
