@@ -106,7 +106,8 @@ def search(
     path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by default
     ``runs/STUDY``. The others are those of ``skipstack search``, such as ``hours``, after which the whole study ends,
     and those of a run (``RunOptions``): ``engine``, ``address``, ``gpus_per_trial``, ``cpus_per_trial``,
-    ``concurrent``, ``device``, ``tracking_uri``, ``system_metrics``; ``progress`` shows on stderr how far the study is.
+    ``concurrent``, ``trials_per_program``, ``device``, ``tracking_uri``, ``system_metrics``; ``progress`` shows on
+    stderr how far the study is.
 
     ``objective``: a function that is called instead, once for each seed of each trial: ``objective(config, report)``.
     ``config`` has the values of the axes by their names, of any name but ``function``, those of the base beside them,

@@ -132,7 +132,7 @@ Concurrent = Annotated[
     typer.Option(
         metavar="N|auto",
         help="How many trials run at a time, at most; `auto`, the default: as many as there is room for. `--engine "
-        "serial` runs one at a time anyway.",
+        "serial` does not read it.",
     ),
 ]
 Device = Annotated[
@@ -144,7 +144,21 @@ Device = Annotated[
 ]
 EngineName = Annotated[
     Literal["ray", "serial"] | None,
-    typer.Option("--engine", help="`ray`, the default, or `serial`: one trial after another, in this process."),
+    typer.Option(
+        "--engine",
+        help="`ray`, the default, or `serial`: all trials in this process, one after another unless "
+        "`--trials-per-program` is more.",
+    ),
+]
+TrialsPerProgram = Annotated[
+    int | None,
+    typer.Option(
+        "--trials-per-program",
+        help="How many trials `--engine serial` holds at a time, 1 by default. Those whose configs differ only in "
+        "scalars train together as one program, which makes a GPU faster.",
+        parser=whole,
+        metavar="N",
+    ),
 ]
 SystemMetrics = Annotated[
     bool | None,
@@ -184,6 +198,7 @@ RUN: Final[Mapping[str, Any]] = {
     "gpus_per_trial": SharePerTrial,
     "cpus_per_trial": CpusPerTrial,
     "concurrent": Concurrent,
+    "trials_per_program": TrialsPerProgram,
     "device": Device,
     "engine": EngineName,
     "system_metrics": SystemMetrics,

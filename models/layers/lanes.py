@@ -4,7 +4,7 @@ Every parameter and activation has a leading lane axis R. A lane equals the solo
 seed: its own initialisation, dropout stream, data order and scalars.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.data.basis.seeding import derive
+from skipstack.models.configs.training import Schedule
 from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.draws import drawn
 from skipstack.models.kernels.philox import WORD
@@ -19,18 +20,37 @@ from skipstack.models.kernels.philox import WORD
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lane:
-    """One replica: its seed, and the scalars that override the config's (None: the config's)."""
+    """One replica: its seed, and the scalars that override the config's (None: the config's).
+
+    Where lanes of several trials train together, these are what trials may differ in (``models/configs/shared.py``).
+    """
 
     seed: int
     learning_rate: float | None = None
     embedder_dropout: float | None = None
     stack_dropout: float | None = None
     skip_share: float | None = None
+    entropy_weight: float | None = None
+    entropy_decay: float | None = None
+    l2: float | None = None
+    clip_norm: float | None = None
+    schedule: Schedule | None = None
+    epochs: int | None = None
 
 
 def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
     """The scalar of each lane: its own, or else the config's."""
     return [rate if own is None else own for own in own_R]
+
+
+def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
+    """``work`` of tensors that have lanes first, and so has its result. On a CPU of one lane after another: the order
+    in which torch adds up numbers there depends on how many lanes lie beside them, and so does the rounding.
+    """
+    lanes = len(tensors_R[0])
+    if lanes == 1 or tensors_R[0].device.type != "cpu":
+        return work(*tensors_R)
+    return torch.cat([work(*(each.narrow(0, lane, 1) for each in tensors_R)) for lane in range(lanes)])
 
 
 class Streams:

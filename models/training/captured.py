@@ -8,7 +8,7 @@ launch. The requirements, and where they are met:
   parameters, states of optimisers and policies, and counters are updated in place, by ``load_state_dict`` as well.
 - A Python number is a constant of a graph. So everything that changes from step to step is a tensor on the device:
   the counts of draws and updates (``Streams.count_on_device``, ``LaneOptimiser.count_on``), the weight of the entropy
-  (``Reinforce.alpha``), and whether a loss may be wrong (``Doubts``).
+  (``Reinforce.alpha_R``), and whether a loss may be wrong (``Doubts``).
 - There are few shapes: bucket lengths are few, and numbers of distinct forms are padded
   (``models/training/loading.padded``).
 
@@ -16,9 +16,10 @@ A captured step is the same operations on the same numbers, and gives the same t
 the rounding of sums. So capturing is no part of a trial's config, nor of its identity: like the device, it is a run
 option of a study.
 
-Lanes are not reused by the next trial. A trial's lanes are its seeds, which ASHA stops together, and the next trial has
-graphs of its own. The previous graphs would fit if it had the same shapes and differed in seeds, weights and learning
-rates only, all of which can be replaced; every other setting of a trial, such as its dropout, is built into a graph.
+Lanes are not reused by the next trial. Where the lanes of a program change (``models/training/together.py``), the next
+program has graphs of its own. The previous graphs would fit if it had the same shapes and differed in seeds, weights
+and learning rates only, all of which can be replaced; every other setting of a trial, such as its dropout, is built
+into a graph.
 """
 
 from collections import Counter

@@ -14,6 +14,7 @@ from skipstack.data.store.streams import stream_batches
 from skipstack.data.tasks.accuracy import accuracy, correct_tags
 from skipstack.data.tasks.measure import Counts, Measure, Predicted
 from skipstack.data.tasks.tasks import TASKS
+from skipstack.models.layers.lanes import lane_by_lane
 from skipstack.models.networks.model import Network
 from skipstack.models.networks.stack import Memory
 from skipstack.models.parts.heads.base import Decoded
@@ -96,7 +97,7 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
     total = sum(int(each.batch.tag_counts_RB.sum()) for each in read)
     loss_R = torch.zeros(lanes, dtype=torch.float64, device=lexicon.word_F.device)
     for each in read:
-        loss_R += each.losses_RUB.sum(dim=1).sum(dim=1)
+        loss_R += lane_by_lane(_of_tags, each.losses_RUB)
     predicted = Predicted(
         correct=tuple(correct_R.tolist()),
         total=total,
@@ -122,6 +123,10 @@ def _read(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTens
     memory = Memory() if TASKS[corpus.task].continues else None
     for batch, (tokens, gold) in loader(evaluated(corpus, split, loader.device), memory):
         yield _Read(batch, *model.measure(tokens, gold, lexicon))
+
+
+def _of_tags(losses_RUB: Tensor) -> Tensor:
+    return losses_RUB.sum(dim=1).sum(dim=1)
 
 
 def _heads(decoded: Decoded) -> Tensor:

@@ -1,5 +1,7 @@
 """Gradients of the loss, and what changes them before an update: the L2 penalty, and clipping."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.autograd.graph import _engine_run_backward
@@ -7,6 +9,7 @@ from torch.autograd.graph import _engine_run_backward
 from skipstack.models.ground.parameters import role_of
 from skipstack.models.kernels.ordered import added_up
 from skipstack.models.kernels.rows import gradient_rows
+from skipstack.models.layers.lanes import lane_by_lane
 from skipstack.models.training.lane_optimiser import Named
 
 
@@ -20,23 +23,30 @@ def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
 
 
 @torch.no_grad()
-def penalise(parameters: Named, l2: float) -> None:
-    """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter that decays.
+def penalise(parameters: Named, l2_R: Sequence[float]) -> None:
+    """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter that decays, with
+    the l2 of each lane.
 
     That paper's theta are its matrices, since its notation omits biases; those of chen2017 eq. 20 are all parameters,
     transition scores included. We exclude biases from the penalty in both.
     """
     for parameter in parameters.values():
         if parameter.grad is not None and role_of(parameter).decays:
-            parameter.grad.add_(parameter, alpha=l2)
+            if len(set(l2_R)) == 1:
+                parameter.grad.add_(parameter, alpha=l2_R[0])
+                continue
+            for gradient, lane, l2 in zip(parameter.grad, parameter, l2_R, strict=True):
+                gradient.add_(lane, alpha=l2)
 
 
 @torch.no_grad()
-def clip(parameters: Named, longest: float) -> None:
-    """Scale the gradients of each lane down to a Euclidean norm of at most ``longest`` over all of its parameters."""
+def clip(parameters: Named, longest: float | Tensor) -> None:
+    """Scale the gradients of each lane down to a Euclidean norm of at most ``longest`` over all of its parameters: one
+    number, or longest_R.
+    """
     learnt = [(each, each.grad) for each in parameters.values() if each.grad is not None]
-    norm_R = torch.linalg.vector_norm(torch.stack([_norm(*each) for each in learnt]), dim=0)
-    scale_R = (longest / norm_R).clamp(max=1)
+    norm_R = lane_by_lane(_norm_of_norms, *(_norm(*each) for each in learnt))
+    scale_R = (norm_R.reciprocal() * longest).clamp(max=1)
     for parameter, gradient in learnt:
         if gradient.is_sparse:
             (lane_U, _), values_UE = gradient_rows(parameter)
@@ -53,5 +63,15 @@ def _norm(parameter: Tensor, gradient: Tensor) -> Tensor:
         norm_U = torch.linalg.vector_norm(values_UE, dim=1)
         norm_R = added_up(norm_U.square(), lane_U, len(parameter)).sqrt_()
     else:
-        norm_R = torch.linalg.vector_norm(gradient.flatten(1), dim=1)
+        norm_R = lane_by_lane(_norm_of_lanes, gradient)
+    return norm_R
+
+
+def _norm_of_lanes(gradient: Tensor) -> Tensor:
+    norm_R: Tensor = torch.linalg.vector_norm(gradient.flatten(1), dim=1)
+    return norm_R
+
+
+def _norm_of_norms(*norms_R: Tensor) -> Tensor:
+    norm_R: Tensor = torch.linalg.vector_norm(torch.stack(norms_R), dim=0)
     return norm_R

@@ -18,9 +18,9 @@ from skipstack.models.ground.allocation import keep_freed_memory
 from skipstack.models.ground.device import clock
 from skipstack.models.ground.precision import products_in
 from skipstack.models.kernels.choice import warn_if_unfused
-from skipstack.models.layers.lanes import Lane
+from skipstack.models.layers.lanes import Lane, lane_by_lane, rates
 from skipstack.models.layers.lookup import Lookup
-from skipstack.models.networks.build import Sizes, build
+from skipstack.models.networks.build import Sizes, build, unfilled
 from skipstack.models.networks.model import Tokens
 from skipstack.models.networks.stack import Memory
 from skipstack.models.parts.heads.base import Gold
@@ -62,8 +62,9 @@ class Training:
 
     ``order_seed`` orders the bucket lengths, which all lanes share; everything else in a lane comes from its own seed.
     A run resumed by ``load_state_dict`` equals the uninterrupted one; on another kind of device it continues with the
-    same weights and random numbers. With ``graphs`` its steps are captured (``models/training/captured.py``); if they
-    cannot be, it warns and runs them normally.
+    same weights and random numbers. With a ``state`` it continues from there, and nothing is drawn to start from. With
+    ``graphs`` its steps are captured (``models/training/captured.py``); if they cannot be, it warns and runs them
+    normally.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Training:
         order_seed: int,
         device: torch.device,
         graphs: Graphs | None = None,
+        state: dict[str, Tensor] | None = None,
     ) -> None:
         keep_freed_memory()
         warn_if_unfused(device)
@@ -87,7 +89,8 @@ class Training:
         self.device = device
         sizes = Sizes.of_corpus(corpus)
         dtype = dtype_of(training)
-        self.model, self.streams = build(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
+        make = build if state is None else unfilled
+        self.model, self.streams = make(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
         self.pretrained = _pretrained(self.model.embedder, corpus)
         self.lexicon = LexiconTensors.on(device, corpus.lexicon)
         self.trusting = self.model.head.may_doubt and device.type != "cpu"
@@ -104,11 +107,13 @@ class Training:
             pads=self.captured is not None,
         )
         self.epoch = 0
-        rates = [
-            training.optimiser.learning_rate if lane.learning_rate is None else lane.learning_rate for lane in lanes
-        ]
-        self.learning_rate_R = torch.tensor(rates, dtype=torch.float64)
-        self.error_R = torch.full((len(rates),), torch.nan, dtype=torch.float64)
+        rates_R = rates(training.optimiser.learning_rate, [lane.learning_rate for lane in lanes])
+        self.learning_rate_R = torch.tensor(rates_R, dtype=torch.float64)
+        self.error_R = torch.full((len(lanes),), torch.nan, dtype=torch.float64)
+        self.l2_R = rates(training.l2, [lane.l2 for lane in lanes])
+        self.clip_norm = self._clip_norm()
+        if state is not None:
+            self.load_state_dict(state)
 
     def run_epoch(self, tick: Callable[[], None] = lambda: None) -> EpochReport:
         """Train for one epoch, evaluate on dev, and set the next learning rates; otherwise as ``train_epoch``."""
@@ -119,10 +124,7 @@ class Training:
         dev = self.evaluate("dev")
         reading = clock(self.device) - trained
         error_R = torch.tensor(dev.error, dtype=torch.float64)
-        left = self.config.epochs - self.epoch
-        self.learning_rate_R = next_learning_rate(
-            self.config.schedule, learning_rate_R, self.error_R, error_R, done=self.epoch, left=left
-        )
+        self.learning_rate_R = self._next_rates(error_R)
         self.error_R = error_R
         return EpochReport(
             epoch=self.epoch,
@@ -135,6 +137,29 @@ class Training:
             seconds=clock(self.device) - started,
             latency=1000 * reading / (len(self.lanes) * len(self.corpus.stored.splits["dev"].forms_N)),
         )
+
+    def _next_rates(self, error_R: Tensor) -> Tensor:
+        """The learning rates of the next epoch, each by the schedule and the epochs of its lane."""
+        each_R = [torch.split(each, 1) for each in (self.learning_rate_R, self.error_R, error_R)]
+        return torch.cat(
+            [
+                next_learning_rate(
+                    self.config.schedule if lane.schedule is None else lane.schedule,
+                    *own,
+                    done=self.epoch,
+                    left=(self.config.epochs if lane.epochs is None else lane.epochs) - self.epoch,
+                )
+                for lane, *own in zip(self.lanes, *each_R, strict=True)
+            ]
+        )
+
+    def _clip_norm(self) -> float | Tensor | None:
+        """The longest gradient: a number, or one of each lane on the device; None if none is clipped."""
+        if self.config.clip_norm is None:
+            return None
+        longest_R = rates(self.config.clip_norm, [lane.clip_norm for lane in self.lanes])
+        same, *others = set(longest_R)
+        return torch.tensor(longest_R, dtype=dtype_of(self.config), device=self.device) if others else same
 
     def pretrain(self) -> None:
         """Initialise word and label vectors from language models, if configured."""
@@ -172,7 +197,7 @@ class Training:
             tick()
             totals.append(self.update(tokens, gold, rate_R))
         self.epoch += 1
-        loss_R = torch.stack([loss for loss, _ in totals]).sum(dim=0)
+        loss_R = lane_by_lane(_total, *(loss for loss, _ in totals))
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 
     def batches(self) -> Iterator[Batch]:
@@ -210,13 +235,13 @@ class Training:
             loss_RB = self.model.loss(tokens, gold, self.lexicon)
             backward(loss_RB, self._shares(loss_RB, tags_R))
         if self.config.l2:
-            penalise(self.optimiser.parameters, self.config.l2)
+            penalise(self.optimiser.parameters, self.l2_R)
         if self.pretrained is not None:
             self.pretrained.hold()
-        if self.config.clip_norm is not None:
-            clip(self.optimiser.parameters, self.config.clip_norm)
+        if self.clip_norm is not None:
+            clip(self.optimiser.parameters, self.clip_norm)
         self.optimiser.step(rate_R)
-        return loss_RB.detach().sum(dim=1), tags_R
+        return lane_by_lane(_of_sentences, loss_RB.detach()), tags_R
 
     def _shares(self, loss_RB: Tensor, tags_R: Tensor) -> Tensor:
         """The weight of each sentence's loss in the objective: share_RB."""
@@ -241,14 +266,26 @@ class Training:
         """The evaluation of every lane on ``split`` in its current state."""
         return evaluate(self.model, self.corpus.stored, split, self.lexicon, len(self.lanes))
 
+    def weights(self) -> dict[str, Tensor]:
+        """The weights of the network, by name."""
+        weights: dict[str, Tensor] = self.model.state_dict()
+        return weights
+
     def state_dict(self) -> dict[str, Tensor]:
         """Everything that the rest of the run depends on, as named tensors."""
         return {
             **{f"model.{name}": tensor for name, tensor in self.model.state_dict().items()},
             **{f"optimiser.{name}": tensor for name, tensor in self.optimiser.state().items()},
-            "dropout_streams": self.streams.get_state(),
             "learning_rate": self.learning_rate_R,
             "dev_error": self.error_R,
+            **self.counters(),
+        }
+
+    def counters(self) -> dict[str, Tensor]:
+        """What of its state all lanes share, by the names there."""
+        return {
+            "optimiser.steps": torch.as_tensor(self.optimiser.steps).clone(),
+            "dropout_streams": self.streams.get_state(),
             "epoch": torch.tensor(self.epoch),
         }
 
@@ -272,6 +309,14 @@ def _pretrained(embedder: Embedder, corpus: PreparedCorpus) -> PretrainedRows | 
     if corpus.vectors is None or embedder.words is None:
         return None
     return PretrainedRows.placed(embedder.words.table, corpus.vectors, frozen=embedder.word_vectors == "frozen")
+
+
+def _total(*losses_R: Tensor) -> Tensor:
+    return torch.stack(losses_R).sum(dim=0)
+
+
+def _of_sentences(loss_RB: Tensor) -> Tensor:
+    return loss_RB.sum(dim=1)
 
 
 def _numbers(values_R: Tensor) -> tuple[float, ...]:

@@ -31,6 +31,7 @@ from skipstack.search.workers.lazy_worker import LazyTrainingWorker
 from skipstack.search.workers.logged import LoggedWorkers
 from skipstack.search.workers.metered import MeteredWorkers
 from skipstack.search.workers.reporting import Objective
+from skipstack.search.workers.shared_workers import SharedTrainingWorkers
 
 CLUSTER: Final = "RAY_ADDRESS"
 """The variable that says which Ray cluster a study without an address joins: a job that was submitted finds its own."""
@@ -60,8 +61,9 @@ class Execution:
     names none. ``gpus_per_trial``: the share of a GPU that a trial on Ray gets; ``auto`` chooses it by the memory that
     the config needs, if there are GPUs; without a share the trial runs on a CPU. ``cpus_per_trial``: the CPUs that it
     takes there, of which a network uses one; ``concurrent``: how many trials run at a time, at most. The engine
-    ``serial``, which runs one at a time on whatever this process may use, reads ``device`` only. ``tracking_uri``: None
-    means ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU
+    ``serial``, which runs trials in this process on whatever it may use, reads ``device`` and ``trials_per_program``
+    only: how many it holds at a time, to train those together that fit. ``tracking_uri``: None means
+    ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU
     and memory use in each epoch. ``function``: the function that trials call; None if they train our networks.
     ``code``: the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and
     missing data.
@@ -74,6 +76,7 @@ class Execution:
     gpus_per_trial: Share = "auto"
     cpus_per_trial: int = 1
     concurrent: Concurrent = "auto"
+    trials_per_program: int = 1
     device: DeviceName = "auto"
     tracking_uri: str | None = None
     system_metrics: bool = False
@@ -90,6 +93,7 @@ class Execution:
                 raise UserError(unknown(kind, got, get_args(allowed)))
         share(self.gpus_per_trial)
         check_cpus(self.cpus_per_trial)
+        check_trials_per_program(self.trials_per_program, self.engine, is_function=self.function is not None)
         at_a_time(self.concurrent)
         chosen_store(self.tracking_uri)
 
@@ -110,6 +114,7 @@ class Execution:
             gpus_per_trial=self.gpus_per_trial,
             cpus_per_trial=self.cpus_per_trial,
             concurrent=self.concurrent,
+            trials_per_program=self.trials_per_program,
             device=self.device,
             system_metrics=self.system_metrics,
             function=self.function,
@@ -192,6 +197,16 @@ def check_cpus(given: int) -> None:
         raise UserError(f"--cpus-per-trial: got {given!r} (allowed: 1 or more)")
 
 
+def check_trials_per_program(given: int, engine: EngineName, *, is_function: bool) -> None:
+    """Raises UserError for a number of trials that no program can have, and where trials share none."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise UserError(f"--trials-per-program: got {given!r} (allowed: 1 or more)")
+    if given > 1 and engine != "serial":
+        raise UserError(f"--trials-per-program: got {given} with --engine {engine} (allowed: 1, or --engine serial)")
+    if given > 1 and is_function:
+        raise UserError(f"--trials-per-program: got {given} for a function (allowed: 1, or a study of networks)")
+
+
 def start_engine(
     name: EngineName,
     *,
@@ -199,6 +214,7 @@ def start_engine(
     gpus_per_trial: Share,
     cpus_per_trial: int,
     concurrent: Concurrent,
+    trials_per_program: int = 1,
     device: DeviceName,
     system_metrics: bool,
     function: Objective | None = None,
@@ -206,14 +222,15 @@ def start_engine(
     """Start the engine that trains our networks, or calls ``function``. Raises UserError if it cannot start."""
     if function is None or name == "ray":
         check_addresses(name)
-    trains: Workers = LazyTrainingWorker if function is None else FunctionWorkers(function)
+    networks = LazyTrainingWorker if trials_per_program == 1 else SharedTrainingWorkers()
+    trains: Workers = networks if function is None else FunctionWorkers(function)
     worker: Workers = LoggedWorkers(MeteredWorkers(trains) if system_metrics else trains, own_process=name == "ray")
     if name == "serial":
         if function is not None:
             return SerialEngine(worker, None)
         from skipstack.models.ground.device import choose_device  # torch takes seconds to import
 
-        return SerialEngine(worker, choose_device(device).type)
+        return SerialEngine(worker, choose_device(device).type, trials=trials_per_program)
     with uncollected():  # and so does ray; torch is loaded where trials are trained
         from skipstack.search.engines.ray.engine import RayEngine
 

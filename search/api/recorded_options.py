@@ -25,6 +25,7 @@ OPTIONS: Final = (
     "gpus_per_trial",
     "cpus_per_trial",
     "concurrent",
+    "trials_per_program",
     "device",
     "tracking_uri",
     "system_metrics",
@@ -63,6 +64,8 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
                 )
         if recorded["code"] and "code" not in given:
             raise UserError(_unasked(before, recorded["code"]))
+    if given.get("engine", recorded["engine"]) != "serial":
+        recorded["trials_per_program"] = 1  # trials share programs in one process
     return Execution(**{**recorded, **given})
 
 

@@ -14,7 +14,8 @@ class RunOptions(TypedDict, total=False):
     """How a study is run. An option that is left out, or None, is as the study was run before, or else the default."""
 
     engine: EngineName | None
-    """``ray``, the default, or ``serial``: one trial after another, in this process."""
+    """``ray``, the default, or ``serial``: all trials in this process, one after another unless
+    ``trials_per_program`` is more."""
     address: str | None
     """A running Ray cluster: ``HOST:PORT``, ``ray://HOST:10001``, or ``auto``, which looks for one; ``local`` starts
     one here. The default is the cluster that ``RAY_ADDRESS`` names, or else ``local``."""
@@ -24,6 +25,9 @@ class RunOptions(TypedDict, total=False):
     """The CPUs that a trial takes on Ray, 1 by default. A function may use them all; a network computes on one."""
     concurrent: Concurrent | None
     """How many trials run at a time, at most; ``auto``, the default: as many as there is room for."""
+    trials_per_program: int | None
+    """How many trials the engine ``serial`` holds at a time, 1 by default: those whose configs differ only in scalars
+    and that are as far train together as one program, which makes a GPU faster."""
     device: DeviceName | None
     """Where trials compute; ``auto``, the default, takes a GPU where there is one."""
     tracking_uri: str | None

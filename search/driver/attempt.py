@@ -15,6 +15,23 @@ class Attempt:
         self._task = task
         self._worker: Worker | None = None
 
+    @property
+    def reported(self) -> int:
+        """The epochs that the ledger has of the trial's seeds, if all that this attempt gave are reported."""
+        return self._task.reported
+
+    @property
+    def number(self) -> int:
+        """The trial's number."""
+        return self._task.number
+
+    def begin(self) -> None:
+        """Make the worker before its first epoch, so that other workers of this process know of it. Raises as
+        ``run_epoch`` does.
+        """
+        with lost_disk_interrupts(f"trial {self._task.number}"), interruptions_unwrapped():
+            tried_again(self._made)
+
     def run_epoch(self) -> EpochResult | None:
         """The next epoch, as the worker gives it.
 
@@ -38,11 +55,14 @@ class Attempt:
         if worker is not None:
             worker.close()
 
+    def _made(self) -> Worker:
+        if self._worker is None:
+            self._worker = self._workers(self._task)
+        return self._worker
+
     def _epoch(self) -> EpochResult | None:
         try:
-            if self._worker is None:
-                self._worker = self._workers(self._task)
-            return self._worker.run_epoch()
+            return self._made().run_epoch()
         except BaseException:
             self.close()
             raise

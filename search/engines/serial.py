@@ -1,7 +1,8 @@
-"""The engine without ray: one trial after another in this process."""
+"""The engine without ray: all trials in this process, one after another or several by turns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from typing import TypeVar
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.attempt import Attempt
@@ -9,27 +10,43 @@ from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.faults import DeviceBrokenError, Fault, fault_of
 from skipstack.search.driver.measuring_on_test import Measurement, measured
-from skipstack.search.driver.task import Measured, TrialTask, Workers
+from skipstack.search.driver.task import Measured, Workers
 from skipstack.search.engines.alarm import Alarm, alarm_after
+
+Answer = TypeVar("Answer")
 
 
 class SerialEngine(Engine):
-    """For tests, for debugging, and where ray is not wanted. The order of events is the same every time.
+    """For tests, for debugging, where ray is not wanted, and for GPUs that trials share as lanes of one program. The
+    order of events is the same every time.
 
-    A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoint. An error of
+    ``trials`` are held at a time, and train an epoch each by turns: those that are least advanced first, so that they
+    catch up with others, and train together with them if ``worker`` lets them. Once all of these have reported, others
+    take the places of those that ended or paused.
+
+    A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoints. An error of
     its GPU, after which no trial of this process could use it, interrupts the study. A trial that reports nothing after
     the study's hours is interrupted, if this is the main thread.
     """
 
-    def __init__(self, worker: Workers, device: str | None = "cpu") -> None:
+    def __init__(self, worker: Workers, device: str | None = "cpu", *, trials: int = 1) -> None:
         self.worker = worker
+        self._trials = trials
         here = {None: "", "cuda": ", on a GPU"}.get(device, ", on a CPU")
-        self.words = f"one trial after another{here}"
+        order = "one trial after another" if trials == 1 else f"{trials} trials at a time in one program where they fit"
+        self.words = f"{order}{here}"
 
     def run(self, driver: Driver) -> None:
-        """Each trial to its end, or until it pauses, before the next one begins or goes on."""
-        while (task := driver.next()) is not None:
-            self._run_trial(driver, task)
+        """Trials to their ends, or until they pause."""
+        with closing(_Held(driver, self.worker)) as held:
+            while True:
+                while len(held) < self._trials and held.begin_next():
+                    pass
+                if not len(held):
+                    return
+                held.make_workers()
+                for attempt in held.least_advanced():
+                    held.train(attempt)
 
     def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
         """One after another."""
@@ -39,29 +56,76 @@ class SerialEngine(Engine):
             if isinstance(outcome, Fault):
                 _check(outcome, measurement.task.number)
 
-    def _run_trial(self, driver: Driver, task: TrialTask) -> None:
-        with closing(Attempt(self.worker, task)) as attempt:
-            while True:
-                try:
-                    with alarm_after(driver.seconds_left):
-                        result = attempt.run_epoch()
-                except Alarm:
-                    if not driver.hours_are_over():  # as after a clock was set back
-                        continue
-                    driver.given_up(task.number)
-                    return
-                except UserError:
-                    raise
-                except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
-                    fault = fault_of(error)
-                    driver.faulted(task.number, fault)
-                    _check(fault, task.number)
-                    return
-                if result is None:
-                    driver.returned(task.number)
-                    return
-                if driver.report(task.number, result).action != "continue":
-                    return
+
+class _Held:
+    """The attempts that are under way, in the order in which they began."""
+
+    def __init__(self, driver: Driver, workers: Workers) -> None:
+        self._driver = driver
+        self._workers = workers
+        self._attempts: list[Attempt] = []
+
+    def __len__(self) -> int:
+        return len(self._attempts)
+
+    def begin_next(self) -> bool:
+        """Begin with the driver's next trial; whether it has one now."""
+        task = self._driver.next()
+        if task is None:
+            return False
+        self._attempts.append(Attempt(self._workers, task))
+        return True
+
+    def make_workers(self) -> None:
+        """Make the workers that are to train beside others, before any of them trains."""
+        if len(self) > 1:
+            for attempt in list(self._attempts):
+                self._asked(attempt, attempt.begin)
+
+    def least_advanced(self) -> list[Attempt]:
+        """Those with the fewest epochs."""
+        least = min((each.reported for each in self._attempts), default=0)
+        return [each for each in self._attempts if each.reported == least]
+
+    def train(self, attempt: Attempt) -> None:
+        """Its next epoch, and what the driver decides on it."""
+        for result in self._asked(attempt, attempt.run_epoch):
+            if result is None:
+                self._driver.returned(attempt.number)
+                self._end(attempt)
+            elif self._driver.report(attempt.number, result).action != "continue":
+                self._end(attempt)
+
+    def close(self) -> None:
+        """Let go of all workers."""
+        while self._attempts:
+            self._end(self._attempts[-1])
+
+    def _asked(self, attempt: Attempt, work: Callable[[], Answer]) -> list[Answer]:
+        """The answer of an attempt; none if it ends here, by a fault or with the study's hours."""
+        driver = self._driver
+        while True:
+            try:
+                with alarm_after(driver.seconds_left):
+                    return [work()]
+            except Alarm:
+                if not driver.hours_are_over():  # as after a clock was set back
+                    continue
+                driver.given_up(attempt.number)
+            except UserError:
+                raise
+            except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
+                fault = fault_of(error)
+                driver.faulted(attempt.number, fault)
+                self._end(attempt)
+                _check(fault, attempt.number)
+                return []
+            self._end(attempt)
+            return []
+
+    def _end(self, attempt: Attempt) -> None:
+        self._attempts.remove(attempt)
+        attempt.close()
 
 
 def _check(fault: Fault, number: int) -> None:

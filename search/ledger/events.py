@@ -325,10 +325,11 @@ class Placed(_Happened):
     """The run options of the study from now on: engine, device and share of it, Ray cluster, and MLflow store. Neither
     address contains a secret.
 
-    ``concurrent``: how many trials run at a time, at most; ``cpus_per_trial``: that a trial takes on Ray. ``place``: a
-    hash of the study's folder at that time. ``command``: the command line without secrets; ``user``: who typed it;
-    ``commit``: of the code. Each is empty if unknown. ``system_metrics``: workers measure their use of the machine.
-    ``code``: the paths of the study's own code files.
+    ``concurrent``: how many trials run at a time, at most; ``cpus_per_trial``: that a trial takes on Ray;
+    ``trials_per_program``: how many may train as one program. ``place``: a hash of the study's folder at that time.
+    ``command``: the command line without secrets; ``user``: who typed it; ``commit``: of the code. Each is empty if
+    unknown. ``system_metrics``: workers measure their use of the machine. ``code``: the paths of the study's own code
+    files.
     """
 
     kind: Literal["placed"] = "placed"
@@ -342,6 +343,7 @@ class Placed(_Happened):
     code: tuple[str, ...] = ()
     concurrent: PositiveInt | Literal["auto"] = "auto"
     cpus_per_trial: PositiveInt = 1
+    trials_per_program: PositiveInt = 1
     command: str = ""
     user: str = ""
     commit: str = ""

@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -23,7 +23,6 @@ from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.ground.device import CAPTURED, choose_device
 from skipstack.models.ground.device_memory import limit_memory
 from skipstack.models.kernels.choice import in_a_line
-from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.build import Sizes
 from skipstack.models.networks.trained import lane_of, trained
 from skipstack.models.parts.inputs.base import LexiconTensors
@@ -31,6 +30,7 @@ from skipstack.models.training.checkpoint import Tensors, read_tensors
 from skipstack.models.training.evaluate import evaluate
 from skipstack.models.training.graphs import CudaGraphs
 from skipstack.models.training.loop import EpochReport, Training, dtype_of
+from skipstack.models.training.together import Part, Run, Together
 from skipstack.search.driver.faults import WeightsLostError
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker
 from skipstack.search.ledger.events import Metrics
@@ -53,9 +53,12 @@ class TrainingWorker(Worker):
     and is reported once. An epoch that was trained but not reported is read from the checkpoint instead of being
     trained twice. Further groups of racing seeds have files of their own; after their last epoch their best weights are
     appended to those of the earlier seeds.
+
+    ``together``: the trials of this process that train together where they fit. One with a time limit trains by itself,
+    since the time of an epoch is that of all its lanes.
     """
 
-    def __init__(self, task: TrialTask) -> None:
+    def __init__(self, task: TrialTask, together: Together | None = None) -> None:
         super().__init__(task)
         load_sent(task.code)
         torch.set_num_threads(1)  # one core per trial, and the same sums on every machine
@@ -65,18 +68,24 @@ class TrainingWorker(Worker):
             LOG.debug("kernels: %s", in_a_line(device))
         config = as_network(task.config)
         corpus = corpus_of(stored_in(task), config.data, task.vectors)
-        self.groups = [
-            Training(
+        runs = [
+            Run(
                 model=config.model,
                 training=config.training,
                 corpus=corpus,
-                lanes=[Lane(seed=seed) for seed in seeds],
+                seeds=seeds,
                 order_seed=task.order_seed,
                 device=device,
-                graphs=CudaGraphs(device) if task.device == CAPTURED else None,
+                graphs=partial(CudaGraphs, device) if task.device == CAPTURED else None,
+                beside=number,
             )
-            for seeds in lane_groups(task, device)
+            for number, seeds in enumerate(lane_groups(task, device))
         ]
+        if task.time_left is not None:
+            together = None
+        self.groups = [run.program(run.lanes(), None) for run in runs] if together is None else []
+        self.parts = [] if together is None else [together.join(run) for run in runs]
+        self._running: Sequence[Training | Part] = self.groups or self.parts
         folder = task.folder / GROUP.format(len(task.earlier)) if task.earlier else task.folder
         self.files = TrialFiles(folder, task.attempt)
         self.reported = task.reported
@@ -103,7 +112,7 @@ class TrainingWorker(Worker):
 
     def _train_epoch(self) -> EpochResult:
         tick = _no_tick if self.deadline is None or not self._is_next() else self.deadline.begin()
-        reports = [group.run_epoch(tick) for group in self.groups]
+        reports = [group.run_epoch(tick) for group in self._running]
         result = _joined(reports)
         if result.score > self.best_score:
             self.best_score = result.score
@@ -113,10 +122,10 @@ class TrainingWorker(Worker):
 
     def _is_next(self) -> bool:
         """Whether the ledger lacks the epoch to train; the time of others was counted before."""
-        return self.groups[0].epoch + 1 == self.reported
+        return self._running[0].epoch + 1 == self.reported
 
     def _write_best(self, result: EpochResult) -> None:
-        states = [group.model.state_dict() for group in self.groups]
+        states = [group.weights() for group in self._running]
         # On the host, since a GPU may have no room for all weights a second time.
         weights_R = {name: torch.cat([state[name].cpu() for state in states]) for name in states[0]}
         notes = {"epoch": result.epoch, "score": result.score, "identity": self.task.config.identity}
@@ -136,10 +145,10 @@ class TrainingWorker(Worker):
     def _write_checkpoint(self, result: EpochResult) -> None:
         tensors = {
             f"{number}.{name}": tensor
-            for number, group in enumerate(self.groups)
+            for number, group in enumerate(self._running)
             for name, tensor in group.state_dict().items()
         }
-        lanes = [[lane.seed for lane in group.lanes] for group in self.groups]
+        lanes = [[lane.seed for lane in group.lanes] for group in self._running]
         notes = {**self._notes(), "lanes": lanes, "best_score": self.best_score, "result": _result_to_json(result)}
         self.files.write(CHECKPOINT, tensors, notes)
 
@@ -162,8 +171,8 @@ class TrainingWorker(Worker):
             return
         if [seed for seeds in notes["lanes"] for seed in seeds] != list(self.task.seeds):
             return
-        states = _regrouped(tensors, len(notes["lanes"]), [len(group.lanes) for group in self.groups])
-        for group, state in zip(self.groups, states, strict=True):
+        states = _regrouped(tensors, len(notes["lanes"]), [len(group.lanes) for group in self._running])
+        for group, state in zip(self._running, states, strict=True):
             group.load_state_dict(state)
         self.best_score = notes["best_score"]
         if result.epoch > self.reported:
@@ -172,6 +181,11 @@ class TrainingWorker(Worker):
     def _notes(self) -> dict[str, Any]:
         """The notes that a checkpoint must share with this worker to be loaded, besides the seeds of its lanes."""
         return {"identity": self.task.config.identity, "order_seed": self.task.order_seed}
+
+    def close(self) -> None:
+        """Leave the trials that train together with this one."""
+        for part in self.parts:
+            part.leave()
 
     @classmethod
     def test(cls, task: TrialTask) -> Measured:

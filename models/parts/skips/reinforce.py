@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -51,22 +52,34 @@ class Reinforce(nn.Module):
     decay.
     """
 
-    alpha: Tensor
-    """alpha is a tensor on the device, since a captured step cannot read a changing number of the host
+    alpha_R: Tensor
+    """The alpha of each lane, a tensor on the device, since a captured step cannot read a changing number of the host
     (``models/training/captured.py``)."""
     average_R: Tensor
     weight_R: Tensor
 
-    def __init__(self, config: DynamicSkipConfig, lanes: int) -> None:
+    def __init__(
+        self,
+        config: DynamicSkipConfig,
+        lanes: int,
+        *,
+        weights_R: Sequence[float] | None = None,
+        decays_R: Sequence[float] | None = None,
+    ) -> None:
+        """``weights_R``, ``decays_R``: the entropy weight of each lane and its decay, if they are not the config's."""
         super().__init__()
         self.config = config
-        self.register_buffer("alpha", torch.tensor(config.entropy_weight, dtype=torch.float64), persistent=False)
+        self.weights_R = [config.entropy_weight] * lanes if weights_R is None else list(weights_R)
+        self.decays_R = [config.entropy_decay] * lanes if decays_R is None else list(decays_R)
+        # In float64 in every precision of the network: the weights come from the config, not from files of weights.
+        self.register_buffer("alpha_R", torch.as_tensor(np.array(self.weights_R, dtype=np.float64)), persistent=False)
         self.register_buffer("average_R", torch.zeros(lanes))
         self.register_buffer("weight_R", torch.zeros(lanes))
 
     def begin(self, epoch: int) -> None:
         """Start an epoch, counted from 0."""
-        self.alpha.fill_(self.config.entropy_weight * self.config.entropy_decay**epoch)
+        alphas_R = [weight * decay**epoch for weight, decay in zip(self.weights_R, self.decays_R, strict=True)]
+        self.alpha_R.copy_(torch.tensor(alphas_R, dtype=torch.float64))
 
     def forward(self, made: Sequence[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
         """A number for each sentence, objective_RB, whose gradient is that of the docstring above; its value is
@@ -78,6 +91,7 @@ class Reinforce(nn.Module):
         if self.training:
             self._take_in(rewards)
         objective_RB = torch.zeros_like(surplus_RUB[:, 0])
+        alpha_R111 = self.alpha_R.to(objective_RB.dtype).view(-1, 1, 1, 1)
         for each in made:
             log_GTBJ = each.choices.log_probabilities()
             taken_GTB = log_GTBJ.gather(-1, each.choices.back_GTB.unsqueeze(-1)).squeeze(-1)
@@ -91,7 +105,7 @@ class Reinforce(nn.Module):
                 if whole
                 else _from_here_on(surplus_RUB, lengths_RB, taken_RDTB.shape[1])
             )
-            objective_RB = objective_RB + _over_time(taken_RDTB * credit_RDTB + self.alpha * entropy_RDTB, lengths_RB)
+            objective_RB = objective_RB + _over_time(taken_RDTB * credit_RDTB + alpha_R111 * entropy_RDTB, lengths_RB)
         return objective_RB
 
     def _baseline(self) -> Tensor:

@@ -68,7 +68,7 @@ def test_the_penalty_counts_every_weight_scores_of_moves_and_of_arcs_among_them_
     for each in parameters.values():
         each.data.fill_(2.0)
         each.grad = torch.zeros_like(each)
-    penalise(parameters, 0.5)
+    penalise(parameters, [0.5])
     counted = {name for name, each in parameters.items() if each.grad is not None and each.grad.all()}
     named = {name for name in parameters if not name.rpartition(".")[2].startswith("bias")}
     assert counted == named | ({"head.bias_between", "head.arcs.bias"} & parameters.keys())

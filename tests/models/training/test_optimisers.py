@@ -176,7 +176,7 @@ def test_the_penalty_is_the_gradient_of_half_lambda_times_the_square_of_each_lan
     ours, l2 = lanes(), 0.03
     loss(ours, 3).backward()
     before = {name: value.grad.clone() for name, value in ours.items() if value.grad is not None}
-    penalise(ours, l2)
+    penalise(ours, [l2])
     for lane in range(3):
         weights = ours["table"].detach()[lane].clone().requires_grad_()
         (l2 / 2 * weights.square().sum()).backward()

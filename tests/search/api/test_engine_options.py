@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from skipstack.data.basis.errors import UserError
 from skipstack.search.api.options import Execution
 from skipstack.search.engines.ray import engine as module
 
@@ -38,3 +39,25 @@ def test_cpus_and_a_number_at_a_time_reach_the_engine_and_who_leaves_cpus_idle_i
     assert isinstance(started, Described)
     assert (started.options["cpus_per_trial"], started.options["concurrent"]) == asked
     assert started.words == words
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"engine": "serial", "trials_per_program": 0}, "got 0 (allowed: 1 or more)"),
+        ({"trials_per_program": 2}, "got 2 with --engine ray (allowed: 1, or --engine serial)"),
+        (
+            {"engine": "serial", "trials_per_program": 2, "function": told},
+            "got 2 for a function (allowed: 1, or a study of networks)",
+        ),
+    ],
+)
+def test_trials_that_can_share_no_program_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as refused:
+        Execution(**given)
+    assert str(refused.value) == f"--trials-per-program: {message}"
+
+
+def test_trials_of_one_program_are_told() -> None:
+    started = Execution(engine="serial", device="cpu", trials_per_program=3).start()
+    assert started.words == "3 trials at a time in one program where they fit, on a CPU"

@@ -77,7 +77,7 @@ def test_resume_does_as_the_command_before_it_unless_it_is_told_otherwise(starte
     where += ("--concurrent", "3", "--cpus-per-trial", "2")
     assert command("search", "quickstart", *QUICK, "--out", "study", *where, "--tracking-uri", STORE) == 130
     first = {"engine": "ray", "address": "10.0.0.1:6379", "gpus_per_trial": 0.25, "device": "cpu", "store": STORE}
-    first |= {"system_metrics": True, "concurrent": 3, "cpus_per_trial": 2}
+    first |= {"system_metrics": True, "concurrent": 3, "cpus_per_trial": 2, "trials_per_program": 1}
     assert started == [first]
     assert command("resume", "study") == 130
     assert command("extend", "study", "--trials", "1") == 130
@@ -91,6 +91,18 @@ def test_resume_does_as_the_command_before_it_unless_it_is_told_otherwise(starte
     assert started[4:] == [{**first, **otherwise}] * 2
     told = [event for event in Ledger(Path("study/ledger")).read() if isinstance(event, Placed)]
     assert len(told) == 2, "what stays as it is, is not written again"
+
+
+def test_resume_holds_as_many_trials_as_before_unless_ray_runs_them(started: list[dict[str, Any]]) -> None:
+    serial = ("--engine", "serial", "--trials-per-program", "4")
+    assert command("search", "quickstart", *QUICK, "--out", "study", *serial) == 130
+    assert command("resume", "study") == 130
+    assert command("resume", "study", "--engine", "ray") == 130
+    assert [(each["engine"], each["trials_per_program"]) for each in started] == [
+        ("serial", 4),
+        ("serial", 4),
+        ("ray", 1),
+    ]
 
 
 @pytest.mark.usefixtures("started")

@@ -158,6 +158,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         address=st.none() | st.text(),
         gpus_per_trial=FINITE | st.just("auto"),
         cpus_per_trial=EPOCHS,
+        trials_per_program=EPOCHS,
         concurrent=EPOCHS | st.just("auto"),
         device=st.text(),
         tracking_uri=st.none() | st.text(),

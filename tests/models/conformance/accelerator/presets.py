@@ -6,7 +6,7 @@ A program of its own, since torch counts devices at the first backward pass of a
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import asdict, dataclass
@@ -55,6 +55,8 @@ SENTENCE = 32
 """Tokens of every sentence where memory is counted."""
 CARDS = tuple(size * 10**9 for size in (16, 24, 40, 80))
 """Bytes of the GPUs on which a trial has its share."""
+TOGETHER = (1, 4, 16)
+"""Trials of one program, of one seed each."""
 STEPS = 2
 """Of an epoch, and batches of an evaluation: the first is counted."""
 WHOLE = ("dinarelli2016/atis", "gui2019/lm", "gui2019/ner", "collins/parser")
@@ -164,6 +166,29 @@ def structure(config: TrialConfig) -> str:
     return json.dumps(alike(config.model.model_dump(mode="json")))
 
 
+def several(preset: str) -> list[int]:
+    """The launches of a step of so many trials together as ``TOGETHER`` says, which differ in all that lanes may."""
+    config, task = base(preset)
+    found = []
+    for count in TOGETHER:
+        accelerator = Accelerator()
+        lanes = [
+            Lane(
+                seed=number,
+                learning_rate=0.001 * (number + 1),
+                embedder_dropout=0.1,
+                stack_dropout=0.05 * (number % 5),
+                l2=0.01 * (number + 1) if config.training.l2 else None,
+                clip_norm=1.0 + number,
+            )
+            for number in range(count)
+        ]
+        with accelerator:
+            run = training(config.model, _recipe(config), task, accelerator, lanes=lanes)
+            found.append(_step(run, accelerator.work).launches)
+    return found
+
+
 class _SeenError(Exception):
     """What is counted is over."""
 
@@ -251,14 +276,19 @@ def _recipe(config: TrialConfig) -> TrainingConfig:
 
 
 def training(
-    model: ModelConfig, recipe: TrainingConfig, task: str, accelerator: Accelerator, graphs: Graphs | None = None
+    model: ModelConfig,
+    recipe: TrainingConfig,
+    task: str,
+    accelerator: Accelerator,
+    graphs: Graphs | None = None,
+    lanes: Sequence[Lane] = LANES,
 ) -> Training:
     """A run of two updates an epoch."""
     return Training(
         model=model,
         training=recipe,
         corpus=corpus(model, recipe, task),
-        lanes=LANES,
+        lanes=lanes,
         order_seed=0,
         device=accelerator.device,
         graphs=graphs,
@@ -355,6 +385,9 @@ def main(what: str, *named: str) -> None:
         return
     if what == "memory":
         print(json.dumps({name: held(name) for name in names}))
+        return
+    if what == "several":
+        print(json.dumps({name: several(name) for name in names}))
         return
     if what == "captured":
         capturing.WARM = 0
