@@ -29,7 +29,7 @@ class Attempt:
         """Make the worker before its first epoch, so that other workers of this process know of it. Raises as
         ``run_epoch`` does.
         """
-        with lost_disk_interrupts(f"trial {self._task.number}"), interruptions_unwrapped():
+        with lost_disk_interrupts(f"trial {self._task.number}"):
             tried_again(self._made)
 
     def run_epoch(self) -> EpochResult | None:
