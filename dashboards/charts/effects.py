@@ -49,7 +49,8 @@ def _panel(rows: pd.DataFrame, present: Sequence[Look], title: str | None) -> An
     x = alt.X("effect:Q", title=title, axis=foot)
     intervals = [
         alt.Chart()
-        .transform_filter(f"isValid(datum.low) && datum.kind == '{look.name}'")
+        .transform_filter(f"datum.kind == '{look.name}'")
+        .transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=1 if look.hollow else 2.5, color=look.colour)
         .encode(y=y, x=alt.X("low:Q", title=title, axis=foot), x2="high:Q")
         for look in present

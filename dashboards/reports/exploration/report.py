@@ -190,10 +190,9 @@ def _of_effects(model: Effects, measure: Measure) -> Iterator[str]:
     stopped = f", {counted(model.stopped, 'stopped one')} as censored" if model.stopped else ""
     fitted = f"an additive model of {counted(model.whole, 'whole trial')}{stopped}"
     if not model.of and not model.untold:
-        yield (
-            f"effect: {NONE}, since {counted(model.whole, 'whole trial')} cannot carry the "
-            f"{counted(model.columns, 'number')} of an additive model."
-        )
+        numbers = f"the {counted(model.columns, 'number')} of an additive model"
+        than = numbers if model.whole <= model.columns else counted(model.stopped, "stopped one")
+        yield f"effect: {NONE}, since {counted(model.whole, 'whole trial')} cannot carry {than}."
         return
     points = " in points," if measure.in_points else ""
     yield (

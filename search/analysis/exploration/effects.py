@@ -2,8 +2,9 @@
 
 Effects come from the additive model (``additive_model.py``) of all trials, stopped ones as censored. None is told
 
-- unless more trials were trained to their ends than the model has free numbers: without, its effects rest on how the
-  ends of stopped trials are predicted;
+- unless more trials were trained to their ends than the model has free numbers, and no fewer than were stopped:
+  without, its effects rest on how the ends of stopped trials are predicted, and on recorded searches they were then
+  further from the truth than 0 is;
 - of a value with fewer than ``LEAST_WHOLE`` whole trials, or one that whole trials do not tell apart from values of
   other axes: which ones, ``Effects.untold`` says.
 
@@ -49,8 +50,8 @@ class Effects:
 
     ``of``: the effect of each part that has one. ``untold``: of each other tried part the axes from whose values whole
     trials do not tell it apart; none if it has too few whole trials. Both are empty if whole trials are not more than
-    ``columns``, the free numbers of the model. ``whole``, ``stopped``: the numbers of trials in the model; ``model``:
-    the model itself.
+    ``columns``, the free numbers of the model, or fewer than stopped ones. ``whole``, ``stopped``: the numbers of
+    trials in the model; ``model``: the model itself.
     """
 
     of: Mapping[Key, Effect]
@@ -74,7 +75,8 @@ def effects(
     untold: dict[Key, tuple[str, ...]] = {}
     counts = {(axis, part): int((of_whole[axis] == part).sum()) for axis, part in model.keys}
     seen = {axis: [part for part in own if counts[axis, part] >= LEAST_WHOLE] for axis, own in tried.items()}
-    for axis, part in model.keys if len(of_whole) > columns else ():
+    enough = len(of_whole) > columns and 2 * len(of_whole) >= len(ends)
+    for axis, part in model.keys if enough else ():
         hidden = _hidden(of_whole, seen, axis, part) if part in seen[axis] else ()
         if part not in seen[axis] or len(seen[axis]) < 2 or hidden is not None:
             untold[axis, part] = hidden or ()
