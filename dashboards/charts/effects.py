@@ -1,4 +1,4 @@
-"""A forest plot of effects: confirmed ones with intervals, exploratory ones without."""
+"""A forest plot of effects: confirmed ones with intervals, exploratory ones with the bands of a model."""
 
 import textwrap
 from collections.abc import Sequence
@@ -13,23 +13,22 @@ from skipstack.data.tasks.measure import Measure
 
 CONFIRMED, EXPLORED = LOOKS = (
     Look("confirmed, with its 95 % interval", BLUE),
-    Look("exploration: described, not tested", ORANGE, "diamond", hollow=True),
+    Look("exploration, with the 95 % band of a model", ORANGE, "diamond", hollow=True),
 )
 
 
 def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", told: str = "") -> Any:
-    """A row for each value of each axis: a filled point with its interval, or a hollow diamond without one.
+    """A row for each value of each axis: a filled point with its interval, or a hollow diamond with its thin band.
 
-    ``frame`` has the columns axis, value, effect, and, of what was confirmed, low and high: the ends of the 95 %
-    interval; in the measure's own unit. Rows stay in their order, below their axis. A confirmed effect without an
-    interval, of a single seed, has NaN there and True in ``confirmed``, a column that may be left out. ``told``: a
+    ``frame`` has the columns axis, value, effect, low and high: the ends of the 95 % interval, or of the band of an
+    exploratory effect; in the measure's own unit. Rows stay in their order, below their axis. ``confirmed``, a column
+    that may be left out where none is: a confirmed effect of a single seed has no interval, and NaN there. ``told``: a
     subtitle instead of the number of effects of each kind.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "confirmed"])
-    settled = (rows["confirmed"] if "confirmed" in frame else rows["low"].notna()).astype(bool)
+    settled = rows["confirmed"].eq(True)
     rows["kind"] = settled.map({True: CONFIRMED.name, False: EXPLORED.name})
     rows[["effect", "low", "high"]] = rows[["effect", "low", "high"]].astype(float) * shown(measure)
-    rows.loc[~settled, ["low", "high"]] = float("nan")  # exploratory effects have no interval, whatever the frame says
     present = [look for look in LOOKS if look.name in set(rows["kind"])]
     axes = list(dict.fromkeys(rows["axis"]))
     title = difference_title(measure, what)
@@ -48,15 +47,18 @@ def _panel(rows: pd.DataFrame, present: Sequence[Look], title: str | None) -> An
     y = alt.Y("value:N", title=None, scale=named(rows["value"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
     foot = alt.Axis(format="+.4~g", tickCount=6) if title else None
     x = alt.X("effect:Q", title=title, axis=foot)
-    interval = (
+    intervals = [
         alt.Chart()
+        .transform_filter(f"datum.kind == '{look.name}'")
         .transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=2.5, color=CONFIRMED.colour)
+        .mark_rule(strokeWidth=1 if look.hollow else 2.5, color=look.colour)
         .encode(y=y, x=alt.X("low:Q", title=title, axis=foot), x2="high:Q")
-    )
+        for look in present
+        if rows.loc[rows["kind"] == look.name, "low"].notna().any()
+    ]
     return alt.layer(
         alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.X(datum=0, title=title, axis=foot)),
-        *([interval] if rows["low"].notna().any() else []),
+        *intervals,
         alt.Chart().mark_point(size=80, strokeWidth=1.8, opacity=1).encode(y=y, x=x, **symbols(present)),
         data=data(rows),
     ).properties(

@@ -1,23 +1,29 @@
-"""The importance of each axis, by several methods."""
+"""The importance of each axis, beside what it is by chance alone."""
 
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import LINE, colours, data, finished, looks, named, shapes
+from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, Look, colours, data, finished, named, shapes
+
+SEARCH, CHANCE = LOOKS = (Look("of this search", BLUE), Look("by chance", ORANGE, "diamond"))
 
 
 def importance(frame: pd.DataFrame) -> Any:
-    """A row for each axis, the most important one on top, with a mark for each method.
+    """A row for each axis, the most important one on top: its share, and the one that it has by chance.
 
-    ``frame`` has the columns axis, method and importance: a share in [0, 1] of what the axes explain.
+    ``frame`` has the columns axis, fanova and by_chance, shares in [0, 1] of the variance of scores, and stands_out.
     """
-    rows = frame.dropna(subset=["importance"]).assign(share=lambda rows: rows["importance"] * 100)
-    order = rows.groupby("axis")["share"].mean().sort_values(ascending=False, kind="stable").index.tolist()
-    methods = looks(rows["method"].unique().tolist())
+    rows = frame.dropna(subset=["fanova"]).sort_values("fanova", ascending=False, kind="stable")
+    order = rows["axis"].tolist()
+    apart = rows.loc[rows["stands_out"].astype(bool), "axis"].tolist()
+    marks = rows.melt("axis", ["fanova", "by_chance"], "of", "share").assign(
+        share=lambda marks: 100 * marks["share"],
+        of=lambda marks: marks["of"].map({"fanova": SEARCH.name, "by_chance": CHANCE.name}),
+    )
     y = alt.Y("axis:N", title=None, scale=named(order), axis=alt.Axis(domain=False, ticks=False))
-    x = alt.X("share:Q", title="importance (% of what the axes explain)", scale=alt.Scale(domainMin=0, zero=True))
+    x = alt.X("share:Q", title="share of the variance of scores (%, fANOVA)", scale=alt.Scale(domainMin=0, zero=True))
     spans = alt.Chart().mark_rule(color=LINE, strokeWidth=2).encode(y=y, x="min(share):Q", x2="max(share):Q")
     points = (
         alt.Chart()
@@ -25,14 +31,14 @@ def importance(frame: pd.DataFrame) -> Any:
         .encode(
             y=y,
             x=x,
-            color=alt.Color("method:N", scale=colours(methods)),
-            shape=alt.Shape("method:N", scale=shapes(methods)),
+            color=alt.Color("of:N", scale=colours(LOOKS)),
+            shape=alt.Shape("of:N", scale=shapes(LOOKS)),
         )
     )
     lost = len(frame) - len(rows)
     return finished(
-        alt.layer(spans, points, data=data(rows)).properties(height=alt.Step(24)),
-        f"{order[0]} matters most" if order else "Importance of the axes",
-        "The means of all methods order the axes." if len(methods) > 1 else "",
-        f"Not drawn: {lost:,} axes that a method says nothing of." if lost else "",
+        alt.layer(spans, points, data=data(marks)).properties(height=alt.Step(24)),
+        f"{apart[0]} explains most of the scores" if apart else "No axis stands out from what axes have by chance",
+        f"{len(apart)} of {len(rows)} axes explain more than any axis does by chance." if apart else "",
+        f"Not drawn: {lost:,} axes whose share is not known." if lost else "",
     )

@@ -47,12 +47,14 @@ def confidence_page(path: Path) -> None:
 def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
     """Checks of the search: whether rungs ranked trials as their final scores do, and the best of fewer trials."""
     from skipstack.dashboards.charts.agreement import agreement
+    from skipstack.search.analysis.exploration.rungs import LEAST
     from skipstack.search.analysis.exploration.rungs import agreement as compared
 
     found = {each.heading: each for each in search_charts(seen)}
     yield from (found[name] for name in ("Trials at each rung", "Expected best"))
-    few = "" if seen.reached.shape[1] > 1 and len(seen.reached) > 2 else "it takes three trials of several epochs"
-    yield Drawn("Short and long trainings", few or (lambda: agreement(compared(seen.reached))))
+    enough = seen.reached.shape[1] > 1 and len(seen.reached) >= LEAST
+    few = "" if enough else f"it takes {LEAST} trials of several epochs"
+    yield Drawn("Short and long trainings", few or (lambda: agreement(compared(seen.by_epoch))))
 
 
 def _confirmed(of: Snapshot) -> None:

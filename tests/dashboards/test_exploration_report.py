@@ -81,7 +81,7 @@ def test_scores_that_are_f1_are_called_so_in_every_format() -> None:
         assert "dev F1" in written
         assert "test F1" in written
         assert "dev, test: F1 of the best of them" in written
-        assert "Best dev F1 to expect" in written
+        assert "The best dev F1 of 1," in written
         assert "dev %" not in written
         assert "accuracy" not in written
     assert json.loads(content)["measure"] == "f1"
@@ -149,8 +149,11 @@ def test_all_formats_carry_the_same_numbers(seed: int) -> None:
         assert deviation == (stdev(row.dev) if len(row.dev) > 1 else None)
         assert named["deviation"] == ("–" if deviation is None else f"{100 * deviation:.2f}")
         if row.axis in AXES:
-            assert named["effect"] == ("–" if row.effect is None else f"{100 * row.effect + 0.0:+.2f}")
-            assert everything["effect"] == row.effect
+            effect = row.effect
+            shown_effect = "open" if effect and effect.open else effect and f"{100 * effect.value + 0.0:+.2f}"
+            assert named["effect"] == (shown_effect or "–")
+            ends = (everything["effect"], everything["effect_low"], everything["effect_high"])
+            assert ends == ((effect.value, effect.low, effect.high) if effect else (None, None, None))
         else:
             assert (named["effect"], everything["effect"]) == ("", None)
         assert named["n"] in (f"{row.trials}", f"{row.scored}/{row.trials}", "")
@@ -177,25 +180,24 @@ again.
 
 model.stack.depth
   1              0       –          –       –       –      –
-  3              1   95.24       0.17   -0.60   95.00      0       1      1.5
-› 5              1   96.44       0.45   +0.60   96.13      1       1      2.2
+  3              1   95.24       0.17       –   95.00      0       1      1.5
+› 5              1   96.44       0.45       –   96.13      1       1      2.2
 
 2 trials: 2 completed; 2 epochs, 3.8 seconds of training and evaluation
 best: trial 1, config {table.best_config.identity}, differs from the base in:
   model.stack.depth=5
 
 n: trials. dev, test: accuracy of the best of them on dev, so a large n flatters
-dev. deviation: of dev, standard deviation over 2 seeds. effect: what the value
-adds to the final score, in points, all other axes alike, against the mean of
-its axis: an additive model of 2 whole trials. ›: best of its axis. Baseline:
-most frequent tag of each word.
+dev. deviation: of dev, standard deviation over 2 seeds. effect: –, since 2
+whole trials cannot carry the 2 numbers of an additive model. ›: best of its
+axis. Baseline: most frequent tag of each word.
 
-Rungs, and their rank correlation with final scores, among trials that were not
-stopped:
+Rungs, and the rank correlation of scores there with those of the last epoch,
+with its 95 % interval, among trials that were not stopped:
   epoch 1: 2 trials, 0 stopped; best at place 1
 
-Best dev accuracy to expect of 1, 2 such trials, which take 1, 2 epochs: 95.84,
-96.14.
+The best dev accuracy of 1, 2 of these trials, drawn at random, which take 1, 2
+epochs: 95.84, 96.44.
 """
     )
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import norm, spearmanr
 
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.dashboards.reports.exploration.traced import model_events
@@ -30,7 +30,10 @@ Told = Sequence[Mapping[str, Any]]
 
 ROUNDING = 1e-12
 
-MODELLED = ("effect", "effects: deviation", "interaction", "ped_anova", "fanova")
+MODELLED = (
+    *("effect", "effect_low", "effect_high", "effect_whole_trials", "effects: deviation", "effects: columns"),
+    *("interaction", "fanova", "by_chance"),
+)
 """What rests on the model of all trials."""
 
 
@@ -168,6 +171,10 @@ def continued(name: str, events: Told, measure: str, ordered: Sequence[float]) -
             return more
         case "epochs":
             return len(reports) * more / len(ordered)
+        case "last":
+            finals = final_scores(events)
+            first = sorted(finals)[: len(ordered) - more]
+            return ordered[-1] - max(finals[trial] for trial in first)
         case "most":
             return ordered[-1] - fmean(max(kept) for kept in combinations(ordered, len(ordered) - more))
         case _:
@@ -205,20 +212,27 @@ def at_rung(rung: int, name: str, events: Told) -> float:
     }
     if name == "whole":
         return len(whole)
-    if name == "correlation":
-        return float(spearmanr([there[trial] for trial in whole], [finals[trial] for trial in whole]).statistic)
+    if name in ("correlation", "low", "high"):
+        at = {(event["trial"], event["epoch"]): event["score"] for event in reports}
+        last = {trial: max(epoch for number, epoch in at if number == trial) for trial in whole}
+        value = float(
+            spearmanr([at[trial, rung] for trial in whole], [at[trial, last[trial]] for trial in whole]).statistic
+        )
+        half = norm.ppf(0.975) * math.sqrt((1 + value**2 / 2) / (len(whole) - 3))
+        return math.tanh(math.atanh(value) + {"correlation": 0, "low": -half, "high": half}[name])
     best = max(whole, key=lambda trial: finals[trial])
     return 1 + sum(score > there[best] for score in there.values())
 
 
 def expected(k: int, name: str, epochs: int, scores: Sequence[float]) -> float:
-    """E[max] = v_1 + sum_i (v_(i+1) - v_i) P(a draw above v_i), with k draws of N scores."""
+    """E[max] = v_1 + sum_i (v_(i+1) - v_i) P(one of k is above v_i), with k of N scores, none twice."""
     count = len(scores)
     if name == "epochs":
         return epochs * k / count
     steps = pairwise(scores)
     return scores[0] + sum(
-        (above - below) * (1 - (place / count) ** k) for place, (below, above) in enumerate(steps, 1)
+        (above - below) * (1 - math.comb(place, k) / math.comb(count, k))
+        for place, (below, above) in enumerate(steps, 1)
     )
 
 
@@ -234,6 +248,7 @@ def test_what_rests_on_the_model_changes_with_its_events_and_with_no_others() ->
     reports = [place for place, event in enumerate(events) if event.kind == "reported" and event.trial == stopped]
     changed = modelled(reports[:1])
     exact = {name for name in found if abs(found[name]) < ROUNDING}  # what the model fits whatever it is made of
+    exact.add("effects: columns")
     assert {name for name in found if changed[name] == found[name]} <= exact
     assert len(exact) < len(found) / 4
 

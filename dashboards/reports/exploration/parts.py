@@ -13,12 +13,13 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.budgets import Continued
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.exploration_frame import pairs
+from skipstack.search.analysis.exploration.shuffled import TIMES
 
 NAMED: Final = 3
 """The most pairs of values that are named."""
 
-ENOUGH: Final = 2
-"""The fewest whole trials of a named pair."""
+STANDS_OUT: Final = "›"
+"""Marks an axis that has more than any has by chance."""
 
 Content = Mapping[str, Any]
 
@@ -30,7 +31,8 @@ def contents(exploration: Exploration) -> Content:
         "effects": {
             "whole_trials": model.whole,
             "stopped_trials": model.stopped,
-            "deviation": model.deviation if model.of else None,
+            "columns": model.columns,
+            "deviation": model.model.deviation if model.of else None,
         },
         "importances": _records(exploration.importances),
         "pairs": _records(pairs(exploration).assign(interaction=exploration.pairs["interaction"])),
@@ -60,45 +62,57 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
         Row(
             names=(str(each["axis"]),),
             label=str(each["axis"]),
-            cells=(Cell(f"{each['trials']:,}"), Cell(_share(each["ped_anova"])), Cell(_share(each["fanova"]))),
+            cells=(Cell(f"{each['trials']:,}"), Cell(_share(each["fanova"])), Cell(_share(each["by_chance"]))),
+            mark=Cell(STANDS_OUT if each["stands_out"] else ""),
+            style="bold" if each["stands_out"] else "",
             code=True,
         )
         for each in found
     ]
-    columns = (Column("n"), Column("PED-ANOVA"), Column("fANOVA"))
+    columns = (Column("n"), Column("fANOVA"), Column("by chance"))
     note = (
-        "PED-ANOVA: how much the axis matters for being among the best, as a share of all axes. fANOVA: its share of "
-        "the variance of scores, among the n trials in which it is active."
+        "fANOVA: the axis's share of the variance of scores, among the n trials in which it is active; by chance: its "
+        f"share where points are dealt anew to the trials, the mean of {TIMES} times."
     )
-    return Table(names=("axis",), columns=columns, rows=tuple(rows), heading="importance"), Sentence(note, style="dim")
+    said = (
+        f"{STANDS_OUT}: more than any axis has by chance."
+        if any(each["stands_out"] for each in found)
+        else "Nothing stands out: by chance alone, too, an axis has so large a share."
+    )
+    table = Table(names=("axis",), columns=columns, rows=tuple(rows), heading="importance")
+    return table, Sentence(f"{said} {note}", style="dim")
 
 
 def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
-    """The pairs that deviate more from the sum of their effects than single trials usually do."""
-    usual = content["effects"]["deviation"]
-    enough = [pair for pair in content["pairs"] if pair["whole"] >= ENOUGH and abs(pair["interaction"]) > usual]
-    off = size_of(usual, measure)
-    if not enough:
-        return (Sentence(f"No pair of values is further from the sum of its effects than single trials are ({off})."),)
-    named = sorted(enough, key=lambda pair: -abs(pair["interaction"]))[:NAMED]
-    heading = f"Pairs of values further from the sum of their effects than single trials are ({off}):"
-    return Sentence(heading), Listing(tuple(_pair(pair, measure) for pair in named))
+    """The pairs that are further from the sum of their effects than any pair is by chance."""
+    named = sorted(
+        (pair for pair in content["pairs"] if pair["stands_out"]), key=lambda pair: -abs(pair["interaction"])
+    )
+    if not named:
+        return (Sentence("No pair of values is further from the sum of its effects than pairs are by chance."),)
+    heading = "Pairs of values further from the sum of their effects than pairs are by chance:"
+    return Sentence(heading), Listing(tuple(_pair(pair, measure) for pair in named[:NAMED]))
 
 
 def _pair(pair: Numbers, measure: Measure) -> str:
     values = f"{pair['axis_one']}={pair['value_one']} with {pair['axis_two']}={pair['value_two']}"
-    return f"{values}: {scored(pair['interaction'], measure, '+')} (n {pair['n']})"
+    return f"{values}: {scored(pair['interaction'], measure, '+')} ({counted(int(pair['whole'] or 0), 'whole trial')})"
 
 
 def _rungs(found: Sequence[Numbers]) -> tuple[Block, ...]:
-    heading = "Rungs, and their rank correlation with final scores, among trials that were not stopped:"
+    heading = (
+        "Rungs, and the rank correlation of scores there with those of the last epoch, with its 95 % interval, among "
+        "trials that were not stopped:"
+    )
     return Sentence(heading), Listing(tuple(map(_rung, found)))
 
 
 def _rung(rung: Numbers) -> str:
     told = [f"epoch {rung['rung']}: {counted(int(rung['n'] or 0), 'trial')}, {rung['stopped']:,} stopped"]
     if rung["correlation"] is not None:
-        told.append(f"correlation {rung['correlation']:+.2f} (n {rung['whole']:,})")
+        told.append(
+            f"correlation {rung['correlation']:+.2f} ({rung['low']:+.2f} to {rung['high']:+.2f}, n {rung['whole']:,})"
+        )
     if rung["place_of_best"] is not None:
         told.append(f"best at place {rung['place_of_best']:,}")
     return "; ".join(told)
@@ -108,7 +122,8 @@ def _expected(found: Sequence[Numbers], measure: Measure) -> str:
     shown = [found[place] for place in sorted({0, len(found) // 3, 2 * len(found) // 3, len(found) - 1})]
     best = ", ".join(scored(each["expected_best"], measure) for each in shown)
     trials, epochs = (", ".join(f"{each[name]:,.0f}" for each in shown) for name in ("trials", "epochs"))
-    return f"Best dev {measure.label} to expect of {trials} such trials, which take {epochs} epochs: {best}."
+    drawn = f"{trials} of these trials, drawn at random, which take {epochs} epochs"
+    return f"The best dev {measure.label} of {drawn}: {best}."
 
 
 def _continued_content(found: Continued) -> Content:
@@ -116,9 +131,12 @@ def _continued_content(found: Continued) -> Content:
 
 
 def _continued(found: Content, measure: Measure) -> str:
-    """The expected gain of half as many trials again."""
-    most, trials = size_of(found["most"], measure), counted(found["trials"], "such trial")
-    said = f"{trials} more, in {found['epochs']:,.0f} epochs, would raise it by {most} at most, on average"
+    """The gain of half as many trials again."""
+    most, last, trials = size_of(found["most"], measure), size_of(found["last"], measure), found["trials"]
+    said = (
+        f"The last {counted(trials, 'trial')} raised the best by {last}. As many more, in {found['epochs']:,.0f} "
+        f"epochs, would raise it by {most} at most, on average, if points were drawn at random"
+    )
     if found["seed_deviation"] is None:
         return f"{said}."
     deviation = size_of(found["seed_deviation"], measure)

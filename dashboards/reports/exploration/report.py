@@ -9,7 +9,7 @@ from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Listing, Numbers, Page, Report, Sentence
 from skipstack.dashboards.reports.exploration.parts import blocks, contents
-from skipstack.dashboards.reports.exploration.table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
+from skipstack.dashboards.reports.exploration.table import CUT, FRONT, LEADS, OPEN, REUSED, by_seed, numbers_of, table
 from skipstack.dashboards.reports.exploration.traced import traced
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
 from skipstack.dashboards.reports.wording import (
@@ -22,6 +22,8 @@ from skipstack.dashboards.reports.wording import (
     sentence,
 )
 from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.exploration.effects import LEAST_WHOLE, Effects
 from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
 from skipstack.search.config import SearchConfig, StudyConfig
@@ -171,15 +173,7 @@ def _footnote(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[
     yield f"n: trials{of_begun}. dev, test: {measure.label} of the best of them on dev, so a large n flatters dev."
     spread = f"standard deviation over {seeds} seeds" if seeds > 1 else f"over seeds; one seed has none ({NONE})"
     yield f"deviation: of dev, {spread}."
-    points = " in points," if measure.in_points else ""
-    if model.of:
-        stopped = f", {counted(model.stopped, 'stopped one')} as censored" if model.stopped else ""
-        yield (
-            f"effect: what the value adds to the final score,{points} all other axes alike, against the mean of its "
-            f"axis: an additive model of {counted(model.whole, 'whole trial')}{stopped}."
-        )
-    else:
-        yield f"effect: {NONE}, since no trial tells it apart."
+    yield from _of_effects(model, measure)
     if not all(numbers["selected_whole"] for numbers in records):
         yield f"{CUT}: not trained to its end."
     if any(numbers["best_of_axis"] for numbers in records):
@@ -189,3 +183,25 @@ def _footnote(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[
     if exploration.reused:
         yield f"{REUSED}: reused, not trained."
     yield from (f"Baseline: {row.value}." for row in exploration.rows if row.axis == BASELINE)
+
+
+def _of_effects(model: Effects, measure: Measure) -> Iterator[str]:
+    """What the column of effects is, and why values have none."""
+    stopped = f", {counted(model.stopped, 'stopped one')} as censored" if model.stopped else ""
+    fitted = f"an additive model of {counted(model.whole, 'whole trial')}{stopped}"
+    if not model.of and not model.untold:
+        numbers = f"the {counted(model.columns, 'number')} of an additive model"
+        than = numbers if model.whole <= model.columns else counted(model.stopped, "stopped one")
+        yield f"effect: {NONE}, since {counted(model.whole, 'whole trial')} cannot carry {than}."
+        return
+    points = " in points," if measure.in_points else ""
+    yield (
+        f"effect: what the value adds to the final score,{points} all other axes alike, against the mean of its axis, "
+        f"shrunk by as much as it is uncertain: {fitted}."
+    )
+    if any(effect.open for effect in model.of.values()):
+        yield f"{OPEN}: its 95 % band holds 0."
+    if model.untold:
+        hidden = sorted({axis for axes in model.untold.values() for axis in axes})
+        by = f", or is not told apart from values of {listed(hidden)}" if hidden else ""
+        yield f"{NONE}: the value has fewer than {LEAST_WHOLE} whole trials{by}."

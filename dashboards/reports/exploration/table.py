@@ -7,12 +7,16 @@ from skipstack.dashboards.formats.page import Cell, Column, Numbers, Table
 from skipstack.dashboards.formats.page import Row as PageRow
 from skipstack.dashboards.reports.wording import NONE, heading_of, scored, size_of
 from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.exploration.effects import Effect
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, Row
 from skipstack.search.statistics.descriptive import deviation, mean
 
 LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
 """Marks: the best value of its axis; a trial that was not trained to its end; a trial on the Pareto front; a reused
 trial, which was not trained."""
+
+OPEN = "open"
+"""Stands for an effect whose band holds 0."""
 
 OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 """The columns that a narrow terminal drops, in this order."""
@@ -35,7 +39,7 @@ def numbers_of(row: Row) -> Numbers:
         "selected_is_base": row.is_base,
         "seeds": len(row.seeds),
         **_split("dev", row.dev),
-        "effect": row.effect,
+        **_effect_numbers(row.effect),
         **_split("test", row.test),
         "epochs": row.epochs,
         "seconds": row.seconds,
@@ -43,6 +47,17 @@ def numbers_of(row: Row) -> Numbers:
         "selected_latency": row.latency,
         "selected_on_front": row.on_front,
         "selected_reused": row.reused,
+    }
+
+
+def _effect_numbers(effect: Effect | None) -> Numbers:
+    if effect is None:
+        return dict.fromkeys(("effect", "effect_low", "effect_high", "effect_whole_trials"))
+    return {
+        "effect": effect.value,
+        "effect_low": effect.low,
+        "effect_high": effect.high,
+        "effect_whole_trials": effect.whole,
     }
 
 
@@ -99,8 +114,11 @@ def _dev(numbers: Numbers, measure: Measure) -> str:
 
 
 def _effect(numbers: Numbers, measure: Measure) -> str:
-    of_axis = numbers["axis"] not in (BASELINE, BASE, BEST)
-    return scored(numbers["effect"], measure, "+") if of_axis else ""
+    if numbers["axis"] in (BASELINE, BASE, BEST):
+        return ""
+    low, high = numbers["effect_low"], numbers["effect_high"]
+    known = low is None or high is None or not float(low) <= 0 <= float(high)
+    return scored(numbers["effect"], measure, "+") if known else OPEN
 
 
 def _selected(numbers: Numbers, measure: Measure) -> str:

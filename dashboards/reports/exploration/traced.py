@@ -27,7 +27,7 @@ def traced(seen: Exploration) -> Iterator[Traced]:
 
 def model_events(seen: Exploration) -> tuple[int, ...]:
     """The events that the additive model is fitted to: of each of its trials, the scores epoch by epoch."""
-    return TrialEvents.of_search(seen).of(seen.effects.expected.index, "proposed", "reported", "ended")
+    return TrialEvents.of_search(seen).of(seen.effects.model.expected.index, "proposed", "reported", "ended")
 
 
 class _Search:
@@ -39,7 +39,7 @@ class _Search:
         self._of = self._events.of
         self._all = self._trials.index
         self._trained = set(self._all[~self._trials["reused"]])
-        self._modelled = seen.effects.expected.index
+        self._modelled = seen.effects.model.expected.index
         self._model = model_events(seen)
 
     def numbers(self) -> Iterator[tuple[str, Mapping[str, Any], Sources]]:
@@ -72,7 +72,7 @@ class _Search:
                 {"epochs": cost, "expected_best": scores},
             )
         seeds = self._of(self._trials.index[self._trials["score"].notna()], "best")
-        more = {"trials": scores, "epochs": cost, "most": scores, "seed_deviation": seeds}
+        more = {"trials": scores, "epochs": cost, "most": scores, "last": scores, "seed_deviation": seeds}
         yield "half as many trials again", found["continued"] or {}, more
 
     def _spent(self, trials: Any) -> tuple[int, ...]:
@@ -90,7 +90,7 @@ class _Search:
             "scored_trials": self._of(row.members, *STATUS),
             "selected_trial": self._of(row.members, *SCORES),
             **dict.fromkeys(("selected_epoch", "seeds", "dev_mean", "dev_deviation"), self._of(best, "best")),
-            "effect": self._model,
+            **dict.fromkeys(("effect", "effect_low", "effect_high", "effect_whole_trials"), self._model),
             **dict.fromkeys(("test_mean", "test_deviation"), self._of(best, "tested")),
             **dict.fromkeys(("epochs", "seconds"), self._spent(row.members)),
             "selected_parameters": self._of(best, "proposed"),
@@ -125,12 +125,12 @@ class _Search:
         return {
             "whole_trials": self._of(self._modelled[whole], *STATUS),
             "stopped_trials": self._of(self._modelled[~whole], *STATUS),
-            "deviation": self._model,
+            **dict.fromkeys(("columns", "deviation"), self._model),
         }
 
     def _importance(self, axis: str) -> Sources:
         active = self._modelled[self._trials.loc[self._modelled, axis].notna()]
-        return {"trials": self._of(active, *STATUS), "ped_anova": self._model, "fanova": self._model}
+        return {"trials": self._of(active, *STATUS), "fanova": self._model, "by_chance": self._model}
 
     def _pair(self, pair: Mapping[Any, Any]) -> Sources:
         parts, whole = self._seen.seen.parts.loc[self._modelled], self._seen.seen.whole[self._modelled]
@@ -148,6 +148,6 @@ class _Search:
             "n": self._of(there, "reported", epochs=at),
             "stopped": united(self._of(stopped, "reported", epochs=at), self._of(stopped, "ended")),
             "whole": united(self._of(known, "reported", epochs=at), scores),
-            "correlation": united(self._of(known, "reported", epochs=before), scores),
+            **dict.fromkeys(("correlation", "low", "high"), united(self._of(known, "reported", epochs=before), scores)),
             "place_of_best": united(self._of(there, "reported", epochs=before), scores),
         }

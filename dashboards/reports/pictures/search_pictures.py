@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 UNTOLD = "the trials do not determine it"
 
+BY_CHANCE = "no pair of values stands out from what pairs have by chance"
+
 
 def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:
     """All pictures of a search, in reading order."""
@@ -44,7 +46,8 @@ def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
 
     yield Drawn("Effects of values", told("effects", effects, measure))
     yield Drawn("Importance of axes", told("importance", importance))
-    yield Drawn("Pairs of axes", told("pairs", pairs, measure))
+    by_chance = len(exploration.pairs) > 0 and not len(frames["pairs"])
+    yield Drawn("Pairs of axes", BY_CHANCE if by_chance else told("pairs", pairs, measure))
     short = "" if len(curves) and curves["epoch"].max() > 1 else "no trial has trained for more than one epoch"
     at = rungs["rung"].tolist()
     yield Drawn("Learning curves", unless(short, lambda: learning_curves(curves, trials, measure, rungs=at)))
@@ -63,11 +66,13 @@ def _frames(exploration: "Exploration") -> "dict[str, pd.DataFrame]":
 
     own, table, budgets = exploration.measure.score(1.0), exploration_frame(exploration), exploration.budgets
     of_axes = table["axis"].isin(list(exploration.domains)) & table["effect"].notna()
-    methods = {"ped_anova": "PED-ANOVA", "fanova": "fANOVA"}
-    importance = exploration.importances.rename(columns=methods)
+    every = pairs(exploration)
+    apart = every["stands_out"].astype(bool).groupby([every["axis_one"], every["axis_two"]]).transform("any")
     return {
-        "effects": table.loc[of_axes, ["axis", "value", "effect"]],
-        "importance": importance.melt(["axis"], list(methods.values()), "method", "importance"),
-        "pairs": pairs(exploration),
+        "effects": table.loc[of_axes, ["axis", "value", "effect", "effect_low", "effect_high"]].rename(
+            columns={"effect_low": "low", "effect_high": "high"}
+        ),
+        "importance": exploration.importances,
+        "pairs": every[apart],
         "budgets": budgets.assign(expected_best=own * budgets["expected_best"]) if len(budgets) > 1 else budgets[:0],
     }

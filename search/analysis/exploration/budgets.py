@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 COLUMNS: Final = ("trials", "epochs", "expected_best")
 
@@ -16,22 +17,29 @@ POINTS: Final = 40
 def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
     """A row for each of several numbers of trials k, ascending, the last being all N.
 
-    ``expected_best`` is the expectation of the maximum of k scores, drawn with replacement from the N ``scores`` (Dodge
-    et al., "Show Your Work: Improved Reporting of Experimental Results", 2019, equations 5 to 7): with the ascending
+    ``expected_best`` is the mean of the best of k of these trials over all ways to choose k of them: with the ascending
     scores v_1, ..., v_N
 
-        E[max of k] = sum_i v_i ((i / N)^k - ((i - 1) / N)^k)
+        sum_i v_i C(i - 1, k - 1) / C(N, k)
 
-    ``epochs``: the cost of k trials, k / N of the ``epochs`` of all N. The expectation is exact for a search that draws
-    its trials independently; in one that learns, later trials are better than earlier ones.
+    It is the expectation of a search that draws k trials independently, without bias. Drawn with replacement, as by
+    Dodge et al. ("Show Your Work", 2019), some of the k are the same trial, and the estimate is too low; the best of
+    all N is then below the best that was seen. ``epochs``: the cost of k trials, k / N of the ``epochs`` of all N. In a
+    search that learns, later trials are better than earlier ones, and k of its first trials reached less.
     """
     ordered = np.sort(np.asarray(scores, dtype=float))
     number = len(ordered)
     counts = np.unique(np.geomspace(1, number, POINTS).round().astype(int)) if number else np.array([], dtype=int)
-    below = np.arange(number + 1)[None, :] / max(number, 1)
-    shares = np.diff(below ** counts[:, None], axis=1)
-    spent = counts * (epochs / max(number, 1))
-    return pd.DataFrame({"trials": counts, "epochs": spent, "expected_best": shares @ ordered})
+    best = np.array([_best_of(ordered, count) for count in counts])
+    return pd.DataFrame({"trials": counts, "epochs": counts * (epochs / max(number, 1)), "expected_best": best})
+
+
+def _best_of(ordered: NDArray[np.float64], count: int) -> float:
+    """The mean of the best of ``count`` of these ascending scores, over all ways to choose them."""
+    places = np.arange(len(ordered), count, -1)  # of v_N down to v_count + 1: what falls to the next one below
+    falling = (places - count) / np.maximum(places - 1, 1)
+    weights = np.cumprod(np.concatenate([[count / len(ordered)], falling]))
+    return float(weights @ ordered[::-1][: len(weights)])
 
 
 LEAST: Final = 4
@@ -40,13 +48,15 @@ LEAST: Final = 4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Continued:
-    """The gain of continuing with half as many ``trials`` again, for so many ``epochs``: in expectation the best score
-    rises by at most ``most``. ``seed_deviation``: between the seeds of a trial; None with single seeds.
+    """The gain of continuing with half as many ``trials`` again, for so many ``epochs``: if trials are drawn
+    independently, the best score rises by at most ``most`` in expectation. ``last``: by how much the last ``trials``
+    raised it. ``seed_deviation``: between the seeds of a trial; None with single seeds.
     """
 
     trials: int
     epochs: float
     most: float
+    last: float
     seed_deviation: float | None
 
     @property
@@ -56,7 +66,8 @@ class Continued:
 
 
 def continued(scores: Sequence[float], epochs: float, seed_deviation: float | None) -> Continued | None:
-    """An upper bound of the gain of half as many trials again; None with fewer than ``LEAST`` trials.
+    """The gain of half as many trials again; None with fewer than ``LEAST`` trials. ``scores``: in the order in which
+    the trials were proposed.
 
     Of trials drawn independently, each adds less to the expected maximum than the one before: the expectation of the
     maximum of k scores is concave in k. So h = N // 2 more trials add at most what the last h of the N added,
@@ -67,7 +78,7 @@ def continued(scores: Sequence[float], epochs: float, seed_deviation: float | No
 
         v_N - sum_i v_i C(i - 1, N - h - 1) / C(N, N - h)
 
-    A search that learns from its trials may do better.
+    A search that learns from its trials may do better: ``HELD`` says how often.
     """
     ordered = np.sort(np.asarray(scores, dtype=float))
     number = len(ordered)
@@ -75,9 +86,12 @@ def continued(scores: Sequence[float], epochs: float, seed_deviation: float | No
         return None
     more = number // 2
     kept = number - more
-    places = np.arange(number, kept, -1)
-    falling = np.concatenate([[kept / number], (places - kept) / (places - 1)])
-    weights = np.cumprod(falling)  # of v_N, v_{N-1}, ..., v_kept
-    before = float(weights @ ordered[::-1][: len(weights)])
+    before = _best_of(ordered, kept)
     most = max(float(ordered[-1]) - before, 0.0)
-    return Continued(trials=more, epochs=epochs * more / number, most=most, seed_deviation=seed_deviation)
+    return Continued(
+        trials=more,
+        epochs=epochs * more / number,
+        most=most,
+        last=max(scores) - max(scores[:kept]),
+        seed_deviation=seed_deviation,
+    )

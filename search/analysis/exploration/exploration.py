@@ -16,7 +16,9 @@ from skipstack.search.analysis.exploration.effects import Effects, effects
 from skipstack.search.analysis.exploration.levels import Domains, levels
 from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
+from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled
 from skipstack.search.analysis.exploration.table import Row, Seen, rows
+from skipstack.search.analysis.frames.curves import scores_by_epoch
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.ledger.events import Reason
@@ -93,21 +95,32 @@ class Exploration:
         return self.seen.effects
 
     @cached_property
+    def by_chance(self) -> list[Shuffled]:
+        """The same search in which no axis matters; none without whole trials."""
+        seen = self.seen
+        return list(shuffled(seen.trials, seen.whole, self.reached, seen.parts)) if self.effects.whole else []
+
+    @cached_property
     def importances(self) -> pd.DataFrame:
         """The importance of each axis."""
         from skipstack.search.analysis.exploration.importance import importances  # which loads optuna
 
-        return importances(self.effects.expected, self.seen.trials, self.domains)
+        return importances(self.effects.model.expected, self.seen.trials, self.domains, self.by_chance)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
         """The interactions of pairs of values: residuals of the additive model."""
-        return pairs(self.effects, self.seen.parts, self.seen.whole)
+        return pairs(self.effects.model, self.seen.parts, self.seen.whole, self.by_chance)
 
     @cached_property
     def rungs(self) -> pd.DataFrame:
-        """The rank correlation of scores at rungs with final scores."""
-        return rungs(self.seen.trials["score"], self.seen.whole, self.reached, self.compared)
+        """The rank correlation of scores at rungs with those of the last epoch."""
+        return rungs(self.seen.trials["score"], self.seen.whole, self.reached, self.by_epoch, self.compared)
+
+    @cached_property
+    def by_epoch(self) -> pd.DataFrame:
+        """The score of each trial after each epoch."""
+        return scores_by_epoch(self.curves())
 
     @cached_property
     def twice(self) -> list[tuple[int, ...]]:
@@ -133,7 +146,7 @@ class Exploration:
 
     @cached_property
     def continued(self) -> Continued | None:
-        """An upper bound of the gain of half as many trials again."""
+        """The gain of half as many trials again."""
         scores, deviations = self.seen.trials["score"].dropna(), self.seen.seeds.groupby("trial")["dev"].var()
         usual = deviations.dropna().mean() ** 0.5  # NaN without a trial with several seeds
         return continued(scores.tolist(), self.epochs, None if pd.isna(usual) else float(usual))

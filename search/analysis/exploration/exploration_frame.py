@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from skipstack.search.analysis.exploration.effects import Effect
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.record.domain_parts import parts
 from skipstack.search.statistics.descriptive import deviation, mean
@@ -21,7 +22,10 @@ COLUMNS: Final = {
     "seeds": ("int64", "of the selected trial"),
     "dev": ("float64", "the measure on dev, of the selected trial"),
     "deviation": ("float64", "the standard deviation of dev over its seeds; NaN of a single one"),
-    "effect": ("float64", "the value's effect on the final score, other axes being equal; NaN if not identifiable"),
+    "effect": ("float64", "the value's effect on the final score, other axes being equal; NaN if trials carry none"),
+    "effect_low": ("float64", "the lower end of its band"),
+    "effect_high": ("float64", "the upper end of its band"),
+    "effect_whole": ("Int64", "how many whole trials have the value, where it has an effect"),
     "test": ("float64", "the measure on test, of the selected trial"),
     "leads": ("bool", "whether no other value of the axis has a better selected trial"),
     "is_base": ("bool", "whether the selected trial is the base itself"),
@@ -51,7 +55,7 @@ def exploration_frame(exploration: Exploration) -> pd.DataFrame:
             "seeds": len(row.seeds),
             "dev": sign * mean(row.dev),
             "deviation": deviation(row.dev),
-            "effect": nan if row.effect is None else sign * row.effect,
+            **_effect(row.effect, sign),
             "test": sign * mean(row.test),
             "leads": row.leads,
             "is_base": row.is_base,
@@ -68,6 +72,14 @@ def exploration_frame(exploration: Exploration) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def _effect(effect: Effect | None, sign: float) -> dict[str, Any]:
+    """In the measure's own unit, where the ends change places if less is better."""
+    if effect is None:
+        return {"effect": nan, "effect_low": nan, "effect_high": nan, "effect_whole": None}
+    low, high = sorted((sign * effect.low, sign * effect.high))
+    return {"effect": sign * effect.value, "effect_low": low, "effect_high": high, "effect_whole": effect.whole}
+
+
 def pairs(exploration: Exploration) -> pd.DataFrame:
     """``Exploration.pairs``, with the values of the axes in the columns ``value_one`` and ``value_two``."""
     labels = {axis: [part.label for part in parts(domain)] for axis, domain in exploration.domains.items()}
@@ -78,5 +90,5 @@ def pairs(exploration: Exploration) -> pd.DataFrame:
         ]
         for which in ("one", "two")
     }
-    columns = ["axis_one", "value_one", "axis_two", "value_two", "n", "whole", "interaction"]
+    columns = ["axis_one", "value_one", "axis_two", "value_two", "n", "whole", "interaction", "stands_out"]
     return frame.assign(**named, interaction=sign * frame["interaction"])[columns]

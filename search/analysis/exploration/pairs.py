@@ -1,35 +1,84 @@
-"""Interactions of two axes: the mean residual of the additive model by pair of values."""
+"""Interactions of two axes: what whole trials have left of the additive model, by pair of values.
 
-from itertools import combinations
+Array legend: N whole trials, P parts of all axes.
+"""
+
+from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
-from skipstack.search.analysis.exploration.effects import Effects
+from skipstack.search.analysis.exploration.additive_model import Fit
 from skipstack.search.analysis.exploration.levels import INACTIVE
+from skipstack.search.analysis.exploration.shuffled import Shuffled, limit
 
-COLUMNS: Final = ("axis_one", "part_one", "axis_two", "part_two", "n", "whole", "interaction")
+COLUMNS: Final = ("axis_one", "part_one", "axis_two", "part_two", "n", "whole", "interaction", "stands_out")
+
+LEAST_WHOLE: Final = 2
+"""The minimum number of whole trials of a pair that has an interaction."""
 
 
-def pairs(effects: Effects, parts: pd.DataFrame, whole: "pd.Series[bool]") -> pd.DataFrame:
+def pairs(
+    model: Fit,
+    parts: pd.DataFrame,
+    whole: "pd.Series[bool]",
+    by_chance: Sequence[Shuffled],
+) -> pd.DataFrame:
     """A row for each pair of parts of two axes that occurs in trials; none if the model has no effect.
 
-    ``interaction``: the mean residual of the additive model over these trials (``Effects.left``): how much better the
-    two values are together than their effects predict. In a full grid it is the interaction of the analysis of
-    variance. ``n``: the number of these trials; ``whole``: how many of them are whole. The residuals of others are
-    small, since their final scores are predicted.
+    ``interaction``: the mean residual of the additive model (``Fit.left``) over the whole trials of the pair: how much
+    better the two values are together than their effects predict. NaN with fewer than ``LEAST_WHOLE`` of them. In a
+    full grid without shrinkage it is the interaction of the analysis of variance. ``n``: the number of its trials;
+    ``whole``: of whole ones.
+
+    ``stands_out``: whether the interaction, times the root of ``whole`` and relative to the deviation of trials, is
+    larger than that of any pair by chance (``shuffled.limit``). ``by_chance``: the same search in which no axis
+    matters.
     """
-    of_trials = parts.loc[effects.left.index].assign(left=effects.left, whole=whole[effects.left.index])
-    axes = parts.columns if effects.of else ()
-    found = [_pair(of_trials, axis, other) for axis, other in combinations(axes, 2)]
-    rows = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=list(COLUMNS))
-    return rows[list(COLUMNS)]
+    if not model.keys:
+        return pd.DataFrame(columns=list(COLUMNS))
+    own = _Sums(model, parts, whole)
+    least = limit([_Sums(each.model, each.parts, whole).largest for each in by_chance])
+    rows = [
+        {
+            "axis_one": own.keys[one][0],
+            "part_one": own.keys[one][1],
+            "axis_two": own.keys[two][0],
+            "part_two": own.keys[two][1],
+            "n": int(own.trials_PP[one, two]),
+            "whole": int(own.whole_PP[one, two]),
+            "interaction": own.left_PP[one, two],
+            "stands_out": bool(own.sizes_PP[one, two] > least),
+        }
+        for one, two in own.pairs
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _pair(of_trials: pd.DataFrame, axis: str, other: str) -> pd.DataFrame:
-    both = of_trials[(of_trials[axis] != INACTIVE) & (of_trials[other] != INACTIVE)]
-    grouped = both.groupby([axis, other])
-    numbers = {"n": grouped.size(), "whole": grouped["whole"].sum(), "interaction": grouped["left"].mean()}
-    cells = pd.DataFrame(numbers)
-    cells.index.names = ["part_one", "part_two"]
-    return cells.reset_index().assign(axis_one=axis, axis_two=other)
+class _Sums:
+    """The trials of each pair of parts, and the mean residual of the whole ones."""
+
+    def __init__(self, model: Fit, parts: pd.DataFrame, whole: "pd.Series[bool]") -> None:
+        of_trials = parts.loc[model.left.index]
+        self.keys = [(str(axis), part) for axis in parts.columns for part in sorted(set(of_trials[axis]) - {INACTIVE})]
+        has_NP = np.column_stack([of_trials[axis] == part for axis, part in self.keys]).astype(float)
+        ends_N = whole.loc[model.left.index].to_numpy(dtype=float)
+        self.trials_PP = has_NP.T @ has_NP
+        self.whole_PP = has_NP.T @ (ends_N[:, None] * has_NP)
+        sum_PP = has_NP.T @ ((ends_N * model.left.to_numpy())[:, None] * has_NP)
+        enough_PP = self.whole_PP >= LEAST_WHOLE
+        self.left_PP = np.where(enough_PP, sum_PP / np.maximum(self.whole_PP, 1.0), np.nan)
+        self.sizes_PP = np.abs(self.left_PP) * np.sqrt(self.whole_PP) / (model.deviation or 1.0)
+        self.pairs = [
+            (one, two)
+            for one, (axis, _) in enumerate(self.keys)
+            for two, (other, _) in enumerate(self.keys)
+            if one < two and axis != other and self.trials_PP[one, two]
+        ]
+
+    @property
+    def largest(self) -> float:
+        """The largest relative interaction; 0 without any."""
+        sizes = [self.sizes_PP[pair] for pair in self.pairs if not np.isnan(self.sizes_PP[pair])]
+        return max(sizes, default=0.0)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from skipstack.search.analysis.exploration.effects import Effects
+from skipstack.search.analysis.exploration.effects import Effect, Effects
 from skipstack.search.analysis.exploration.levels import Domains
 from skipstack.search.record.domain_parts import parts as parts_of
 
@@ -25,7 +25,7 @@ class Row:
 
     ``trials``: the number with the value, ``members``: their numbers, ``scored``: the number with a score.
     ``selected``: the best of these; ``epoch``: its best epoch, ``seeds``: its seeds, ``whole``: whether it was trained
-    to its end. ``effect``: of the value on the final score (``effects.py``); None if the trials cannot identify it.
+    to its end. ``effect``: of the value on the final score; None if the trials cannot carry it (``effects.py``).
     ``epochs``, ``seconds``: of all ``trials``. ``leads``: no other value of the axis has a better selected trial.
     ``state``, ``parameters``, ``latency`` and ``on_front`` (the Pareto front): of the selected trial, the latter three
     if they are objectives. ``reused``: the selected trial was not trained here.
@@ -44,7 +44,7 @@ class Row:
     is_base: bool = False
     leads: bool = False
     dev: tuple[float, ...] = ()
-    effect: float | None = None
+    effect: Effect | None = None
     test: tuple[float, ...] = ()
     epochs: int = 0
     seconds: float = 0.0

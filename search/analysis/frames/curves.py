@@ -33,16 +33,27 @@ def curves(record: StudyRecord) -> pd.DataFrame:
     return typed_frame("curves", {"dev" if name == dev else name: values[order] for name, values in rows.items()})
 
 
+def scores_by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
+    """The score of each trial after each epoch, one column per epoch; NaN after the trial's last report, and where it
+    is no finite number. ``curves``: the frame of the study (``search/analysis/frames/``).
+    """
+    table = _by_epoch(curves)
+    return table.where(table.abs() < math.inf)
+
+
 def best_so_far(curves: pd.DataFrame) -> pd.DataFrame:
     """The best finite score of each trial up to each epoch, one column per epoch; NaN after the trial's last report.
 
     ``curves``: the frame of the study (``search/analysis/frames/``).
     """
-    once = curves.drop_duplicates(["trial", "epoch"])
-    table = once.pivot(index="trial", columns="epoch", values="score")
+    table = _by_epoch(curves)
     finite = table.where(table.abs() < math.inf)
     there = table.notna()[table.columns[::-1]].cummax(axis=1)[table.columns]
     return finite.cummax(axis=1).ffill(axis=1).where(there)
+
+
+def _by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
+    return curves.drop_duplicates(["trial", "epoch"]).pivot(index="trial", columns="epoch", values="score")
 
 
 def sentences(record: StudyRecord) -> pd.DataFrame:

@@ -121,14 +121,14 @@ def test_trials_without_a_score_or_a_cost_and_those_beyond_the_most_are_counted(
     assert len(Drawing(chart).marks("symbol")) == 749 + 1
 
 
-def test_confirmed_effects_have_intervals_and_exploratory_ones_none() -> None:
+def test_confirmed_effects_have_intervals_and_exploratory_ones_thin_bands() -> None:
     frame = pd.DataFrame(
         {
             "axis": ["a", "a", "b", "b", "b"],
             "value": ["1", "2", "1", "none", "x"],
             "effect": [-0.02, 0.01, 0.03, 0.0, NAN],
-            "low": [-0.03, NAN, NAN, NAN, NAN],
-            "high": [-0.01, NAN, NAN, NAN, NAN],
+            "low": [-0.03, -0.01, 0.01, NAN, NAN],
+            "high": [-0.01, 0.02, 0.04, NAN, NAN],
             "confirmed": [True, False, False, True, False],
         }
     )
@@ -137,34 +137,29 @@ def test_confirmed_effects_have_intervals_and_exploratory_ones_none() -> None:
     drawn = sorted((mark.get("stroke"), mark.get("fill", "none")) for mark in symbols)
     assert drawn == [(BLUE, BLUE)] * 2 + [(ORANGE, "none")] * 2
     assert len(drawing.coloured("rule", BLUE)) == 1
+    assert len(drawing.coloured("rule", ORANGE)) == 2
     lowest, highest = min(symbols, key=place), max(symbols, key=place)
     assert [lowest.get("stroke"), highest.get("stroke")] == [BLUE, ORANGE]
     assert words(chart) == "2 confirmed and 2 exploratory effects. Not drawn: 1 value without an effect."
     assert "effect on accuracy (points)" in drawing.words
     looked = Drawing(effects(frame.assign(confirmed=False), ACCURACY))
-    assert looked.coloured("rule", BLUE) == []  # whatever the frame has as its ends
+    assert looked.coloured("rule", BLUE) == []
     assert {mark.get("stroke") for mark in looked.marks("symbol")} == {ORANGE}
 
 
-def test_the_most_important_axis_is_on_top() -> None:
+def test_the_most_important_axis_is_on_top_and_named_if_it_stands_out() -> None:
     frame = pd.DataFrame(
-        [
-            ("a", "one", 0.1),
-            ("b", "one", 0.7),
-            ("c", "one", 0.2),
-            ("a", "two", 0.2),
-            ("b", "two", 0.5),
-            ("c", "two", NAN),
-        ],
-        columns=["axis", "method", "importance"],
+        [("a", 0.1, 0.2, False), ("b", 0.7, 0.1, True), ("c", 0.2, 0.1, False), ("d", NAN, NAN, False)],
+        columns=["axis", "fanova", "by_chance", "stands_out"],
     )
     drawing = Drawing(chart := importance(frame))
-    assert words(chart).startswith("b matters most. The means of all methods order the axes. Not drawn: 1 ")
+    assert words(chart).startswith("b explains most of the scores. 1 of 3 axes explain more than any axis does by")
     points = [(place(mark), mark.get("fill")) for mark in drawing.marks("symbol")]
-    assert len(points) == 5
-    first = sorted((y, x) for (x, y), colour in points if colour == SERIES[0][0])
-    assert [x for _, x in first] == sorted((x for _, x in first), reverse=True)
+    assert len(points) == 2 * 3
+    own = sorted((y, x) for (x, y), colour in points if colour == BLUE)
+    assert [x for _, x in own] == sorted((x for _, x in own), reverse=True)
     assert [word for word in drawing.words if word in "abc"] == ["b", "c", "a"]
+    assert words(importance(frame.assign(stands_out=False))).startswith("No axis stands out from what axes have by")
 
 
 def test_pairs_have_a_field_a_pair_of_values_with_its_number() -> None:
@@ -256,6 +251,9 @@ def layers(chart: dict[str, Any], named: dict[str, Any], rows: Any = None) -> It
     if any("field" in channel for channel in chart.get("encoding", {}).values()):
         kept = rows
         for transform in chart.get("transform", ()):
+            if of_kind := re.fullmatch(r"datum\.kind == '(.*)'", transform["filter"]):
+                kept = [row for row in kept if row["kind"] == of_kind[1]]
+                continue
             negated, field = re.fullmatch(r"(!?)isValid\(datum\.(\w+)\)", transform["filter"]).groups()  # type: ignore[union-attr]
             kept = [row for row in kept if (row[field] is None) == bool(negated)]
         yield kept
@@ -286,8 +284,8 @@ def test_names_are_drawn_as_they_are() -> None:
     assert set(NAMES) <= set(drawing.words)
     assert len(drawing.marks("symbol")) == len(NAMES)
     assert "</script>" in drawing.words
-    methods = pd.DataFrame({"axis": NAMES, "method": NAMES[::-1], "importance": 0.5})
-    assert set(NAMES) <= set(Drawing(importance(methods)).words)
+    shares = pd.DataFrame({"axis": NAMES, "fanova": 0.5, "by_chance": 0.1, "stands_out": True})
+    assert set(NAMES) <= set(Drawing(importance(shares)).words)
     rows = pd.DataFrame({"row": NAMES, "paper": 0.1, "ours": 0.2})
     assert set(NAMES) <= set(Drawing(against_paper(rows, ACCURACY)).words)
     both = pd.DataFrame({"axis_one": "a", "value_one": NAMES, "axis_two": "b", "value_two": NAMES, "interaction": 0.1})
@@ -299,9 +297,9 @@ def test_names_are_drawn_as_they_are() -> None:
 def test_characters_that_no_drawing_has_are_shown_by_their_numbers() -> None:
     """vl-convert would end the process."""
     bad = "a\x1b\x00\u202e\uffffb"
-    rows = pd.DataFrame({"axis": [bad, "c"], "method": bad, "importance": [0.6, 0.5]})
+    rows = pd.DataFrame({"axis": [bad, "c"], "fanova": [0.6, 0.5], "by_chance": 0.1, "stands_out": False})
     drawing = Drawing(importance(rows))
-    assert drawing.words.count(r"a\x1b\x00\u202e\uffffb") == 2
+    assert drawing.words.count(r"a\x1b\x00\u202e\uffffb") == 1
 
 
 def test_a_picture_is_the_same_each_time_and_needs_nothing_from_elsewhere() -> None:

@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from tests.pages import GUIDE
+from tests.search.statistics.explored import SETTINGS, Setting, described
 from tests.search.statistics.simulated import FAILING, SEEDS, WORLDS, World, experiment
 from tests.search.statistics.simulated_limits import (
     DOCUMENTED,
@@ -28,6 +29,8 @@ from tests.search.statistics.simulated_power import SEEDS as POWER_SEEDS
 from tests.search.statistics.simulated_searches import FRESH_SEEDS, NOTHING, searches
 
 REPEATS = 2000
+SEARCHES = 20
+"""Of recorded trials."""
 
 LIMIT_REPEATS = 1000
 """Of an experiment at a limit, of which each is drawn by itself."""
@@ -81,6 +84,19 @@ def search_row(world: World) -> str:
     return line(world.name, *(f"{100 * share:.1f}" for share in shares))
 
 
+def effect_row(setting: Setting) -> str:
+    """How many effects have a sign, how many of these are wrong; what bands hold in percent; errors."""
+    found = described(setting, SEARCHES)
+    return line(
+        setting.name,
+        f"{found.shown}",
+        f"{found.wrong}",
+        f"{100 * found.held:.0f}",
+        f"{found.error:.2f}",
+        f"{found.nothing:.2f}",
+    )
+
+
 def line(*cells: str) -> str:
     """A row of a table in Markdown."""
     return f"| {' | '.join(cells)} |"
@@ -93,6 +109,7 @@ TABLES: Mapping[str, tuple[Callable[[Any], str], Sequence[Any]]] = {
     "documents": (document_row, DOCUMENTED),
     "spans": (span_row, RARE),
     "shapes": (shape_row, tuple(SHAPES)),
+    "effects": (effect_row, SETTINGS),
 }
 """What stands in each table of the page: how a row is made, and of which worlds."""
 

@@ -3,18 +3,18 @@
 from itertools import combinations, product
 
 import numpy as np
-import optuna
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from skipstack.search.analysis.exploration.additive_model import Fit, fit
 from skipstack.search.analysis.exploration.budgets import continued, expected_best
-from skipstack.search.analysis.exploration.effects import effects
 from skipstack.search.analysis.exploration.importance import importances
 from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
+from skipstack.search.analysis.exploration.shuffled import TIMES, Shuffled, shuffled
 from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
-from tests.search.analysis.exploration.planted import planted
+from tests.search.analysis.exploration.planted import Planted, planted
 
 DOMAINS: dict[str, Domain] = {
     "strong": Choice((1, 3, 5)),
@@ -46,57 +46,66 @@ def _trials(number: int = 200) -> tuple["pd.Series[float]", pd.DataFrame]:
     return pd.Series(scores), trials
 
 
+def _dealt(scores: "pd.Series[float]", trials: pd.DataFrame) -> list[Shuffled]:
+    """The same search in which no axis matters, all its trials whole."""
+    axes = {axis: pd.factorize(trials[axis])[0] % 9 for axis in DOMAINS if axis in trials}
+    points = trials.assign(score=scores)[[*axes, "score"]]
+    reached = pd.DataFrame({1: scores})
+    return list(shuffled(points, scores.notna(), reached, pd.DataFrame(axes, index=trials.index)))
+
+
 def test_planted_importances_are_found_conditional_axes_included() -> None:
     scores, trials = _trials()
-    found = importances(scores, trials, DOMAINS).set_index("axis")
+    found = importances(scores, trials, DOMAINS, _dealt(scores, trials)).set_index("axis")
     assert "fixed" not in found.index
-    assert found["ped_anova"].sum() == pytest.approx(1)
     assert found["trials"].tolist() == [int(trials[axis].notna().sum()) for axis in found.index]
-    for method in ("ped_anova", "fanova"):
-        assert found.loc[["strong", "conditional"], method].min() > 2 * found.loc[["none", "count"], method].max()
+    assert found.loc[["strong", "conditional"], "fanova"].min() > 2 * found.loc[["none", "count"], "fanova"].max()
     assert found.loc["strong", "fanova"] > found.loc["weak", "fanova"] > found.loc["none", "fanova"]
     # Among the trials in which it is active it explains, of their variance, 0.1^2 of 0.1^2 + (0.06 * log(100))^2 / 12.
     assert found.loc["conditional", "fanova"] == pytest.approx(
         0.1**2 / (0.1**2 + (0.06 * np.log(100)) ** 2 / 12), abs=0.1
     )
+    assert found["stands_out"].loc[["strong", "conditional"]].all()
+    assert not found["stands_out"].loc[["none", "count"]].any()
+
+
+@pytest.mark.parametrize("number", [16, 100])
+def test_on_noise_no_axis_stands_out_although_one_always_has_the_largest_share(number: int) -> None:
+    _, trials = _trials(number)
+    scores = pd.Series(np.random.default_rng(number).normal(size=number))
+    found = importances(scores, trials, DOMAINS, _dealt(scores, trials))
+    assert found["fanova"].max() > 0.2
+    assert found["by_chance"].max() > 0.1
+    assert not found["stands_out"].any()
 
 
 def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
     scores, trials = _trials(30)
-    assert importances(scores, trials, DOMAINS).equals(importances(scores, trials, DOMAINS))
-    assert importances(scores[:2], trials, DOMAINS).empty
-    assert importances(scores[:0], trials, DOMAINS).empty
+    dealt = _dealt(scores, trials)
+    assert importances(scores, trials, DOMAINS, dealt).equals(
+        importances(scores, trials, DOMAINS, _dealt(scores, trials))
+    )
+    assert importances(scores[:2], trials, DOMAINS, dealt).empty
+    assert importances(scores[:0], trials, DOMAINS, dealt).empty
     twice = trials.assign(conditional=pd.Series(["on", "off"], dtype="str").reindex(trials.index))
-    found = importances(scores, twice, DOMAINS).set_index("axis")
+    found = importances(scores, twice, DOMAINS, dealt).set_index("axis")
     assert found.loc["conditional", "trials"] == 2
     assert np.isnan(found.loc["conditional", "fanova"])
+    assert not found.loc["conditional", "stands_out"]
     assert found.loc["strong", "fanova"] > 0
 
 
-def test_of_few_trials_half_are_the_best_ones_at_most() -> None:
-    from optuna.importance import PedAnovaImportanceEvaluator
-
-    scores, trials = [0.5, 0.9, 0.1, 0.3, 0.8, 0.2], [1, 5, 1, 3, 5, 3]
-    more = [0.2, 0.4, 0.9, 0.7, 0.1, 0.5]
-    theirs = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0))
-    for score, strong, none in zip(scores, trials, more, strict=True):
-        theirs.add_trial(
-            optuna.trial.create_trial(
-                value=score,
-                params={"strong": strong, "none": none},
-                distributions={
-                    "strong": optuna.distributions.CategoricalDistribution((1, 3, 5)),
-                    "none": optuna.distributions.FloatDistribution(0.0, 1.0),
-                },
-            )
-        )
-    expected = PedAnovaImportanceEvaluator(target_quantile=0.5).evaluate(theirs, ["strong", "none"])
-    frame = pd.DataFrame({"strong": pd.array(trials, dtype="Int64"), "none": more})
-    found = importances(pd.Series(scores), frame, {axis: DOMAINS[axis] for axis in ("strong", "none")})
-    total = sum(expected.values())
-    assert dict(zip(found["axis"], found["ped_anova"], strict=True)) == pytest.approx(
-        {axis: value / total for axis, value in expected.items()}
-    )
+def test_points_are_dealt_to_the_curves_of_others_and_parts_with_them() -> None:
+    each = planted(0, trials=30)
+    trials = each.parts.assign(score=each.scores)
+    found = list(shuffled(trials, each.whole, each.reached, each.parts))
+    assert len(found) == TIMES
+    for one in found:
+        assert one.points.equals(one.parts)  # here a value is its part
+        assert sorted(map(tuple, one.parts.to_numpy().tolist())) == sorted(map(tuple, each.parts.to_numpy().tolist()))
+        assert not one.parts.equals(each.parts)
+        assert one.model.expected[each.whole].tolist() == each.scores[each.whole].tolist()
+    assert not found[0].parts.equals(found[1].parts)
 
 
 def test_what_pairs_have_left_is_the_interaction_of_a_full_grid() -> None:
@@ -104,26 +113,49 @@ def test_what_pairs_have_left_is_the_interaction_of_a_full_grid() -> None:
     planted_ab = np.array([[0.03, -0.03], [-0.02, 0.02], [-0.01, 0.01]])
     scores = 0.1 * grid["a"] + 0.2 * grid["b"] - 0.3 * grid["c"] + planted_ab[grid["a"], grid["b"]]
     whole = pd.Series([True] * len(grid))
-    found = pairs(effects(scores, whole, pd.DataFrame({1: scores}), grid), grid, whole)
+    reached = pd.DataFrame({1: scores})
+    found = pairs(fit(scores, whole, reached, grid), grid, whole, _dealt_grid(scores, reached, grid))
     assert len(found) == 3 * 2 + 3 * 2 + 2 * 2
     ab = found[(found["axis_one"] == "a") & (found["axis_two"] == "b")]
-    assert ab["interaction"].tolist() == pytest.approx(planted_ab.ravel().tolist())
-    assert found.loc[found["axis_two"] == "c", "interaction"].tolist() == pytest.approx([0] * 10, abs=1e-12)
+    assert ab["interaction"].tolist() == pytest.approx(planted_ab.ravel().tolist(), abs=0.002)  # effects are shrunk
+    of_c = found.loc[found["axis_two"] == "c", "interaction"]
+    assert of_c.tolist() == pytest.approx([0] * 10, abs=0.002)
+    assert not found["stands_out"].any()  # no field has more than two of the twelve trials
     assert set(ab["n"]) == set(ab["whole"]) == {2}
+
+
+def _dealt_grid(scores: "pd.Series[float]", reached: pd.DataFrame, grid: pd.DataFrame) -> list[Shuffled]:
+    return list(shuffled(grid.assign(score=scores), scores.notna(), reached, grid))
+
+
+def test_a_planted_interaction_stands_out_and_nothing_else() -> None:
+    grid = pd.DataFrame(list(product(range(2), range(2), range(3))) * 10, columns=["a", "b", "c"])
+    noise = np.random.default_rng(0).normal(size=len(grid))
+    scores = pd.Series(0.1 * grid["a"] + 0.01 * noise + 0.03 * np.where(grid["a"] == grid["b"], 1, -1))
+    whole, reached = pd.Series([True] * len(grid)), pd.DataFrame({1: scores})
+    found = pairs(fit(scores, whole, reached, grid), grid, whole, _dealt_grid(scores, reached, grid))
+    of_ab = (found["axis_one"] == "a") & (found["axis_two"] == "b")
+    assert found.loc[of_ab, "stands_out"].all()
+    assert not found.loc[~of_ab, "stands_out"].any()
 
 
 def test_of_stopped_trials_pairs_say_how_many_they_are() -> None:
     each = planted(0)
-    found = pairs(effects(each.scores, each.whole, each.reached, each.parts), each.parts, each.whole)
+    dealt = list(shuffled(each.parts.assign(score=each.scores), each.whole, each.reached, each.parts))
+    found = pairs(_fit(each), each.parts, each.whole, dealt)
     cell = found[(found["axis_one"] == "depth") & (found["part_one"] == 2) & (found["axis_two"] == "rate")].iloc[0]
     mine = (each.parts["depth"] == 2) & (each.parts["rate"] == cell["part_two"])
     assert (cell["n"], cell["whole"]) == (mine.sum(), (mine & each.whole).sum())
     assert not ((found["axis_one"] == "gate") & (found["part_one"] < 0)).any()
 
 
+def _fit(each: Planted) -> Fit:
+    return fit(each.scores, each.whole, each.reached, each.parts)
+
+
 def test_rungs_say_how_alike_they_rank_the_trials_that_went_on() -> None:
     each = planted(0)
-    found = rungs(each.scores, each.whole, each.reached, (1, 3, 9, 27))
+    found = rungs(each.scores, each.whole, each.reached, each.reached, (1, 3, 9, 27))
     assert found["rung"].tolist() == [1, 3, 9, 27]
     assert found["n"].tolist() == [120, 60, 30, 0]
     assert found["stopped"].tolist() == [60, 30, 0, 0]
@@ -131,27 +163,42 @@ def test_rungs_say_how_alike_they_rank_the_trials_that_went_on() -> None:
     finals = each.scores[each.whole]
     for rung, row in zip((1, 3), found.to_dict("records"), strict=False):
         assert row["correlation"] == pytest.approx(spearmanr(each.reached.loc[each.whole, rung], finals).statistic)
+        assert row["low"] < row["correlation"] < row["high"]
         there = each.reached[rung].dropna().sort_values(ascending=False)
         assert row["place_of_best"] == list(there.index).index(finals.idxmax()) + 1
     assert np.isnan(found["correlation"].iloc[3])
 
 
-def test_two_whole_trials_have_no_correlation_and_three_have_one() -> None:
-    scores = pd.Series([0.5, 0.6])
-    found = rungs(scores, pd.Series([True, True]), pd.DataFrame({1: scores}), (1,))
-    assert np.isnan(found["correlation"].iloc[0])
-    assert found["whole"].tolist() == [2]
-    scores = pd.Series([0.5, 0.6, 0.7])
-    found = rungs(scores, pd.Series([True, True, True]), pd.DataFrame({1: [0.1, 0.2, 0.3]}), (1,))
-    assert found["correlation"].tolist() == [pytest.approx(1)]
+def test_rungs_of_noise_do_not_correlate_although_the_best_score_contains_them() -> None:
+    """Of 200 studies of 30 trials whose every score is noise: the mean is 0, and 95 of 100 intervals hold it."""
+    source, values, held, of_best = np.random.default_rng(0), [], [], []
+    for _ in range(200):
+        by_epoch = pd.DataFrame(source.normal(size=(30, 9)), columns=range(1, 10))
+        reached = by_epoch.cummax(axis=1)
+        row = rungs(reached[9], pd.Series([True] * 30), reached, by_epoch, (3,)).iloc[0]
+        values.append(row["correlation"])
+        held.append(row["low"] <= 0 <= row["high"])
+        of_best.append(spearmanr(reached[3], reached[9]).statistic)
+    assert np.mean(of_best) > 0.3
+    assert np.mean(values) == pytest.approx(0, abs=0.04)
+    assert np.mean(held) == pytest.approx(0.95, abs=0.04)
 
 
-def test_the_expected_best_is_the_mean_over_all_draws() -> None:
+def test_nine_whole_trials_have_no_correlation_and_ten_have_one() -> None:
+    for count in (9, 10):
+        scores = pd.Series(np.linspace(0, 1, count))
+        by_epoch = pd.DataFrame({1: scores, 2: scores})
+        found = rungs(scores, pd.Series([True] * count), by_epoch, by_epoch, (1,))
+        assert found["whole"].tolist() == [count]
+        assert (found["correlation"].iloc[0] == pytest.approx(1)) == (count == 10)
+
+
+def test_the_expected_best_is_the_mean_over_all_choices() -> None:
     scores = [0.3, 0.9, 0.5, 0.5]
     found = expected_best(scores, epochs=20.0)
     assert found["trials"].tolist() == [1, 2, 3, 4]
     for number, best in zip(found["trials"], found["expected_best"], strict=True):
-        assert best == pytest.approx(np.mean([max(draw) for draw in product(scores, repeat=number)]))
+        assert best == pytest.approx(np.mean([max(chosen) for chosen in combinations(scores, number)]))
     assert found["epochs"].tolist() == [5.0, 10.0, 15.0, 20.0]
     assert expected_best([], epochs=0.0).empty
     many = expected_best(np.random.default_rng(0).normal(size=10_000).tolist(), epochs=1.0)
@@ -168,6 +215,7 @@ def test_what_half_as_many_trials_again_give_is_what_the_last_half_gave_in_all_o
     kept = number - number // 2
     assert (found.trials, found.epochs) == (number - kept, 10.0 * (number - kept))
     assert found.most == pytest.approx(max(scores) - np.mean([max(draw) for draw in combinations(scores, kept)]))
+    assert found.last == pytest.approx(max(scores) - max(scores[:kept]))
     assert found.worth_it == (found.most >= 0.05)
 
 

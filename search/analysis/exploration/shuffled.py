@@ -1,0 +1,47 @@
+"""The same search in which no axis matters: points are dealt anew to the curves of the trials.
+
+Whatever is said of axes is computed from such searches, too, ends of stopped trials and all. What the search itself
+says has to exceed what these say.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from skipstack.data.basis.seeding import generator
+from skipstack.search.analysis.exploration.additive_model import Fit, fit
+
+TIMES: Final = 20
+"""How many are made."""
+
+BEYOND: Final = 3.0
+"""How many standard deviations above its mean by chance what stands out has to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffled:
+    """One of them. ``points``: of each trial the value of each axis; ``parts``: their parts."""
+
+    points: pd.DataFrame
+    parts: pd.DataFrame
+    model: Fit
+
+
+def shuffled(
+    trials: pd.DataFrame, whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame
+) -> Iterator[Shuffled]:
+    """``TIMES`` of them, the same for the same study. ``parts``: from ``levels.levels``, a column for each axis."""
+    scored, axes = trials.index[trials["score"].notna()], list(parts.columns)
+    scores, points, own = trials.loc[scored, "score"], trials.loc[scored, axes], parts.loc[scored]
+    for time in range(TIMES):
+        order = generator(0, "shuffled", time).permutation(len(scored))
+        dealt = own.iloc[order].set_axis(scored)
+        yield Shuffled(points.iloc[order].set_axis(scored), dealt, fit(scores, whole.loc[scored], reached, dealt))
+
+
+def limit(largest: Sequence[float]) -> float:
+    """What something has to exceed in order to stand out; ``largest``: the largest one in each search by chance."""
+    return max(max(largest), float(np.mean(largest) + BEYOND * np.std(largest, ddof=1)))
