@@ -7,7 +7,9 @@ import typer
 
 from skipstack.dashboards.commands.options import (
     ComputeDevice,
+    Concurrent,
     Corpus,
+    CpusPerTrial,
     DataDir,
     Epochs,
     Hours,
@@ -45,6 +47,8 @@ def plan(
     lanes: Lanes = None,
     seed: Seed = None,
     gpus_per_trial: SharePerTrial = None,
+    cpus_per_trial: CpusPerTrial = None,
+    concurrent: Concurrent = None,
     device: ComputeDevice = "auto",
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
@@ -67,12 +71,19 @@ def plan(
         seed=seed,
     )
     from skipstack.dashboards.reports.plan_report import plan_report
-    from skipstack.search.api.options import share
+    from skipstack.search.api.options import at_a_time, check_cpus, share
     from skipstack.search.api.start import rehearsed
     from skipstack.search.planning import plan as planning
     from skipstack.search.planning.measuring import TrainingMeter, room
 
-    here = room(device, share(gpus_per_trial or "auto"))
+    cpus, most = 1 if cpus_per_trial is None else cpus_per_trial, at_a_time(concurrent or "auto")
+    check_cpus(cpus)
+    here = room(
+        device,
+        share(gpus_per_trial or "auto"),
+        cpus_per_trial=cpus,
+        concurrent=None if most == "auto" else most,
+    )
     with rehearsed(config, data_dir=data_dir, corpus_folder=corpus_folder) as opened:
         if here.device == "cuda" and gpus_per_trial in (None, "auto"):
             say("a whole GPU is counted for each trial, although `auto` gives less to those that need less")

@@ -10,6 +10,7 @@ from typing import Literal, Self, final
 import torch
 from torch import Tensor
 
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.system import load_average, usable_cpus
@@ -127,22 +128,29 @@ class TrainingMeter(Meter):
         return clock(self.device) - started
 
 
-def room(device: str, gpus_per_trial: float | Literal["auto"]) -> Room:
-    """How many trials fit on this machine, with one CPU each and their share of a GPU, if there is one.
+def room(
+    device: str, gpus_per_trial: float | Literal["auto"], *, cpus_per_trial: int = 1, concurrent: int | None = None
+) -> Room:
+    """How many trials fit on this machine, each with its CPUs and its share of a GPU, if there is one, and at most
+    ``concurrent``.
 
     ``auto`` counts a whole GPU for each trial, its maximum; without a share trials run on a CPU. Raises UserError if
     there is no such ``device``, no trial fits, or kernels are asked for that cannot run there.
     """
     chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
     share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial
-    cpus = slots = usable_cpus()
+    cpus = usable_cpus()
+    if cpus_per_trial > cpus:
+        here = counted(cpus, "CPU")
+        raise UserError(f"--cpus-per-trial: got {cpus_per_trial} (allowed: at most the {here} of this machine)")
+    slots = cpus // cpus_per_trial
     if chosen == "cuda":
         gpus = torch.cuda.device_count()
         if not 0 < share <= gpus:
             raise UserError(f"--gpus-per-trial {share:g}: got {gpus} GPUs here (allowed: above 0, at most that many)")
         slots = min(slots, gpus // int(share) if share >= 1 else gpus * int(1 / share + 1e-9))
     return Room(
-        slots=slots,
+        slots=slots if concurrent is None else min(slots, concurrent),
         device=chosen,
         gpus_per_trial=share,
         kernels=in_a_line(torch.device(chosen)),

@@ -1,6 +1,7 @@
 """``skipstack plan``: what it prints, that text and JSON say the same, and what it leaves behind."""
 
 import json
+import os
 import re
 import tempfile
 from dataclasses import replace
@@ -15,6 +16,7 @@ from skipstack.dashboards.cli import app
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.plan_report import plan_report
 from skipstack.dashboards.reports.wording import duration
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.system import usable_cpus
 from skipstack.search.planning.plan import Plan, Room, plan
 from skipstack.search.study_files.document import presets
@@ -89,6 +91,26 @@ def test_json_holds_everything_by_full_names_and_all_but_times_is_the_same_each_
             del network["step_seconds"], network["epoch_seconds"]
         each["forecasts"] = [forecast["epochs"] for forecast in each["forecasts"]]
     assert told == again
+
+
+def test_the_forecast_is_for_as_many_trials_as_search_would_run_at_a_time(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+
+    def side_by_side(*options: str) -> int:
+        shown = run("study.yaml", "--format", "json", "--trials", "24", *options)
+        assert shown.exit_code == 0, shown.output
+        told = json.loads(shown.stdout)
+        for each in told["forecasts"]:
+            assert each["elapsed_hours"] >= each["hours"] / told["machine"]["slots"]
+        return int(told["machine"]["slots"])
+
+    assert side_by_side("--concurrent", "3") == 3
+    assert side_by_side("--cpus-per-trial", "4") == 2
+    refused = run("study.yaml", "--concurrent", "0")
+    assert isinstance(refused.exception, UserError)
+    assert "--concurrent: got '0' (allowed: 1 or more, or auto)" in str(refused.exception)
 
 
 @pytest.mark.parametrize("name", ["wu2017/depth", "gui2019/ner"])

@@ -146,6 +146,19 @@ def test_of_a_killed_host_only_what_it_had_not_sent_is_lost_and_one_that_joins_i
     cluster.check_nothing_stays(hosts=[2, 4])
 
 
+def test_that_files_are_carried_is_said_once_a_host_joins_that_needs_it(cluster: Cluster) -> None:
+    folder = cluster.disk / "study"
+    cluster.start(seeing=[2, 3])
+    size = ("--trials", "12", "--epochs", "12", "--set", "search.scheduler.grace=6")
+    process = cluster.driver("search", "quickstart", *size, "--out", str(folder), "--address", cluster.hosts.head)
+    wait_for(lambda: third_reports(folder), process)
+    cluster.add(4)
+    _, error = process.communicate(timeout=900)
+    assert process.returncode == 0, error
+    assert error.count("files are carried") == 1
+    assert CARRIED.replace("2 of 3", "1 of 4") in error
+
+
 def test_after_driver_and_cluster_were_killed_fresh_hosts_go_on(tmp_path: Path) -> None:
     reason = missing()
     if reason is not None:

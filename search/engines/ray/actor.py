@@ -2,8 +2,9 @@
 
 import os
 import socket
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 from skipstack.data.basis.loading import uncollected
 
@@ -17,12 +18,29 @@ with uncollected():  # half of a worker's start
     from skipstack.search.driver.device_errors import broken_here
     from skipstack.search.driver.faults import DiskLostError, Fault, OutOfSpaceError, fault_of
     from skipstack.search.driver.measuring_on_test import Measurement, measured
+    from skipstack.search.driver.task import TrialTask, Workers
     from skipstack.search.engines.ray.cards import this_card
     from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers, PartedError
     from skipstack.search.engines.ray.carrying.scratch import leave
     from skipstack.search.engines.ray.preflight import Preflight
 
 BROKEN_BEFORE = "its process was left with a GPU that an earlier trial broke"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Assignment:
+    """What an actor is given: what to train or to measure, by which workers, and what its machine must be able to do.
+
+    Tune copies whatever it is given three times a trial, and prints it twice. This is never changed, and its print is
+    short.
+    """
+
+    task: TrialTask | Measurement
+    workers: Workers
+    preflight: Preflight | None
+
+    def __deepcopy__(self, memory: dict[int, Any]) -> Self:
+        return self
 
 
 class TrialActor(tune.Trainable):  # type: ignore[misc]
@@ -62,22 +80,29 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
             if self.attempt is None:
                 if (trouble := broken_here()) is not None:  # an earlier trial has not told of it
                     return Fault("lost", f"{BROKEN_BEFORE}: {trouble}", broken="program")
-                _check_once(self.config["preflight"])
-                workers = self.config["worker"]
-                if isinstance(workers, CarriedWorkers):
-                    workers.stay()
-                if isinstance(self.config["task"], Measurement):
-                    return measured(workers, self.config["task"])
-                self.attempt = Attempt(workers, self.config["task"])
+                given: Assignment = self.config["given"]
+                _check_once(given.preflight)
+                if isinstance(given.workers, CarriedWorkers):
+                    given.workers.stay()
+                if isinstance(given.task, Measurement):
+                    return measured(given.workers, given.task)
+                self.attempt = Attempt(given.workers, given.task)
             return self.attempt.run_epoch()
         except (OutOfSpaceError, DiskLostError) as cause:
-            joined = self.config["preflight"] is not None  # else there is one machine
+            joined = self.config["given"].preflight is not None  # else there is one machine
             return type(cause)(f"{cause}; met on machine {_this_machine()}") if joined else cause
         except (UserError, PartedError) as cause:
             return cause
         except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
             self._leave()
             return fault_of(error)
+
+    def get_auto_filled_metrics(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """As Tune's, without what this worker was given: in Tune it goes back to the driver with each report, which
+        unpacks and prints it, more than all else that it does with one.
+        """
+        filled = super().get_auto_filled_metrics(*arguments, **options)
+        return {name: value for name, value in filled.items() if name != "config"}
 
     def _leave(self) -> None:
         """Let go of the trial, and of its memory."""

@@ -19,6 +19,7 @@ from ray import tune
 from ray.exceptions import OutOfMemoryError, RayTaskError, WorkerCrashedError
 from ray.tune.error import TuneError
 from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
@@ -28,11 +29,13 @@ from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.measuring_on_test import Measurement, measured
 from skipstack.search.driver.task import Measured, TrialTask, Workers
 from skipstack.search.engines.growth import Growth, needed
+from skipstack.search.engines.newcomers import Newcomers
 from skipstack.search.engines.ray.actor import TrialActor
 from skipstack.search.engines.ray.autoscaler import Demand, growth
 from skipstack.search.engines.ray.cards import Cards
 from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
 from skipstack.search.engines.ray.carrying.keeper import Keeping
+from skipstack.search.engines.ray.carrying.mark import Mark
 from skipstack.search.engines.ray.carrying.study import carried, gather
 from skipstack.search.engines.ray.losses import loss_of
 from skipstack.search.engines.ray.machines import (
@@ -118,6 +121,8 @@ class RayEngine(Engine):
         """Whether a worker of this engine has reported anything."""
         self._unseeing: str | None = None
         """How many machines do not see the study's folder, in words."""
+        self._newcomers: Newcomers | None = None
+        """Who asks the machines that join whether they see it, until that is said."""
         self._looked = self._told = -math.inf
         self._untold = False
         self._leaving = ExitStack()
@@ -175,7 +180,7 @@ class RayEngine(Engine):
         trouble = first_trouble([(name, answer.trouble) for name, answer in found])
         if trouble is not None:
             raise UserError(trouble)
-        self._unseeing = unseeing([answer for _, answer in found])
+        self._unseeing = unseeing(sum(not answer.sees for _, answer in found), len(found))
         self._settled()
 
     def run(self, driver: Driver) -> None:
@@ -188,6 +193,8 @@ class RayEngine(Engine):
         self._carried = None
         if preflight is not None and preflight.carries:
             self._carried = self._leaving.enter_context(carried(self.worker, driver, preflight.mark))
+            if self._unseeing is None:
+                self._newcomers = Newcomers(machines(), partial(_sight, preflight.mark))
         gauges = self._leaving.enter_context(watched(driver))
         capacity = Capacity(self._resources, gauges.taken, most=self._concurrent)
         plugins = Plugins(
@@ -310,9 +317,18 @@ class RayEngine(Engine):
             if self._demand is not None:
                 usual = self.allotment.usual
                 self._demand.want(self._useful(places()), usual, slots(self._resources(), usual))
-        if self._untold and now - self._told > TOLD_EVERY:
+            first_unseeing = self._newcomers is not None and self._has_unseeing(self._newcomers)
+        if first_unseeing or (self._untold and now - self._told > TOLD_EVERY):
             self._settled()
             self.say(self.words)
+
+    def _has_unseeing(self, newcomers: Newcomers) -> bool:
+        """Whether the first machine has joined to which files are carried."""
+        there = machines()
+        self._unseeing = unseeing(newcomers.unseeing(there), len(there))
+        if self._unseeing is not None:
+            self._newcomers = None
+        return self._unseeing is not None
 
     def _resources(self) -> list[Resources]:
         """What each machine has, without the GPUs that are left alone."""
@@ -344,6 +360,16 @@ class RayEngine(Engine):
         """Leave the cluster, one that was started here ends, and give back what was borrowed."""
         gc.collect()  # what Tune has left asks ray to forget it, and ray ends the process that asks after it has gone
         self._leaving.close()
+
+
+def _sight(mark: Mark, machine: str) -> Question[bool]:
+    """A question to a machine, by the id of its node, whether it sees the study's folder."""
+    return Question(partial(_sees, mark), scheduling_strategy=NodeAffinitySchedulingStrategy(machine, soft=False))
+
+
+def _sees(mark: Mark) -> bool:
+    """Runs on the machine that is asked."""
+    return mark.unseen() is None
 
 
 def _outcome(reference: "ray.ObjectRef[Measured | Fault]") -> Measured | Fault:

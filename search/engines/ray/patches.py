@@ -4,6 +4,7 @@ Five names of Ray's are bound to parts of ours (``patched``), and to its own aga
 what public means lack.
 """
 
+import math
 import os
 import time
 from collections import deque
@@ -23,6 +24,7 @@ from ray._private.parameter import RayParams
 from ray.actor import ActorHandle
 from ray.air.execution import PlacementGroupResourceManager, ResourceRequest
 from ray.air.execution._internal import RayActorManager
+from ray.air.execution._internal.event_manager import RayEventManager
 from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.tune import registry as tune_registry
 from ray.tune import tune
@@ -36,10 +38,14 @@ from ray.util.placement_group import placement_group
 
 from skipstack.data.basis.errors import one_line
 from skipstack.search.engines.ray.machines import not_on, silent
+from skipstack.search.engines.ray.plugins import SchedulerPlugin
 from skipstack.search.engines.ray.sockets import LOOPBACK
 
 START_SECONDS = 300.0
 """Within which a worker that has its resources must have started; it has ray and Tune to import."""
+
+LOOKED_AT: Final = 1.0
+"""Seconds between two looks for workers that do not start; between them pass hundreds of reports."""
 
 PATIENCE: Final = 3.0
 """Seconds for which room is not asked for, since a worker may become free for the trial; to start one takes as many."""
@@ -171,6 +177,10 @@ class Controller(TuneController):  # type: ignore[misc]
     """
 
     def __init__(self, **options: Any) -> None:
+        self._is_ours = isinstance(options.get("scheduler"), SchedulerPlugin)
+        """Whether this is the run of a study: what Tune keeps of trials that have ended is for a user's own."""
+        if self._is_ours:
+            options["callbacks"] = []  # they keep all trials, too, and print none of them
         placement = Placement()
         super().__init__(resource_manager_factory=lambda: placement, **options)
         self._actor_manager = ActorManager(placement)
@@ -192,6 +202,29 @@ class Controller(TuneController):  # type: ignore[misc]
         """
         trial.set_ray_actor = partial(assign_once, trial)
         super().add_trial(trial)
+
+    def step(self) -> None:
+        """As Tune's, which looks at all trials that there ever were each time, and keeps them: of a study, those that
+        have ended are forgotten.
+        """
+        super().step()
+        if self._is_ours and (over := self._stopped_trials | self._failed_trials):
+            kept: list[Trial] = self.get_trials()
+            kept[:] = [each for each in kept if each not in over]
+            for trials in (self._stopped_trials, self._failed_trials, self._live_trials):
+                trials -= over
+
+    def checkpoint(self, force: bool = False, wait: bool = False) -> None:
+        """As Tune's; of a study, only the file that Tune needs at the end is written (``save_to_dir``), and in no other
+        step it is looked whether one is due.
+        """
+        if force or not self._is_ours:
+            super().checkpoint(force=force, wait=wait)
+
+    def _mark_trial_to_checkpoint(self, trial: Trial) -> None:
+        """As Tune's, which keeps the trial until the next such file."""
+        if not self._is_ours:
+            super()._mark_trial_to_checkpoint(trial)
 
     def withdraw(self, trial: Trial) -> None:
         """End a trial that no worker has taken up. As Tune's ``stop_trial``, which prints a line of it to stdout."""
@@ -254,17 +287,48 @@ class ActorManager(RayActorManager):  # type: ignore[misc]
         self._starting: dict[Any, float] = {}
         """When each actor was first seen with its resources and without an answer."""
         self._started: set[Any] = set()
+        self._looked = -math.inf
         self._given_up = False
+        self._ready: deque[tuple[RayEventManager, ray.ObjectRef]] = deque()
+        """What was there at the last look, and has not been handled."""
 
     def next(self, timeout: float | None = None) -> bool:
-        """As Tune's, after a look at those that do not start."""
-        live = self._live_actors_to_ray_actors_resources
+        """As Tune's, after a look now and then at those that do not start.
+
+        Tune looks at all that is awaited for each report. Here all reports that are there at a look are handled before
+        the next one, so that with more workers a report costs no more.
+        """
         now = time.monotonic()
-        self._starting = {actor: self._starting.get(actor, now) for actor in live if actor not in self._started}
-        if self._starting and now - min(self._starting.values()) > START_SECONDS and not self._given_up:
-            self._given_up = True  # Tune looks at its actors again while it cleans up
-            raise silent(f"a worker did not start within {START_SECONDS:g} s")
-        return bool(super().next(timeout))
+        if now - self._looked >= LOOKED_AT:
+            self._looked = now
+            live = self._live_actors_to_ray_actors_resources
+            self._starting = {actor: self._starting.get(actor, now) for actor in live if actor not in self._started}
+            if self._starting and now - min(self._starting.values()) > START_SECONDS and not self._given_up:
+                self._given_up = True  # Tune looks at its actors again while it cleans up
+                raise silent(f"a worker did not start within {START_SECONDS:g} s")
+        if self._handle_ready():
+            return True
+        happened = bool(super().next(timeout))
+        if happened:
+            self._look()
+        return happened
+
+    def _look(self) -> None:
+        """At all that is there by now, first what actors tell of themselves."""
+        for events in (self._actor_state_events, self._actor_task_events):
+            if awaited := list(events.get_futures()):
+                there, _ = ray.wait(awaited, num_returns=len(awaited), timeout=0)
+                self._ready.extend((events, future) for future in there)
+
+    def _handle_ready(self) -> bool:
+        """Handle the next of what was there; False where nothing is left of it."""
+        while self._ready and not self._live_actors_to_kill:
+            events, future = self._ready.popleft()
+            if future in events._tracked_futures:  # else it is awaited no longer
+                events.resolve_future(future)
+                self._try_start_actors()
+                return True
+        return False
 
     def _actor_start_resolved(self, tracked_actor: Any, future: Any) -> None:
         self._started.add(tracked_actor)

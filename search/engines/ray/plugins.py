@@ -26,6 +26,7 @@ from skipstack.search.driver.faults import (
 )
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Workers
+from skipstack.search.engines.ray.actor import Assignment
 from skipstack.search.engines.ray.cards import IN_A_ROW, Card, Cards
 from skipstack.search.engines.ray.carrying.carried_workers import PartedError, UnsentResult
 from skipstack.search.engines.ray.losses import UnclearDeath, loss_of, machine_of
@@ -92,7 +93,7 @@ class Plugins:
     def given(self, trial_id: str, task: Given) -> dict[str, Any]:
         """What an actor is given, with the resources that it takes."""
         taken, task = self.settling.allotment.placed(trial_id, task, self.capacity)
-        return {"task": task, "worker": self.worker, "resources": taken, "preflight": self.preflight}
+        return {"given": Assignment(task, self.worker, self.preflight), "resources": taken}
 
     def end_workers(self) -> None:
         """Let all workers leave, and send what they have; Tune ends them without a word where the user interrupts."""
@@ -245,7 +246,7 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
             return str(TrialScheduler.CONTINUE)
         elif isinstance(outcome, UnsentResult):
             self.plugins.parting.add(number)
-            self.plugins.keep(partial(self.plugins.part, trial.config["task"]))
+            self.plugins.keep(partial(self.plugins.part, trial.config["given"].task))
             return str(TrialScheduler.CONTINUE)
         del self.plugins.numbers[trial.trial_id]
         return str(TrialScheduler.STOP)

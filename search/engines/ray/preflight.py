@@ -111,12 +111,11 @@ class Answer:
     trouble: str | None
 
 
-def unseeing(answers: Sequence[Answer]) -> str | None:
-    """One line for the user where some machines do not see the study's folder; None where all do."""
-    blind = sum(not answer.sees for answer in answers)
+def unseeing(blind: int, machines: int) -> str | None:
+    """One line for the user where so many of the machines do not see the study's folder; None where all do."""
     if not blind:
         return None
-    return f"{blind} of {len(answers)} machines do not see the study's folder: files are carried"
+    return f"{blind} of {machines} machines do not see the study's folder: files are carried"
 
 
 def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:

@@ -175,6 +175,19 @@ def test_a_machine_without_a_gpu_has_room_for_a_trial_a_core(monkeypatch: pytest
     assert room("cpu", "auto") == here
 
 
+@pytest.mark.parametrize(
+    ("cpus_per_trial", "concurrent", "slots"), [(1, None, 7), (2, None, 3), (7, None, 1), (1, 4, 4), (2, 4, 3)]
+)
+def test_room_is_for_trials_of_several_cpus_and_no_more_than_may_run_at_a_time(
+    cpus_per_trial: int, concurrent: int | None, slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(7)))
+    here = room("cpu", "auto", cpus_per_trial=cpus_per_trial, concurrent=concurrent)
+    assert (here.slots, here.cpus) == (slots, 7)
+    with pytest.raises(UserError, match=r"--cpus-per-trial: got 8 \(allowed: at most the 7 CPUs of this machine\)"):
+        room("cpu", "auto", cpus_per_trial=8)
+
+
 def _uncounted() -> None:
     raise OSError("this system counts no load")
 

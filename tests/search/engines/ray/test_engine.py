@@ -1,5 +1,6 @@
 """The engine on a real Ray cluster, started by the test, with workers that train nothing."""
 
+import math
 import os
 import signal
 import socket
@@ -7,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -16,6 +18,8 @@ import ray
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.start import run_study
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask
+from skipstack.search.engines.newcomers import Newcomers
+from skipstack.search.engines.ray import engine as module
 from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.engines.ray.machines import check_address
 from skipstack.search.engines.serial import SerialEngine
@@ -307,6 +311,31 @@ def test_the_cluster_does_not_keep_the_command_line_in_which_a_password_may_stan
     jobs = ray._private.worker.global_worker.gcs_client.get_all_job_info()
     assert {job.entrypoint for job in jobs.values()} == {"skipstack"}
     assert all(PASSWORD not in str(job) for job in jobs.values())
+
+
+def test_that_files_are_carried_is_said_once_when_the_first_machine_joins_that_needs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = {"head": True, "seeing": True}
+    said: list[str] = []
+    monkeypatch.setattr(module, "LOOKED_AT", 0.0)
+    monkeypatch.setattr(module, "machines", lambda: there)
+    study: Any = object.__new__(RayEngine)
+    study._joined, study._demand, study._concurrent, study._where = True, None, None, None
+    study._looked = study._told = -math.inf
+    study._untold, study._unseeing, study.say = False, None, said.append
+    study._settling = SimpleNamespace(look=lambda: False, allotment=SimpleNamespace(words="1 CPU each"))
+    study._newcomers = Newcomers(
+        there, lambda machine: SimpleNamespace(is_over=lambda: True, answer=lambda: there[machine])
+    )
+    study._look(lambda: 1)
+    there["another"] = True
+    study._look(lambda: 1)
+    assert said == []
+    for blind in ("first", "second"):
+        there[blind] = False
+        study._look(lambda: 1)
+    assert said == ["1 CPU each; 1 of 4 machines do not see the study's folder: files are carried"]
 
 
 def test_an_address_where_no_cluster_answers_is_refused_before_ray_waits_for_one() -> None:

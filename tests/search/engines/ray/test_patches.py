@@ -297,6 +297,9 @@ class Unused:
 
     def free_resources(self, acquired_resource: object) -> None: ...
 
+    def get_resource_futures(self) -> list[object]:
+        return []
+
 
 @pytest.mark.parametrize(("kind", "survives"), [(RayActorManager, False), (ActorManager, True)])
 def test_a_worker_that_is_killed_for_want_of_memory_is_an_actor_s_death(kind: Any, survives: bool) -> None:
@@ -314,6 +317,78 @@ def test_a_worker_that_is_killed_for_want_of_memory_is_an_actor_s_death(kind: An
     else:
         with pytest.raises(RuntimeError, match="unexpected"):
             manager._actor_task_failed(task, OutOfMemoryError("low on memory"))
+
+
+REPORTS = 60
+
+
+@pytest.mark.parametrize(("kind", "looks"), [(RayActorManager, REPORTS), (ActorManager, 2)])
+def test_reports_that_are_there_are_handled_without_a_look_at_all_workers_for_each(
+    kind: Any, looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tune looks at all that it waits for before each report: with more workers, each costs more."""
+    looked: list[int] = []
+    handled: list[int] = []
+
+    def wait(futures: list[str], *, num_returns: int, timeout: float | None) -> tuple[list[str], list[str]]:
+        looked.append(len(futures))
+        return futures[:num_returns], futures[num_returns:]
+
+    monkeypatch.setattr(ray, "wait", wait)
+    monkeypatch.setattr(ray, "get", lambda future: int(future))
+    manager = kind(Unused())
+    for number in range(REPORTS):
+        manager._actor_task_events.track_future(str(number), on_result=handled.append)
+    while manager._actor_task_events.num_futures:
+        assert manager.next(timeout=0)
+    assert sorted(handled) == list(range(REPORTS)), "each is handled once"
+    assert len(looked) == looks
+
+
+def test_what_is_awaited_no_longer_is_not_handled(monkeypatch: pytest.MonkeyPatch) -> None:
+    handled: list[str] = []
+    monkeypatch.setattr(ray, "wait", lambda futures, *, num_returns, timeout: (sorted(futures)[:num_returns], []))
+    monkeypatch.setattr(ray, "get", lambda future: future)
+    manager = ActorManager(Unused())
+    for name in "abc":
+        manager._actor_task_events.track_future(name, on_result=handled.append)
+    assert manager.next(timeout=0)
+    manager._actor_task_events.discard_future("b")
+    assert manager.next(timeout=0)
+    assert handled == ["a", "c"]
+
+
+def test_deaths_and_starts_are_handled_before_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    handled: list[str] = []
+    monkeypatch.setattr(ray, "wait", lambda futures, *, num_returns, timeout: (futures[:num_returns], []))
+    monkeypatch.setattr(ray, "get", lambda future: future)
+    manager = ActorManager(Unused())
+    for events, names in ((manager._actor_task_events, "abc"), (manager._actor_state_events, "xyz")):
+        for name in names:
+            events.track_future(name, on_result=handled.append)
+    while manager._actor_task_events.num_futures:
+        assert manager.next(timeout=0)
+    assert set(handled[:3]) == set("xyz")
+    assert set(handled[3:]) == set("abc")
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_of_a_study_tune_keeps_no_trial_that_has_ended(ours: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would look at all of them in each step. A run of the user's own, meanwhile, needs them at its end."""
+    monkeypatch.setattr(TuneController, "step", lambda _: None)  # nothing else happens
+    made = object.__new__(Controller)
+    made._is_ours = ours
+    trials = {name: Hashed(name) for name in ("runs", "is over", "has failed")}
+    made._trials, made._live_trials = list(trials.values()), set(trials.values())
+    made._stopped_trials, made._failed_trials = {trials["is over"]}, {trials["has failed"]}
+    made._trials_to_cache = set()
+    for trial in trials.values():
+        made._mark_trial_to_checkpoint(trial)
+    made.step()
+    assert [each.name for each in made._trials] == (["runs"] if ours else list(trials))
+    assert len(made._live_trials) == (1 if ours else 3)
+    assert len(made._stopped_trials | made._failed_trials) == (0 if ours else 2)
+    assert len(made._trials_to_cache) == (0 if ours else 3)
 
 
 def test_actors_ask_for_no_environment_of_their_own_unless_a_variable_has_to_travel(
@@ -356,7 +431,14 @@ def test_a_study_uses_our_parts_all_of_them(tmp_path: Path, monkeypatch: pytest.
     methods = {
         patches.LeanNode: ("start_api_server", "start_monitor", "start_log_monitor"),
         Registry: ("register", "contains", "get", "unregister"),
-        Controller: ("add_trial", "save_to_dir", "_maybe_reuse_cached_actor"),
+        Controller: (
+            "add_trial",
+            "step",
+            "checkpoint",
+            "save_to_dir",
+            "_mark_trial_to_checkpoint",
+            "_maybe_reuse_cached_actor",
+        ),
         ActorManager: ("next", "_actor_start_resolved", "_cleanup_actor"),
         ActorClasses: ("get",),
         Placement: ("request_resources", "cancel_resource_request", "has_resources_ready"),

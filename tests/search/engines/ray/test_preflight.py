@@ -90,9 +90,8 @@ def test_a_machine_without_a_place_for_carried_files_is_told(
 
 
 def test_one_line_says_how_many_machines_do_not_see_the_folder() -> None:
-    seeing, blind = Answer(sees=True, trouble=None), Answer(sees=False, trouble=None)
-    assert unseeing([seeing, seeing]) is None
-    assert unseeing([seeing, blind, blind]) == ("2 of 3 machines do not see the study's folder: files are carried")
+    assert unseeing(0, 2) is None
+    assert unseeing(2, 3) == "2 of 3 machines do not see the study's folder: files are carried"
 
 
 def test_data_that_are_missing_damaged_or_others_are_told(asked: Preflight) -> None:
