@@ -39,6 +39,7 @@ def test_of_several_machines_the_one_is_named_that_met_a_full_disk(
     monkeypatch.setattr(socket, "gethostname", lambda: "host-7")
     monkeypatch.setattr(ray.util, "get_node_ip_address", lambda: "10.0.0.7")
     monkeypatch.setattr(module, "_check_once", lambda _: None)
+    monkeypatch.setattr(module, "this_card", lambda: None)  # which would start Ray here
     actor: Any = object.__new__(TrialActor)
     actor.config, actor.attempt, actor.broken = {"given": SimpleNamespace(preflight=preflight)}, FullAttempt(), False
     outcome = actor.step()["outcome"]
