@@ -106,7 +106,7 @@ def page_of(*texts: str) -> Report:
     columns = (Column(texts[0], texts[0]), Column(texts[-1], texts[-1], justify="left"))
     table = Table(names=("name",), columns=columns, rows=rows, heading=texts[0])
     blocks = (Heading(texts[0]), table, *(Sentence(text) for text in texts), Listing(texts, code=True))
-    frame = pd.DataFrame({"axis": texts, "method": texts[0], "importance": 0.5})
+    frame = pd.DataFrame({"axis": texts, "fanova": 0.5, "by_chance": 0.1, "stands_out": False})
     pictures = [Picture(texts[0], texts[0], as_svg(importance(frame))), Picture(texts[-1], texts[-1])]
     return Report(page=Page(texts[0], (blocks,)), content={}, pictures=lambda: pictures)
 
@@ -163,7 +163,7 @@ def test_nothing_is_loaded_and_no_program_runs() -> None:
 
 
 def test_the_parts_of_two_pictures_do_not_meet() -> None:
-    svg = as_svg(importance(pd.DataFrame({"axis": ["a"], "method": ["m"], "importance": [1.0]})))
+    svg = as_svg(importance(pd.DataFrame({"axis": ["a"], "fanova": [1.0], "by_chance": [0.1], "stands_out": [True]})))
     first, second = (inlined(svg, name=name, about="") for name in ("one", "two"))
     named = [set(re.findall(r'id="([^"]+)"', each)) for each in (first, second)]
     assert not named[0] & named[1]
