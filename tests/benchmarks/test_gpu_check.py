@@ -37,7 +37,7 @@ def test_a_row_of_steps_tells_what_a_step_takes(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_captured_steps_are_compared_with_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "CudaGraphs", ReplayedOnCpu)
+    monkeypatch.setattr(steps, "CudaGraphs", lambda _: ReplayedOnCpu())
     with chosen("reference"):
         found = steps.captured_beside("quickstart", 2, CPU, own=1.0, budget=0.0)
         assert (found["captured_apart"], found["apart_again"]) == (0.0, 0.0)
@@ -90,7 +90,7 @@ def test_what_only_a_gpu_has_is_skipped_on_a_cpu(kind: rows.Kind) -> None:
 
 
 def test_the_share_of_a_trial_is_what_a_search_would_give_it(tmp_path: Path) -> None:
-    shares, task = measures._shared("quickstart", tmp_path, 80 * 10**9)
+    shares, task, _ = measures._shared("quickstart", tmp_path, 80 * 10**9)
     assert 0 < shares.share(task) < 0.2
     assert shares.share(task) < measures._shared("quickstart", tmp_path / "other", 8 * 10**9)[0].share(task)
 
@@ -167,7 +167,7 @@ def test_a_table_says_what_failed() -> None:
 
 def test_after_ctrl_c_what_was_measured_is_there(tmp_path: Path) -> None:
     kept = tmp_path / "rows.jsonl"
-    run = [sys.executable, "-P", "-m", "tests.benchmarks.gpu_check", "--device", "cpu", "--rows", "machine", "losses"]
+    run = [sys.executable, "-m", "tests.benchmarks.gpu_check", "--device", "cpu", "--rows", "machine", "losses"]
     with subprocess.Popen(
         [*run, "--to", str(kept)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as going:
@@ -186,7 +186,7 @@ def test_after_ctrl_c_what_was_measured_is_there(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_it_says_so_in_one_line() -> None:
-    run = [sys.executable, "-P", "-m", "tests.benchmarks.gpu_check"]
+    run = [sys.executable, "-m", "tests.benchmarks.gpu_check"]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith("--device cuda: no GPU here (allowed: auto, cpu)")

@@ -31,7 +31,7 @@ class Child:
     """A process that measures rows, one at a time."""
 
     def __init__(self, device: str, seconds: float, program: str = "tests.benchmarks.gpu_check.child") -> None:
-        run = [sys.executable, "-P", "-m", program, device, str(seconds)]
+        run = [sys.executable, "-m", program, device, str(seconds)]
         self._process = subprocess.Popen(
             run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
@@ -144,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             measure_all(
                 planned(chosen.rows, chosen.presets, chosen.lanes),
                 lambda: Child(chosen.device, chosen.seconds),
-                told([sys.stdout, file], counts),
+                told([file, sys.stdout], counts),  # what is shown is kept
                 chosen.budget,
             )
         except KeyboardInterrupt:

@@ -10,9 +10,11 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Hashable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,10 +26,10 @@ from skipstack.data.basis.system import usable_cpus
 from skipstack.models.ground.device import clock
 from skipstack.models.kernels import abilities
 from skipstack.models.kernels.choice import in_a_line
-from skipstack.search.api import options
 from skipstack.search.code_version import code_version
-from skipstack.search.driver.task import trial_task
+from skipstack.search.driver.task import TrialTask, trial_task
 from skipstack.search.engines.room import Allotment, GpuShares
+from skipstack.search.planning.memory import memory_of
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import read_study
 from skipstack.search.workers.worker import TrainingWorker
@@ -134,7 +136,7 @@ def memory(row: Row, setting: Setting) -> dict[str, Any]:
     """The peak of an epoch, its evaluation included, beside the share that is given to the trial and its cap."""
     _needs_gpu(setting, "a CPU has no caps")
     with tempfile.TemporaryDirectory() as folder:
-        shares, task = _shared(row.preset, Path(folder), torch.cuda.mem_get_info()[1])
+        shares, task, counted = _shared(row.preset, Path(folder), torch.cuda.mem_get_info()[1])
         share = shares.share(task)
         confined = Allotment({"cpu": 1.0, "gpu": share}, "", shares).confined(task, {"cpu": 1.0, "gpu": share})
         before, total = torch.cuda.mem_get_info()
@@ -143,7 +145,7 @@ def memory(row: Row, setting: Setting) -> dict[str, Any]:
         worker.run_epoch()
         return {
             "share": share,
-            "counted": options._memory(task),
+            "counted": counted,
             "cap": int(torch.cuda.get_per_process_memory_fraction() * total),
             "peak_tensors": torch.cuda.max_memory_allocated(),
             "peak_reserved": torch.cuda.max_memory_reserved(),
@@ -232,7 +234,6 @@ def tests(_: Row, setting: Setting) -> dict[str, Any]:
     _needs_gpu(setting, "these tests need a GPU")
     run = [
         sys.executable,
-        "-P",
         "-m",
         "pytest",
         "-m",
@@ -286,14 +287,18 @@ class Counted:
         return self._bytes
 
 
-def _shared(preset: str, folder: Path, memory_of_card: int) -> tuple[GpuShares, Any]:
-    """The shares of a GPU with so much memory, and the task of a preset's base with all its seeds."""
+def _shared(preset: str, folder: Path, memory_of_card: int) -> tuple[GpuShares, TrialTask, int]:
+    """The shares of a GPU with so much memory, the task of a preset's base with all its seeds, and the bytes counted
+    for it, by a process that has trained nothing: one that has cannot count.
+    """
     skipstack.search(preset, out=folder / "study", engine="serial", device="cpu", trials=1, epochs=1)
     record, place = read_study(folder / "study"), StudyFolder(folder / "study")
     config = as_network(record.study.space.base)
     seeds = tuple(range(record.study.search.seeds))
     task = trial_task(record, place, config, number=9, seeds=seeds, device="cuda")
-    return GpuShares(memory_of_card, lambda each: Counted(options._memory(each))), task
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        counted = pool.submit(memory_of, task).result()
+    return GpuShares(memory_of_card, lambda _: Counted(counted)), task, counted
 
 
 def _needs_gpu(setting: Setting, why: str) -> None:

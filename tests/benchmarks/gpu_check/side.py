@@ -27,7 +27,7 @@ def side_by_side(row: Row, device: str, seconds: float, limit: float) -> dict[st
     """Tokens a second of all processes of a row together, within ``limit`` seconds."""
     with ExitStack() as leaving:
         surroundings = leaving.enter_context(shared_by_mps()) if row.mps else os.environ
-        run = [sys.executable, "-P", "-m", __name__, row.preset, device, str(row.lanes), str(seconds)]
+        run = [sys.executable, "-m", __name__, row.preset, device, str(row.lanes), str(seconds)]
         started = [
             leaving.enter_context(
                 subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(surroundings))
