@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.data.basis.seeding import derive
-from skipstack.models.configs.training import Schedule
 from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.draws import drawn
 from skipstack.models.kernels.philox import WORD
@@ -22,7 +21,8 @@ from skipstack.models.kernels.philox import WORD
 class Lane:
     """One replica: its seed, and the scalars that override the config's (None: the config's).
 
-    Where lanes of several trials train together, these are what trials may differ in (``models/configs/shared.py``).
+    Where lanes of several trials train together, these are what their networks may differ in
+    (``models/configs/shared.py``).
     """
 
     seed: int
@@ -32,10 +32,6 @@ class Lane:
     skip_share: float | None = None
     entropy_weight: float | None = None
     entropy_decay: float | None = None
-    l2: float | None = None
-    clip_norm: float | None = None
-    schedule: Schedule | None = None
-    epochs: int | None = None
 
 
 def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:

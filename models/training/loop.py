@@ -18,7 +18,7 @@ from skipstack.models.ground.allocation import keep_freed_memory
 from skipstack.models.ground.device import clock
 from skipstack.models.ground.precision import products_in
 from skipstack.models.kernels.choice import warn_if_unfused
-from skipstack.models.layers.lanes import Lane, lane_by_lane, rates
+from skipstack.models.layers.lanes import Lane, lane_by_lane
 from skipstack.models.layers.lookup import Lookup
 from skipstack.models.networks.build import Sizes, build, unfilled
 from skipstack.models.networks.model import Tokens
@@ -64,7 +64,8 @@ class Training:
     A run resumed by ``load_state_dict`` equals the uninterrupted one; on another kind of device it continues with the
     same weights and random numbers. With a ``state`` it continues from there, and nothing is drawn to start from. With
     ``graphs`` its steps are captured (``models/training/captured.py``); if they cannot be, it warns and runs them
-    normally.
+    normally. ``recipes``: the training config of each lane, where they differ as those of lanes may
+    (``models/configs/shared.py``).
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Training:
         device: torch.device,
         graphs: Graphs | None = None,
         state: dict[str, Tensor] | None = None,
+        recipes: Sequence[TrainingConfig] | None = None,
     ) -> None:
         keep_freed_memory()
         warn_if_unfused(device)
@@ -85,6 +87,7 @@ class Training:
         self.initial_scale = model.initial_scale
         self.corpus = corpus
         self.lanes = tuple(lanes)
+        self.recipes = (training,) * len(lanes) if recipes is None else tuple(recipes)
         self.order_seed = order_seed
         self.device = device
         sizes = Sizes.of_corpus(corpus)
@@ -107,10 +110,13 @@ class Training:
             pads=self.captured is not None,
         )
         self.epoch = 0
-        rates_R = rates(training.optimiser.learning_rate, [lane.learning_rate for lane in lanes])
+        rates_R = [
+            recipe.optimiser.learning_rate if lane.learning_rate is None else lane.learning_rate
+            for recipe, lane in zip(self.recipes, lanes, strict=True)
+        ]
         self.learning_rate_R = torch.tensor(rates_R, dtype=torch.float64)
         self.error_R = torch.full((len(lanes),), torch.nan, dtype=torch.float64)
-        self.l2_R = rates(training.l2, [lane.l2 for lane in lanes])
+        self.l2_R = [recipe.l2 for recipe in self.recipes]
         self.clip_norm = self._clip_norm()
         if state is not None:
             self.load_state_dict(state)
@@ -143,13 +149,8 @@ class Training:
         each_R = [torch.split(each, 1) for each in (self.learning_rate_R, self.error_R, error_R)]
         return torch.cat(
             [
-                next_learning_rate(
-                    self.config.schedule if lane.schedule is None else lane.schedule,
-                    *own,
-                    done=self.epoch,
-                    left=(self.config.epochs if lane.epochs is None else lane.epochs) - self.epoch,
-                )
-                for lane, *own in zip(self.lanes, *each_R, strict=True)
+                next_learning_rate(recipe.schedule, *own, done=self.epoch, left=recipe.epochs - self.epoch)
+                for recipe, *own in zip(self.recipes, *each_R, strict=True)
             ]
         )
 
@@ -157,7 +158,7 @@ class Training:
         """The longest gradient: a number, or one of each lane on the device; None if none is clipped."""
         if self.config.clip_norm is None:
             return None
-        longest_R = rates(self.config.clip_norm, [lane.clip_norm for lane in self.lanes])
+        longest_R = [recipe.clip_norm for recipe in self.recipes if recipe.clip_norm is not None]
         same, *others = set(longest_R)
         return torch.tensor(longest_R, dtype=dtype_of(self.config), device=self.device) if others else same
 

@@ -26,22 +26,17 @@ State = dict[str, Tensor]
 """What ``Training.state_dict`` has: tensors with lanes first, and counters without lanes."""
 
 
-def lane(model: ModelConfig, training: TrainingConfig, seed: int) -> Lane:
-    """The lane of a run with this seed, with all that lanes may differ in."""
+def lane(model: ModelConfig, seed: int) -> Lane:
+    """The lane of a run with this seed, with all that networks of lanes may differ in."""
     skip = model.stack.skip if isinstance(model.stack, StackConfig) else None
     policy = skip if isinstance(skip, DynamicSkipConfig) else None
     return Lane(
         seed=seed,
-        learning_rate=training.optimiser.learning_rate,
         embedder_dropout=getattr(model.embedder, "dropout", None),  # users' embedders may have none
         stack_dropout=model.stack.dropout,
         skip_share=None if policy is None else policy.share,
         entropy_weight=None if policy is None else policy.entropy_weight,
         entropy_decay=None if policy is None else policy.entropy_decay,
-        l2=training.l2,
-        clip_norm=training.clip_norm,
-        schedule=training.schedule,
-        epochs=training.epochs,
     )
 
 
@@ -62,20 +57,21 @@ class Run:
 
     def lanes(self) -> list[Lane]:
         """The lanes of the run."""
-        return [lane(self.model, self.training, seed) for seed in self.seeds]
+        return [lane(self.model, seed) for seed in self.seeds]
 
     def kind(self) -> tuple[object, ...]:
         """Equal for runs that fit together, once they are as far."""
         configs = tuple(canonical_json(each) for each in in_common(self.model, self.training))
         return *configs, id(self.corpus), self.order_seed, self.device, self.graphs is None, self.beside
 
-    def program(self, lanes: Sequence[Lane], state: State | None) -> Training:
-        """A training of these lanes."""
+    def program(self, company: "Sequence[Run]", state: State | None = None) -> Training:
+        """A training of the lanes of these runs, which fit together with this one, and it is among them."""
         return Training(
             model=self.model,
             training=self.training,
             corpus=self.corpus,
-            lanes=lanes,
+            lanes=[lane for run in company for lane in run.lanes()],
+            recipes=[run.training for run in company for _ in run.seeds],
             order_seed=self.order_seed,
             device=self.device,
             graphs=None if self.graphs is None else self.graphs(),
@@ -149,7 +145,7 @@ class Part:
         self.apart = False
         """Whether it trains its next epoch by itself."""
         self._report: EpochReport | None = None
-        self._program = _Program(run.program(self.lanes, None), (self,))
+        self._program = _Program(run.program([run]), (self,))
         self._state: State | None = None
         """Its state, if it is not the program's."""
 
@@ -203,8 +199,7 @@ class Part:
         """The program of this company: the last one if it is the same, or else one that continues from its states."""
         if self._program.company != tuple(company) or any(each._state is not None for each in company):
             state = joined([each.state_dict() for each in company])
-            lanes = [lane for each in company for lane in each.lanes]
-            made = _Program(self._run.program(lanes, state), tuple(company))
+            made = _Program(self._run.program([each._run for each in company], state), tuple(company))
             for each in company:
                 each._program, each._state = made, None
         return self._program.training

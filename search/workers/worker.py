@@ -83,7 +83,7 @@ class TrainingWorker(Worker):
         ]
         if task.time_left is not None:
             together = None
-        self.groups = [run.program(run.lanes(), None) for run in runs] if together is None else []
+        self.groups = [run.program([run]) for run in runs] if together is None else []
         self.parts = [] if together is None else [together.join(run) for run in runs]
         self._running: Sequence[Training | Part] = self.groups or self.parts
         folder = task.folder / GROUP.format(len(task.earlier)) if task.earlier else task.folder

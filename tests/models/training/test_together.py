@@ -104,7 +104,7 @@ def told(report: EpochReport) -> list[object]:
 
 
 def solo(own: Run, epochs: int) -> tuple[list[list[object]], dict[str, torch.Tensor]]:
-    training = own.program(own.lanes(), None)
+    training = own.program([own])
     return [told(training.run_epoch()) for _ in range(epochs)], training.state_dict()
 
 

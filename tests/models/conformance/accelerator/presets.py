@@ -175,18 +175,26 @@ def several(preset: str) -> list[int]:
         lanes = [
             Lane(
                 seed=number,
-                learning_rate=0.001 * (number + 1),
                 embedder_dropout=0.1,
                 stack_dropout=0.05 * (number % 5),
-                l2=0.01 * (number + 1) if config.training.l2 else None,
-                clip_norm=1.0 + number,
             )
             for number in range(count)
         ]
+        recipes = [_numbered(_recipe(config), number) for number in range(count)]
         with accelerator:
-            run = training(config.model, _recipe(config), task, accelerator, lanes=lanes)
+            run = training(config.model, _recipe(config), task, accelerator, lanes=lanes, recipes=recipes)
             found.append(_step(run, accelerator.work).launches)
     return found
+
+
+def _numbered(recipe: TrainingConfig, number: int) -> TrainingConfig:
+    """The recipe with numbers of its own, wherever lanes may differ."""
+    changed: dict[str, Any] = {
+        "optimiser": recipe.optimiser.model_copy(update={"learning_rate": 0.001 * (number + 1)}),
+        "l2": 0.01 * (number + 1) if recipe.l2 else 0.0,
+        "clip_norm": None if recipe.clip_norm is None else 1.0 + number,
+    }
+    return recipe.model_copy(update=changed)
 
 
 class _SeenError(Exception):
@@ -282,6 +290,7 @@ def training(
     accelerator: Accelerator,
     graphs: Graphs | None = None,
     lanes: Sequence[Lane] = LANES,
+    recipes: Sequence[TrainingConfig] | None = None,
 ) -> Training:
     """A run of two updates an epoch."""
     return Training(
@@ -289,6 +298,7 @@ def training(
         training=recipe,
         corpus=corpus(model, recipe, task),
         lanes=lanes,
+        recipes=recipes,
         order_seed=0,
         device=accelerator.device,
         graphs=graphs,
