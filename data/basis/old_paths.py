@@ -79,6 +79,7 @@ MODULES: Final[Mapping[str, str]] = {
 
 NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "chain.partition": {"Doubts": "parts.heads.chain.doubts"},
+    "device": dict.fromkeys(("device_memory", "limit_memory"), "ground.device_memory"),
     "draws": dict.fromkeys(
         ("FACTORS", "ROUNDS", "STEPS", "WORD", "fractions", "philox", "philox_words"), "kernels.philox"
     ),

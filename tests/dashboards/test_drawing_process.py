@@ -83,7 +83,7 @@ def test_a_report_has_its_words_where_addresses_are_limited_and_its_pictures_whe
         )
 
     whole, limited = reported(resource.RLIM_INFINITY), reported(12_000_000_000)
-    assert (whole.stdout.count("<svg "), whole.stderr) == (7, "")
+    assert (whole.stdout.count("<svg "), whole.stderr) == (5, "")
     assert "<svg" not in limited.stdout
     words = whole.stdout.partition('<div class="pictures">')[0]
     assert limited.stdout.startswith(words)

@@ -23,7 +23,9 @@ from skipstack.dashboards.reports.pictures.report_picture import picture
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.printable import UNSEEN
 from skipstack.data.tasks.measures import MEASURES
+from skipstack.search.analysis.exploration.effects import Effect
 from skipstack.search.analysis.exploration.exploration import Exploration
+from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Proposed, Retried
 from skipstack.search.record.study_record import StudyRecord
@@ -220,6 +222,17 @@ def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, term
     )
     told = re.search(r"left out at this width: (.*)", text, re.DOTALL)
     assert left_out == set(" ".join(told[1].split()).split(", ") if told else [])
+
+
+def test_of_a_perplexity_an_effect_that_lowers_it_is_a_gain_and_its_band_is_turned() -> None:
+    made = _made_up()
+    rows = [replace(row, effect=Effect(2.0, 1.0, 4.0, whole=3)) for row in made.rows]
+    better = replace(made, measure=MEASURES["perplexity"], rows=tuple(rows))
+    (axis, *_) = [row for row in exploration_frame(better).to_dict("records") if row["axis"] in AXES]
+    assert (axis["effect"], axis["effect_low"], axis["effect_high"], axis["effect_whole"]) == (-2.0, -4.0, -1.0, 3)
+    content = _json(render(better, "json"))["rows"]
+    assert {row["effect"] for row in content if row["axis"] in AXES} == {2.0}
+    assert render(better, "markdown").count("| -2.00 |") == sum(row.axis in AXES for row in rows)
 
 
 def test_a_wide_terminal_leaves_nothing_out() -> None:

@@ -192,8 +192,7 @@ def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(finished: Path) 
     cells = {row.names: [cell.text for cell in row.cells] for row in table.rows}
     shown = float(cells["best", f"trial {best.number}"][1].split()[0])
     assert shown == pytest.approx(-best.score, abs=0.005)
-    effect = float(cells["model.stack.skip", "dynamic skip"][3])  # of a perplexity: less is better
-    assert (effect > 0) == (best.number == 0)
+    assert cells["model.stack.skip", "dynamic skip"][3] == "–"  # two trials carry no effect
     trial = record.trials[bundle.provenance["trial"]]
     assert trial.best is not None
     assert trial.sentences is not None

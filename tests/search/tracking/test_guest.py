@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Thread
 
 # Whatever our own commands load besides MLflow changes warnings, or is no concern of this test.
-import pandas, pyarrow.parquet, pydantic, optuna
+import pandas, pyarrow.parquet, pydantic, optuna, scipy.special
 warnings.simplefilter("default")
 os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "3"
 os.environ["MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR"] = "0"
