@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from skipstack.search.engines.room import share_of
 from skipstack.search.study_files.document import presets
 from tests.benchmarks.gpu_check import __main__ as gpu_check
 from tests.benchmarks.gpu_check import breaking, measures, rows, side, steps
@@ -90,9 +91,10 @@ def test_what_only_a_gpu_has_is_skipped_on_a_cpu(kind: rows.Kind) -> None:
 
 
 def test_the_share_of_a_trial_is_what_a_search_would_give_it(tmp_path: Path) -> None:
-    shares, task, _ = measures._shared("quickstart", tmp_path, 80 * 10**9)
-    assert 0 < shares.share(task) < 0.2
-    assert shares.share(task) < measures._shared("quickstart", tmp_path / "other", 8 * 10**9)[0].share(task)
+    task, counted = measures.counted_task("quickstart", tmp_path)
+    assert (task.device, len(task.seeds)) == ("cuda", 2)
+    assert 0 < share_of(counted, 80 * 10**9) < 0.2
+    assert share_of(counted, 80 * 10**9) < share_of(counted, 8 * 10**9)
 
 
 def test_each_kind_has_rows_and_every_preset_its_losses() -> None:

@@ -78,7 +78,7 @@ def continued(scores: Sequence[float], epochs: float, seed_deviation: float | No
 
         v_N - sum_i v_i C(i - 1, N - h - 1) / C(N, N - h)
 
-    A search that learns from its trials may do better: ``HELD`` says how often.
+    A search that learns from its trials may do better.
     """
     ordered = np.sort(np.asarray(scores, dtype=float))
     number = len(ordered)

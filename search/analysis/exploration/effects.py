@@ -23,7 +23,7 @@ import pandas as pd
 from skipstack.search.analysis.exploration.additive_model import Fit, Key, design, fit
 
 LEAST_WHOLE: Final = 2
-"""The minimum number of whole trials with a value that has an effect."""
+"""The minimum number of whole trials with a value that has an effect, or with a pair that has an interaction."""
 
 IN_95: Final = 1.959964
 """Standard deviations of a normal distribution on both sides of its mean that hold 95 %."""

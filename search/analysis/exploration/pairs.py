@@ -10,13 +10,11 @@ import numpy as np
 import pandas as pd
 
 from skipstack.search.analysis.exploration.additive_model import Fit
+from skipstack.search.analysis.exploration.effects import LEAST_WHOLE
 from skipstack.search.analysis.exploration.levels import INACTIVE
 from skipstack.search.analysis.exploration.shuffled import Shuffled, limit
 
 COLUMNS: Final = ("axis_one", "part_one", "axis_two", "part_two", "n", "whole", "interaction", "stands_out")
-
-LEAST_WHOLE: Final = 2
-"""The minimum number of whole trials of a pair that has an interaction."""
 
 
 def pairs(

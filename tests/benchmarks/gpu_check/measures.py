@@ -21,14 +21,13 @@ from typing import Any, Final
 import torch
 
 import skipstack
-from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.system import usable_cpus
 from skipstack.models.ground.device import clock
 from skipstack.models.kernels import abilities
 from skipstack.models.kernels.choice import in_a_line
 from skipstack.search.code_version import code_version
 from skipstack.search.driver.task import TrialTask, trial_task
-from skipstack.search.engines.room import Allotment, GpuShares
+from skipstack.search.engines.room import Allotment, share_of
 from skipstack.search.planning.memory import memory_of
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import read_study
@@ -136,9 +135,10 @@ def memory(row: Row, setting: Setting) -> dict[str, Any]:
     """The peak of an epoch, its evaluation included, beside the share that is given to the trial and its cap."""
     _needs_gpu(setting, "a CPU has no caps")
     with tempfile.TemporaryDirectory() as folder:
-        shares, task, counted = _shared(row.preset, Path(folder), torch.cuda.mem_get_info()[1])
-        share = shares.share(task)
-        confined = Allotment({"cpu": 1.0, "gpu": share}, "", shares).confined(task, {"cpu": 1.0, "gpu": share})
+        task, counted = counted_task(row.preset, Path(folder))
+        share = share_of(counted, torch.cuda.mem_get_info()[1])
+        taken = {"cpu": 1.0, "gpu": share}
+        confined = Allotment(taken, "").confined(task, taken)
         before, total = torch.cuda.mem_get_info()
         torch.cuda.reset_peak_memory_stats()
         worker = TrainingWorker(confined)
@@ -272,24 +272,9 @@ MEASURES: Final[dict[Kind, Callable[[Row, Setting], dict[str, Any]]]] = {
 }
 
 
-class Counted:
-    """A trial's memory, counted at once."""
-
-    def __init__(self, bytes_: int) -> None:
-        self._bytes = bytes_
-
-    def is_over(self) -> bool:
-        """It is."""
-        return True
-
-    def answer(self) -> int | UserError:
-        """The bytes."""
-        return self._bytes
-
-
-def _shared(preset: str, folder: Path, memory_of_card: int) -> tuple[GpuShares, TrialTask, int]:
-    """The shares of a GPU with so much memory, the task of a preset's base with all its seeds, and the bytes counted
-    for it, by a process that has trained nothing: one that has cannot count.
+def counted_task(preset: str, folder: Path) -> tuple[TrialTask, int]:
+    """The task of a preset's base with all its seeds, and the bytes of a GPU that are counted for it, by a process that
+    has trained nothing: one that has cannot count.
     """
     skipstack.search(preset, out=folder / "study", engine="serial", device="cpu", trials=1, epochs=1)
     record, place = read_study(folder / "study"), StudyFolder(folder / "study")
@@ -297,8 +282,7 @@ def _shared(preset: str, folder: Path, memory_of_card: int) -> tuple[GpuShares, 
     seeds = tuple(range(record.study.search.seeds))
     task = trial_task(record, place, config, number=9, seeds=seeds, device="cuda")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        counted = pool.submit(memory_of, task).result()
-    return GpuShares(memory_of_card, lambda _: Counted(counted)), task, counted
+        return task, pool.submit(memory_of, task).result()
 
 
 def _needs_gpu(setting: Setting, why: str) -> None:

@@ -19,7 +19,7 @@ from skipstack.search.engines.room import share_of
 from skipstack.search.study_files.document import presets as all_presets
 from tests.models.conformance.accelerator.caching import MIB, Allocator
 from tests.models.conformance.accelerator.presets import CARDS, limit_of
-from tests.models.conformance.accelerator.test_presets import EACH_TIME, PAGE, TORCH, child
+from tests.models.conformance.accelerator.test_presets import EACH_TIME, PAGE, TORCH, child, write
 
 FIGURES = Path(__file__).with_name("memory.json")
 COMMAND = "python -m tests.models.conformance.accelerator.test_memory"
@@ -105,14 +105,5 @@ def table(of: Figures) -> str:
     return "\n".join([*lines, *rows_of]) + "\n"
 
 
-def main() -> None:
-    """Write the figures of all presets, and their table."""
-    before, after = table(json.loads(FIGURES.read_text())), child("memory")
-    lines = [f"{json.dumps(preset)}: {json.dumps(values)}" for preset, values in after.items()]
-    FIGURES.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    PAGE.write_text(PAGE.read_text().replace(before, table(after)))
-    print(f"{FIGURES}: {len(after)} presets")
-
-
 if __name__ == "__main__":
-    main()
+    write(FIGURES, child("memory"), table)

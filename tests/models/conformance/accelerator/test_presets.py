@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +115,14 @@ def _cells(work: dict[str, int]) -> list[str]:
     return [f"{work['launches']:,}", f"{work['moved'] / 1e6:,.0f}", f"{work['sent'] / 1e3:.1f}"]
 
 
-def main() -> None:
-    """Write the figures of all presets, and their table."""
-    before, after = table(json.loads(FIGURES.read_text())), plain(child("presets")["presets"])
+def write(figures: Path, after: Mapping[str, Any], table: Callable[[Any], str]) -> None:
+    """Write the figures of all presets, and their table on the page."""
+    before = table(json.loads(figures.read_text()))
     lines = [f"{json.dumps(preset)}: {json.dumps(values)}" for preset, values in after.items()]
-    FIGURES.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    figures.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     PAGE.write_text(PAGE.read_text().replace(before, table(after)))
-    print(f"{FIGURES}: {len(after)} presets")
+    print(f"{figures}: {len(after)} presets")
 
 
 if __name__ == "__main__":
-    main()
+    write(FIGURES, plain(child("presets")["presets"]), table)
