@@ -10,11 +10,9 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Hashable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +26,6 @@ from skipstack.models.kernels.choice import in_a_line
 from skipstack.search.code_version import code_version
 from skipstack.search.driver.task import TrialTask, trial_task
 from skipstack.search.engines.room import Allotment, share_of
-from skipstack.search.planning.memory import memory_of
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import read_study
 from skipstack.search.workers.worker import TrainingWorker
@@ -38,6 +35,7 @@ from tests.benchmarks.gpu_check.rows import Kind, Row
 from tests.benchmarks.gpu_check.side import side_by_side
 from tests.benchmarks.gpu_check.skipping import SkippedError
 from tests.models.conformance.accelerator import presets
+from tests.search.counted_apart import counted_apart
 
 TRIALS: Final = 16
 """Through Ray."""
@@ -273,16 +271,14 @@ MEASURES: Final[dict[Kind, Callable[[Row, Setting], dict[str, Any]]]] = {
 
 
 def counted_task(preset: str, folder: Path) -> tuple[TrialTask, int]:
-    """The task of a preset's base with all its seeds, and the bytes of a GPU that are counted for it, by a process that
-    has trained nothing: one that has cannot count.
-    """
+    """The task of a preset's base with all its seeds, and the bytes of a GPU that are counted for it."""
     skipstack.search(preset, out=folder / "study", engine="serial", device="cpu", trials=1, epochs=1)
     record, place = read_study(folder / "study"), StudyFolder(folder / "study")
     config = as_network(record.study.space.base)
     seeds = tuple(range(record.study.search.seeds))
     task = trial_task(record, place, config, number=9, seeds=seeds, device="cuda")
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return task, pool.submit(memory_of, task).result()
+    (counted,) = counted_apart([task])
+    return task, counted
 
 
 def _needs_gpu(setting: Setting, why: str) -> None:

@@ -2,9 +2,7 @@
 
 import gc
 import weakref
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,9 +15,9 @@ from skipstack.data.store.writing import store
 from skipstack.models.ground.device_memory import device_memory, limit_memory, room_of
 from skipstack.search.driver.task import TrialTask
 from skipstack.search.engines.room import MARGIN, GpuShares
-from skipstack.search.planning.memory import memory_of
 from skipstack.search.workers import worker
 from skipstack.spaces.trial import TrialConfig
+from tests.search.counted_apart import counted_apart
 from tests.search.engines.test_room import Counted
 from tests.search.workers.test_worker import CONFIG, task
 
@@ -97,8 +95,6 @@ def test_a_count_is_let_go_once_it_is_answered_however_many_configs_there_are(sm
 def test_what_a_config_holds_grows_with_lanes_width_and_batch_and_not_with_the_rate(
     small: TrialTask, tmp_path: Path
 ) -> None:
-    """Counted in a process of its own, since this one may have had gradients before there was a simulated GPU."""
-
     def changed(**update: object) -> TrialConfig:
         return CONFIG.model_copy(update=update)
 
@@ -116,8 +112,7 @@ def test_what_a_config_holds_grows_with_lanes_width_and_batch_and_not_with_the_r
         "wide": replace(small, config=changed(model=CONFIG.model.model_copy(update={"stack": stack}))),
         "captured": replace(small, device="cuda-graphs"),
     }
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
-        counted = dict(zip(tasks, apart.map(memory_of, tasks.values()), strict=True))
+    counted = dict(zip(tasks, counted_apart(list(tasks.values())), strict=True))
     base = counted.pop("base")
     assert counted.pop("others") == counted.pop("rate") == base
     assert 0 < counted.pop("narrow") < base

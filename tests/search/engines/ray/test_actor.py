@@ -19,6 +19,14 @@ from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend
 
+
+@pytest.fixture(autouse=True)
+def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray starts wherever it is asked where it is, and later studies of the process would then train there."""
+    monkeypatch.setattr(ray.util, "get_node_ip_address", lambda: "10.0.0.7")
+    monkeypatch.setattr(module, "this_card", lambda: None)
+
+
 FULL = "trials/000001: not written, the disk is full (allowed: a disk with room)"
 
 
@@ -37,9 +45,7 @@ def test_of_several_machines_the_one_is_named_that_met_a_full_disk(
     preflight: object, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "host-7")
-    monkeypatch.setattr(ray.util, "get_node_ip_address", lambda: "10.0.0.7")
     monkeypatch.setattr(module, "_check_once", lambda _: None)
-    monkeypatch.setattr(module, "this_card", lambda: None)  # which would start Ray here
     actor: Any = object.__new__(TrialActor)
     actor.config, actor.attempt, actor.broken = {"given": SimpleNamespace(preflight=preflight)}, FullAttempt(), False
     outcome = actor.step()["outcome"]
