@@ -191,6 +191,13 @@ class Controller(TuneController):  # type: ignore[misc]
         self.failure: Exception | None = None
         """What ended the worker that the scheduler is told of. What Tune keeps in a file is its text."""
 
+    def on_step_begin(self) -> None:
+        """As Tune's, which only looks what the cluster has, for its progress, and would wait for ever for a head that
+        is gone: of a study, the engine looks.
+        """
+        if not self._is_ours:
+            super().on_step_begin()
+
     def _process_trial_failure(self, trial: Trial, exception: Exception) -> None:
         self.failure = exception
         super()._process_trial_failure(trial, exception)
