@@ -1,5 +1,6 @@
 """The head of a Ray cluster, which knows all about its machines: asked so that nobody waits for one that is gone."""
 
+import atexit
 import socket
 import threading
 import time
@@ -54,6 +55,18 @@ def of_the_head(question: Callable[[], Value]) -> Value:
 def nodes() -> list[dict[str, Any]]:
     """The machines that are in the cluster, or were, as Ray describes them."""
     return of_the_head(ray.nodes)
+
+
+def leave() -> None:
+    """Leave the cluster, or end the one that was started here.
+
+    Ray asks the head for its leave, without end where that hangs, and would ask again when the interpreter exits.
+    """
+    leaving = threading.Thread(target=ray.shutdown, name="leaves the cluster", daemon=True)
+    leaving.start()
+    leaving.join(HEAD_SECONDS)
+    if leaving.is_alive():
+        atexit.unregister(ray.shutdown)
 
 
 def check_this_machine() -> None:
