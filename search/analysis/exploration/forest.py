@@ -85,7 +85,7 @@ class _Level:
         rounded: float,
     ) -> None:
         self._boxes, self._rounded = boxes, rounded
-        apart_TN = np.where(times_TN > 0, box_TN, boxes).astype(np.uint8)
+        apart_TN = np.where(times_TN > 0, box_TN, boxes).astype(np.uint8)  # small ones are sorted by counting
         box_TDN = apart_TN[:, by_place_DN]
         sorted_TDN = np.argsort(box_TDN, axis=2, kind="stable")
         point_TDN = np.take_along_axis(np.broadcast_to(by_place_DN, box_TDN.shape), sorted_TDN, axis=2)
@@ -128,7 +128,9 @@ class _Level:
         as_good_MN = self._explained_TDN[tree_M, dimension_M] >= least_M[:, None]
         as_good_MN &= self._box_TDN[tree_M, dimension_M] == box_M[:, None]
         last_M = as_good_MN.argmax(axis=1)
-        place_M = (self._place_TDN[tree_M, dimension_M, last_M] + self._place_TDN[tree_M, dimension_M, last_M + 1]) / 2
+        low_M, high_M = (self._place_TDN[tree_M, dimension_M, each_M] for each_M in (last_M, last_M + 1))
+        middle_M = (low_M + high_M) / 2
+        place_M = np.where(middle_M < high_M, middle_M, low_M)  # between neighbouring floats there is none
         return tree_M, box_M, dimension_M, place_M
 
 
