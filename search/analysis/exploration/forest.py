@@ -102,7 +102,6 @@ class _Level:
         above_TDN = np.maximum(weight_TL[tree_T11, self._box_TDN] - below_TDN, 1)
         rest_TDN = sum_TL[tree_T11, self._box_TDN] - sum_TDN
         unequal_TL = square_TL - sum_TL**2 / np.maximum(weight_TL, 1) > rounded
-        unequal_TL[:, boxes] = False
         between_TDN = np.diff(self._box_TDN, axis=2, append=-1) == 0
         between_TDN &= np.diff(self._place_TDN, axis=2, append=np.inf) > 0
         between_TDN &= unequal_TL[tree_T11, self._box_TDN]
