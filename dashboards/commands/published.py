@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from skipstack.dashboards.formats.page import Report
+from skipstack.dashboards.formats.page import Report, Sentence
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
-from skipstack.dashboards.reports.confirmation.reports import confirmed_tables, with_confirmed
-from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
 from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
+from skipstack.dashboards.reports.study_report import whole_report
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
@@ -38,14 +38,14 @@ def published(
     """
     tables = list(confirmed_tables(record))
     reports = [ablated_report(own, table) for own, table in tables]
-    report = with_confirmed(exploration_report(found or exploration_of(record)), reports)
+    report = whole_report(found or exploration_of(record), tables)
     pictures = tuple(report.pictures())
     if DRAWING.trouble is not None:
         warn(f"pictures are left out: {DRAWING.trouble}")
     report = replace(report, pictures=lambda: pictures)
     files = {
         "report.html": render(report, "html"),
-        "report.tex": render(report, "latex"),
+        "report.tex": render(report, "latex", full=True),
         **{f"pictures/{_as_name(each.heading)}.svg": each.svg for each in pictures if each.svg},
     }
     numbers: dict[int, int | None] = {id(own): number for number, own in record.ablations.items()}
@@ -68,8 +68,10 @@ def published(
 
 
 def _note(about: str, report: Report) -> str:
-    """The description of a run and its report in Markdown, cut to the length that MLflow accepts."""
-    text = "\n\n".join(filter(None, (about, render(report, "markdown"))))
+    """The verdict on a run, its description and its report in Markdown, cut to the length that MLflow accepts."""
+    asked = ((Sentence(about),),) if about else ()
+    page = replace(report.page, title="", groups=(*asked, *report.page.groups))
+    text = render(replace(report, page=page), "markdown")
     return text if len(text) <= LONGEST else text[: text.rindex("\n", 0, LONGEST - len(WHOLE))] + WHOLE
 
 
