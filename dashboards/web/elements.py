@@ -52,6 +52,11 @@ def sentence(text: str, *, pale: bool = False) -> None:
     st.html(f"<p{' class=pale' if pale else ''}>{words}</p>")
 
 
+def verdict(said: str) -> None:
+    """The verdict on a study, which each of its pages begins with."""
+    st.html(f'<p class="verdict">{_shown(said)}</p>')
+
+
 def chart(drawn: Drawn, key: str) -> None:
     """A chart below its heading, or the reason why there is none."""
     heading(drawn.heading, level=3)

@@ -11,11 +11,14 @@ from skipstack.dashboards.live.counts import Level
 from skipstack.dashboards.live.progress import reached
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.verdict import in_a_sentence
 from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
-from skipstack.dashboards.web.elements import charts, heading, sentence, table
+from skipstack.dashboards.web.elements import charts, heading, sentence, table, verdict
 from skipstack.dashboards.web.following import Standing, followed
+from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.counted import counted
+from skipstack.search.analysis.verdict.of_study import verdict as verdict_so_far
 from skipstack.search.ledger.event_values import Usage
 
 EVERY: Final = 3.0
@@ -42,6 +45,8 @@ def running_page(path: Path) -> None:
 
 def _look(path: Path) -> None:
     standing = followed(str(path)).look()
+    over = standing.state == "finished"
+    verdict(snapshot(path).verdict if over else in_a_sentence(verdict_so_far(standing.seen)))
     _numbers(standing)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -92,8 +97,7 @@ def _numbers(standing: Standing) -> None:
         for label, shown in numbers.items():
             st.metric(label, shown, width="content")
     since = f"The last event was recorded {duration(ago)} ago"
-    told = "" if best is None else f"; trial {best} is the best so far, which is described and not tested"
-    sentence(f"{since}{told}.", pale=True)
+    sentence(f"{since}.", pale=True)
     if seen.enough is not None:
         sentence(enough_in_words(seen.enough, measure))
     if seen.over is not None:

@@ -200,6 +200,7 @@ def row(difference: float | None = None, half: float = 1.0, *, marked: bool = Fa
 def concluded(
     winner: ConfirmedRow,
     measure: str = "accuracy",
+    /,
     others: tuple[Other, ...] = (),
     alone: dict[str, ConfirmedRow] | None = None,
     **without: ConfirmedRow,
@@ -287,6 +288,10 @@ def test_rows_fixed_in_advance_are_counted_and_the_largest_named() -> None:
     assert said == (
         "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1 -27.22 ± 2.39 points); 2 are open."
     )
+
+
+def test_rows_that_are_not_all_trained_decide_nothing_yet() -> None:
+    assert said_of(record_of(CONFIG, *trials())).startswith("Not finished, no verdict yet: 4 of at most 16 trials")
 
 
 def of_rows(*rows: ConfirmedRow, untold: int = 0) -> str:

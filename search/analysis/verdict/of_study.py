@@ -31,12 +31,14 @@ def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
 
 
 def decisive_table(tables: Tables) -> int | None:
-    """The place of the table that the verdict is about: the last finished ablation, else a design of several seeds.
+    """The place of the table that the verdict is about: the last ablation, else a design of several seeds, if
+    it is finished.
 
     An ablation of one seed, which has no interval, gives way to any table that has.
     """
-    ablations = [place for place, (own, _) in enumerate(tables) if own.plan is not None and own.finished]
-    designs = [place for place, (own, table) in enumerate(tables) if own.plan is None and table.confirmed]
+    finished = [place for place, (own, _) in enumerate(tables) if own.finished]  # further rows belong to the family
+    ablations = [place for place in finished if tables[place][0].plan is not None]
+    designs = [place for place in finished if tables[place][0].plan is None and tables[place][1].confirmed]
     confirmed = [place for place in ablations if tables[place][1].confirmed]
     return next((places[-1] for places in (confirmed, designs, ablations) if places), None)
 

@@ -15,7 +15,7 @@ from skipstack.data.basis.own_code import known
 from skipstack.search.analysis.exploration.rungs import LEAST
 from skipstack.search.analysis.study_frames import StudyFrames, study_frames
 from skipstack.search.ledger.event_values import Usage
-from skipstack.search.ledger.events import Ended, Reported, Used
+from skipstack.search.ledger.events import Ended, Finished, Reported, Used
 from skipstack.spaces.trial import TrialConfig
 from tests.dashboards.web.shown import Opened, write
 from tests.own_code.pieces_of import RIGHT
@@ -31,7 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     write(folder / "a-search", history(study(trials=30), seed=1))
     write(folder / "deep" / "begun", islice(history(study(trials=30), seed=1), 61))
-    write(folder / "grid", [*opening(CONFIG), *trials()])
+    write(folder / "grid", [*opening(CONFIG), *trials(), Finished(time=0.0)])
     (write(folder / "torn", opening(CONFIG)) / "ledger" / "000001.jsonl").write_text("what?\nand what?\n")
     return folder
 
@@ -59,6 +59,17 @@ def test_studies_are_compared_where_they_can_be(runs: Path) -> None:
     alike = Opened(runs, compared=["a-search", "deep/begun"])
     assert "Nothing is confirmed in more than one of them" in alike.text
     assert "The best that one expects after so many epochs" in alike.charts
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_page_of_a_study_begins_with_its_verdict(runs: Path, page: str) -> None:
+    begins = {
+        "a-search": "Exploratory, not confirmed: trial ",
+        "deep/begun": "Not finished, no verdict yet: ",
+        "grid": "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1 -27.22",
+    }
+    for name, said in begins.items():
+        assert Opened(runs, page, study=name).text.lstrip().startswith(said)
 
 
 def test_how_it_goes_is_what_the_ledger_says(runs: Path) -> None:
