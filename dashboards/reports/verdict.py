@@ -29,6 +29,9 @@ KINDS: Final[Mapping[type[Verdict], str]] = {
 }
 """The kinds of verdicts in machine-readable reports."""
 
+OPEN = 3
+"""The most open changes that are named; more are counted."""
+
 NAMED = 2
 """The most rows that are named of those better, and of those worse, than the base."""
 
@@ -94,7 +97,8 @@ def _of_changes(verdict: WinnerTested) -> Iterator[str]:
     if costly:
         yield f"{listed(list(costly))} {'does' if len(costly) == 1 else 'do'} harm ({_without(costly, measure)})"
     if unclear:
-        yield f"{listed(list(unclear))} {'is' if len(unclear) == 1 else 'are'} open"
+        many = f"all its {len(unclear)} changes" if len(unclear) == len(names) else f"{len(unclear)} changes"
+        yield f"{listed(list(unclear)) if len(unclear) <= OPEN else many} {'is' if len(unclear) == 1 else 'are'} open"
     by_reason: dict[str, list[str]] = {}
     for name, change in (of("unknown") | of("exact")).items():
         by_reason.setdefault(_why(change.without), []).append(name)

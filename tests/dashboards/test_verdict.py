@@ -226,6 +226,13 @@ def test_a_change_earns_its_place_where_the_row_without_it_is_worse_by_more_than
     )
 
 
+def test_many_open_changes_are_counted_and_not_named() -> None:
+    unclear = {name: row(0.1, 0.4) for name in ("gate", "rate", "hidden", "dropout")}
+    assert concluded(row(0.2, 1), **unclear).endswith(" on 5 fresh seeds; all its 4 changes are open.")
+    said = concluded(row(7, 1, marked=True), depth=row(-7, 1, marked=True), **unclear)
+    assert said.endswith("depth 1 earns its place (without it -7.00 ± 1.00 points); 4 changes are open.")
+
+
 def test_changes_that_help_together_only_are_said_to() -> None:
     """Either alone is open, or does harm: taking one back costs all that both bring."""
     both = {"depth": row(-6, 1, marked=True), "gate": row(-6, 1, marked=True)}
