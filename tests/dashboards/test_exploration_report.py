@@ -231,6 +231,22 @@ epochs: 95.84, 96.44.
     )
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_report_without_its_details_fits_one_screen_and_all_of_it_begins_alike(seed: int) -> None:
+    short, whole = (render(_made_up(seed), "text", width=80, full=full) for full in (False, True))
+    assert len(short.splitlines()) <= 40
+    assert max(map(cell_len, short.splitlines())) <= 80
+    shared, _, named = short.partition("`skipstack report DIR --full` also prints: ")
+    assert whole.startswith(shared)
+    parts = " ".join(named.split()).rstrip(".").split("; ")
+    assert parts[0] == "values"
+    assert [f"\n\n{part}\n\n" in whole for part in parts] == [True] * len(parts)
+    told = _json(render(_made_up(seed), "json"))["verdict"]
+    assert told["kind"] == "explored"
+    assert told["sentence"] in " ".join(short.split())
+    assert told["sentence"] in render(_made_up(seed), "markdown", full=False).replace("\\", "")
+
+
 @pytest.mark.parametrize("width", [40, 50, 60, 70, 79, 80, 100, 120, 200])
 @pytest.mark.parametrize("terminal", [False, True])
 def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, terminal: bool) -> None:

@@ -6,20 +6,26 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import skipstack
 from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
 from skipstack.dashboards.reports.verdict import in_a_sentence
 from skipstack.dashboards.reports.wording import listed, names
+from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.verdict.of_study import of_table, verdict
-from skipstack.search.analysis.verdict.verdicts import Change, Other, RowsTested, WinnerTested
+from skipstack.search.analysis.verdict.verdicts import Change, Explored, Other, RowsTested, WinnerTested
 from skipstack.search.api.study import exploration_of
+from skipstack.search.driver.task import Measured, TrialTask
 from skipstack.search.ledger.events import Event, Finished, Reason
+from skipstack.search.ledger.sentences import SentenceCounts
+from skipstack.search.record.reading import read_study
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.estimates import NO_CHANCE, Estimate
-from tests.search.ablation.toys import planted
+from tests.search.ablation.toys import PlantedWorker, beginning, grid_search, made, planted, run_ablation
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
 from tests.search.made_up import DEPTH, GATE, RATE, ended, history, proposed, record_of, reported, study
 
@@ -141,15 +147,9 @@ DEPTHS: dict[str, object] = {DEPTH: {"choice": [1, 3]}}
 def ablated(path: Path, **axes: object) -> str:
     """Of an ablation of a search over these axes, whose base has three layers; those cost 32 points on test."""
     record = planted(path, axes)
-    (found,) = [table for own, table in confirmed_tables(_whole(path)) if own.plan is not None]
-    assert said_of(_whole(path)) == in_a_sentence(of_table(record, found)), "the study's verdict is its ablation's"
+    (found,) = [table for own, table in confirmed_tables(read_study(path)) if own.plan is not None]
+    assert said_of(read_study(path)) == in_a_sentence(of_table(record, found)), "the study's verdict is its ablation's"
     return in_a_sentence(of_table(record, found))
-
-
-def _whole(path: Path) -> StudyRecord:
-    from skipstack.search.record.reading import read_study
-
-    return read_study(path)
 
 
 def test_a_planted_effect_earns_its_place_and_one_that_is_none_is_open(tmp_path: Path) -> None:
@@ -172,12 +172,86 @@ def test_a_single_change_taken_back_is_the_base(tmp_path: Path) -> None:
     assert found[1] == found[2]
 
 
+class OnlyTogetherWorker(PlantedWorker):
+    """On test, 23 of 25 tags are right with one layer and a rate of 0.01, and 15 where either is another."""
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        model, training = task.config.model, task.config.training
+        both = model.stack.depth == 1 and training.optimiser.learning_rate == 0.01
+        return told(task, 23 if both else 15)
+
+
+class NoEffectWorker(PlantedWorker):
+    """On test, 20 of 25 tags are right whatever the config, but for chance."""
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        return told(task, 20)
+
+
+def told(task: TrialTask, right: int) -> Measured:
+    """So many of 25 tags in each of 40 sentences, or one more or less."""
+    chance = [generator(seed, task.config.identity).integers(-1, 2, size=40) for seed in task.seeds]
+    counts = np.stack([np.stack([right + own, np.full(40, 25)], axis=-1) for own in chance])
+    accuracies = tuple((counts[..., 0].sum(axis=1) / 1000).tolist())
+    return Measured(metrics={"test_accuracy": accuracies}, sentences=SentenceCounts.of(counts, ("correct", "tags")))
+
+
+def ablated_by(worker: type[PlantedWorker], path: Path) -> WinnerTested:
+    """The verdict of an ablation in which this worker measures two changes on test, from a base of three layers."""
+    axes: dict[str, object] = {**DEPTHS, RATE: {"choice": [0.01, 0.02]}}
+    made_of = made(grid_search(path, axes), seeds=4)
+    run_ablation(path, made_of.number, beginning(path, made_of), worker=worker)
+    record = read_study(path)
+    found = verdict(exploration_of(record), list(confirmed_tables(record)))
+    assert isinstance(found, WinnerTested)
+    return found
+
+
+def test_a_planted_interaction_is_found_and_that_neither_change_helps_alone(tmp_path: Path) -> None:
+    found = ablated_by(OnlyTogetherWorker, tmp_path / "study")
+    assert {change.axis: change.standing for change in found.changes} == {DEPTH: "earns", RATE: "earns"}
+    assert {change.alone is not None and change.alone.marked for change in found.changes} == {False}
+    assert "depth 1 and learning_rate 0.01 are not shown to help alone." in in_a_sentence(found)
+
+
+def test_where_nothing_has_an_effect_none_is_found(tmp_path: Path) -> None:
+    found = ablated_by(NoEffectWorker, tmp_path / "study")
+    assert {change.standing for change in found.changes} == {"open"}
+    assert in_a_sentence(found).startswith("The winner is not shown to differ from the base on test, ")
+    assert in_a_sentence(found).endswith("depth 1 and learning_rate 0.01 are open.")
+
+
+def test_a_function_without_chance_has_an_exact_best_and_a_minimum_is_the_best(tmp_path: Path) -> None:
+    def objective(config: dict[str, Any], report: Any) -> None:
+        report(score=(config["x"] - 2) ** 2)
+
+    study = skipstack.search(
+        {"base": {"x": 1}, "axes": {"x": {"choice": [1, 2, 3]}}, "search": {"proposer": "grid", "scheduler": "none"}},
+        objective,
+        direction="minimise",
+        trials=3,
+        seeds=2,
+        epochs=1,
+        out=tmp_path / "study",
+        engine="serial",
+    )
+    found = verdict(study.explored())
+    assert isinstance(found, Explored)
+    assert (found.exact, found.score, found.base, found.baseline) == (True, 0, -1, None)
+    assert in_a_sentence(found) == (
+        "Exploratory, not confirmed: trial 1, the best of 3 on dev, reaches score 0, -1 against the base; every trial "
+        "has the same score with each of its seeds, so there is no chance of seeds."
+    )
+
+
 def test_of_several_winners_the_first_is_spoken_of(tmp_path: Path) -> None:
     record = planted(tmp_path / "study", {DEPTH: {"choice": [1, 2, 3]}, RATE: {"choice": [0.01, 0.02]}}, top=2)
     assert record.plan is not None
     first, _ = winners = [row.point for row in record.plan.rows for role in row.roles if role.kind == "winner"]
     assert winners[0] != winners[1]
-    (found,) = [table for own, table in confirmed_tables(_whole(tmp_path / "study")) if own.plan is not None]
+    (found,) = [table for own, table in confirmed_tables(read_study(tmp_path / "study")) if own.plan is not None]
     said = in_a_sentence(of_table(record, found))
     assert f"depth {first[DEPTH]} earns its place (without it -3" in said
     rows = {row.label: row for row in found.rows}
