@@ -37,10 +37,10 @@ HELPS: Final[dict[Reason, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command, ready to paste, and what it does."""
+    """A command, ready to paste, and what it is for."""
 
     command: str
-    does: str
+    purpose: str
 
 
 def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[Block, ...]:
@@ -54,31 +54,31 @@ def whole_report(folder: str, *options: str) -> str:
     return _typed("report", folder, *options, "--full")
 
 
-def _listed(steps: Sequence[Step]) -> tuple[Block, ...]:
-    """The commands, each with what it does as a comment of the shell."""
-    if not steps:
-        return ()
-    longest = max(len(step.command) for step in steps)
-    return Sentence("next:"), Listing(tuple(f"{step.command:{longest}}  # {step.does}" for step in steps), code=True)
+def _listed(steps: Sequence[Step]) -> Iterator[Block]:
+    """The commands, each on a line of its own below what it is for."""
+    for place, step in enumerate(steps):
+        yield Sentence(f"{'or' if place else 'next'}, {step.purpose}:")
+        yield Listing((step.command,), code=True)
 
 
 def after_ablation(base: Subject, verdict: Verdict, folder: str) -> tuple[Block, ...]:
     """What to type after the table of an ablation."""
-    return _listed([*_confirmed(base, verdict, folder), Step(_typed("report", folder), "beside what was explored")])
+    beside = Step(_typed("report", folder), "to see it beside what was explored")
+    return tuple(_listed([*_confirmed(base, verdict, folder), beside]))
 
 
 def _steps(verdict: Verdict, seen: Exploration, folder: str) -> Iterator[Step]:
     base = seen.base
     match verdict:
         case Unfinished():
-            yield Step(_command("resume", base, folder), "finishes it")
+            yield Step(_command("resume", base, folder), "to finish it")
         case Explored() if verdict.ablation:
-            yield Step(_command("resume", base, folder), "finishes the ablation")
+            yield Step(_command("resume", base, folder), "to finish the ablation")
         case Explored(is_base=True):
             more = str(len(seen.seen.trials))
-            yield Step(_command("extend", base, folder, trials=more), "tries more configs")
+            yield Step(_command("extend", base, folder, trials=more), "to try more configs")
         case Explored():
-            yield Step(_command("ablate", base, folder), "tests it with fresh seeds")
+            yield Step(_command("ablate", base, folder), "to test it with fresh seeds")
         case WinnerTested() | RowsTested():
             yield from _confirmed(base, verdict, folder)
         case Failed():
@@ -90,9 +90,9 @@ def _steps(verdict: Verdict, seen: Exploration, folder: str) -> Iterator[Step]:
 def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[Step]:
     open_yet = isinstance(verdict, WinnerTested) and not verdict.winner.marked
     if open_yet and base.keeps_weights:
-        yield Step(_typed("ablate", folder, "--seeds", "20", "--plan"), "what more seeds could tell")
+        yield Step(_typed("ablate", folder, "--seeds", "20", "--plan"), "to see what more seeds could tell")
     elif base.keeps_weights:
-        yield Step(_typed("export", folder, "--to", f"{folder}-best"), "its network as files")
+        yield Step(_typed("export", folder, "--to", f"{folder}-best"), "to have its network as files")
 
 
 def _command(name: str, base: Subject, folder: str, **options: str) -> str:

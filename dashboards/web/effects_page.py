@@ -27,8 +27,9 @@ def effects_page(path: Path) -> None:
     """The page. It shows one question at a time, so that only its charts are drawn."""
     of = snapshot(path)
     seen = of.explored
-    with st.expander("The report"):
-        report(whole_report(of), titled=False)
+    with st.expander("The report", key="report", on_change="rerun") as folded:
+        if folded.open:  # it costs more than the page
+            report(whole_report(of), titled=False)
     sentence(about(seen.config.search), pale=True)
     if seen.seen.trials["score"].notna().sum() < 2:
         sentence("Fewer than two trials have a score: there is nothing to compare yet.")

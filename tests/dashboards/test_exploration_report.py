@@ -196,8 +196,8 @@ best: trial 1, config {table.best_config.identity}, differs from the base in:
 
 2 trials: 2 completed; 2 epochs, 3.75 s of training and evaluation
 
-next:
-  skipstack ablate DIR  # tests it with fresh seeds
+next, to test it with fresh seeds:
+  skipstack ablate DIR
 
 values
 

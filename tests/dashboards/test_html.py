@@ -141,7 +141,7 @@ def test_the_verdict_stands_first_and_details_are_folded_unless_all_is_asked_for
     report = Report(page=page, content={}, pictures=lambda: pictures)
     read = Reader(render(report, "html"))
     assert [text for text, _ in read.every("p")] == ["It is <better>.", "first", "of three rungs"]
-    assert [own.get("class") for _, own in read.every("p")][0] == "verdict"
+    assert next(own.get("class") for _, own in read.every("p")) == "verdict"
     assert [text for text, _ in read.every("summary")] == ["rungs", "pictures of the search"]
     folded = [text for text, _ in read.every("details")]
     assert "of three rungs" in folded[0]

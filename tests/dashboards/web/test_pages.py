@@ -77,7 +77,7 @@ def test_how_it_goes_is_what_the_ledger_says(runs: Path) -> None:
     seen = study_frames(runs / "deep" / "begun").trials
     running = (seen["state"] == "running").sum()
     assert page.metrics["trials ended"] == f"{len(seen) - running} of 30"
-    assert page.metrics["trials running"] == str(running)
+    assert page.metrics["trials training"] == str(running)
     assert page.metrics["best accuracy on dev (%)"] == f"{100 * seen['dev'].max():.2f}"
     assert page.metrics["epochs trained"] == str(seen["epochs"].sum())
     points = page.charts[f"Trial {seen['dev'].idxmax()} is the best so far"].rows[1]
@@ -124,6 +124,13 @@ def test_what_works_is_described_and_a_filter_leaves_some_of_the_trials(runs: Pa
     some = scored.index[(scored["state"] == "stopped") & (scored[DEPTH] == depth)]
     assert shown(page) == sorted(some)
     assert len(some) < len(scored)
+
+
+def test_the_whole_report_is_folded_and_made_once_it_is_opened(runs: Path) -> None:
+    folded, opened = (Opened(runs, WORKS, study="a-search", report=shown).text for shown in (False, True))
+    assert "differs from the base in:" not in folded
+    assert "differs from the base in:" in opened
+    assert "importance" in opened
 
 
 QUESTIONS = {

@@ -130,11 +130,11 @@ def test_the_notes_are_the_reports_and_the_files_are_there(uri: str, folder: Pat
     note = runs[None, None].data.tags["mlflow.note.content"]
     out = tmp_path / "report.md"
     report(folder, form="markdown", out=out)
-    title, *groups = out.read_text().partition("next:")[0].strip().split("\n\n")
+    title, *groups = out.read_text().partition("next, ")[0].strip().split("\n\n")
     assert title.startswith("## ")
     assert note.startswith(groups[0]), "the verdict"
     assert [group for group in groups if group not in note] == []
-    assert "next:" in note
+    assert "next, " in note
     assert str(folder) not in note
     report(folder, form="markdown", out=out, confirmed=True)
     title, *groups, whole = out.read_text().strip().split("\n\n")
@@ -204,7 +204,7 @@ def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Pa
     named = read_study(folder).study.name
     forms: Sequence[Callable[[str, Path], None]] = (
         lambda study, out: typed("report", study, "--tracking-uri", uri, "--format", "json", "--out", str(out)),
-        lambda study, out: typed("report", study, "--tracking-uri", uri, "--confirmed", "--out", str(out)),
+        lambda study, out: typed("report", study, "--tracking-uri", uri, "--confirmed", "--full", "--out", str(out)),
     )
     for make in forms:
         written = []
