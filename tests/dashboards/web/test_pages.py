@@ -161,7 +161,7 @@ def test_each_question_has_its_charts_and_none_has_an_interval(runs: Path, quest
 def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_it(runs: Path) -> None:
     confirmed = Opened(runs, TRUST, study="grid")
     assert "±: half the 95 % interval" in confirmed.text
-    (forest,) = [chart for title, chart in confirmed.charts.items() if "confirmed" in title]
+    (forest,) = [chart for title, chart in confirmed.charts.items() if "beyond chance" in title]
     assert all(row["low"] < row["effect"] < row["high"] for rows in forest.rows for row in rows)
     explored = Opened(runs, TRUST, study="a-search", paper="wu2017/table-2")
     assert "Nothing is confirmed" in explored.text
