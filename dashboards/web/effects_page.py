@@ -29,7 +29,7 @@ def effects_page(path: Path) -> None:
     seen = of.explored
     with st.expander("The report", key="report", on_change="rerun") as folded:
         if folded.open:  # it costs more than the page
-            report(whole_report(of), titled=False)
+            report(whole_report(of), titled=False, said=of.verdict)
     sentence(about(seen.config.search), pale=True)
     if seen.seen.trials["score"].notna().sum() < 2:
         sentence("Fewer than two trials have a score: there is nothing to compare yet.")

@@ -69,7 +69,9 @@ def test_each_page_of_a_study_begins_with_its_verdict(runs: Path, page: str) -> 
         "grid": "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1 -27.22",
     }
     for name, said in begins.items():
-        assert Opened(runs, page, study=name).text.lstrip().startswith(said)
+        text = Opened(runs, page, study=name).text
+        assert text.lstrip().startswith(said)
+        assert text.count(said) == 1
 
 
 def test_how_it_goes_is_what_the_ledger_says(runs: Path) -> None:
