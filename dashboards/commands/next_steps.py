@@ -1,7 +1,7 @@
 """Suggests the next commands after a study, ready to paste, and remedies if no trial has a score."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +9,8 @@ from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.search.ledger.events import SCORELESS, Reason
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
+
+NO_PAGES: Final[Mapping[str, str]] = {}
 
 HELPS: Final[dict[Reason, str]] = {
     "diverged": "use smaller learning rates, or clip gradients (training.clip_norm)",
@@ -27,20 +29,21 @@ def next_steps(
     record: StudyRecord,
     *,
     private_runs: bool,
-    page: str | None = None,
+    pages: Mapping[str, str] = NO_PAGES,
     data: Sequence[Path] = (),
     code: Sequence[str] = (),
 ) -> list[str]:
     """Lines to print after the report.
 
-    ``private_runs``: MLflow's store is in the study's folder. ``page``: the address of the runs in a browser, if MLflow
-    serves them. ``data``: the folders of the study's corpora; ``code``: the files of its own code.
+    ``private_runs``: MLflow's store is in the study's folder. ``pages``: the addresses of views of its runs in a
+    browser, by name, where they are known. ``data``: the folders of the study's corpora; ``code``: the files of its own
+    code.
     """
     folder = str(path)
     best = f"{folder}-best"
     report = ["skipstack", "report", folder, "--format", "markdown"]
-    runs = ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
-    to_look_at = ["next:", *_typed([report, *([runs] if private_runs else [])]), *_seen(page)]
+    runs = _served(path)
+    to_look_at = ["next:", *_typed([report, *([runs] if private_runs else [])]), *seen(pages)]
     if not record.ranked():
         return [*_without_scores(record), *to_look_at]
     if not record.study.space.base.keeps_weights:
@@ -55,21 +58,32 @@ def next_steps(
         *_typed([report, ["skipstack", "ablate", folder], export, verify]),
         f"  echo 'Words of a sentence' | {predict}",
         *_typed([runs] if private_runs else []),
-        *_seen(page),
+        *seen(pages),
     ]
 
 
-def after_ablation(path: Path, record: StudyRecord) -> list[str]:
-    """Lines to print after the table of an ablation, by its own record."""
+def after_ablation(
+    path: Path, record: StudyRecord, *, private_runs: bool = False, pages: Mapping[str, str] = NO_PAGES
+) -> list[str]:
+    """Lines to print after the table of an ablation, by its own record; the others as for ``next_steps``."""
     folder = str(path)
     report = ["skipstack", "report", folder, "--format", "markdown"]
     export = [["skipstack", "export", folder, "--best", "1", "--to", f"{folder}-best"]]
-    return ["next:", *_typed([report, *(export if record.study.space.base.keeps_weights else [])])]
+    runs = [_served(path)] if private_runs else []
+    commands = [report, *(export if record.study.space.base.keeps_weights else []), *runs]
+    return ["next:", *_typed(commands), *seen(pages)]
 
 
-def _seen(page: str | None) -> Iterator[str]:
-    if page is not None:
-        yield f"the runs in MLflow: {page}"
+def seen(pages: Mapping[str, str]) -> Iterator[str]:
+    """Where views of a study are in a browser, by their names."""
+    if pages:
+        yield "in MLflow:"
+        yield from (f"  {name}: {page}" for name, page in pages.items())
+
+
+def _served(path: Path) -> list[str]:
+    """What shows the runs of a study whose store is in its folder."""
+    return ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
 
 
 def _typed(commands: list[list[str]]) -> Iterator[str]:

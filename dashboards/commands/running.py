@@ -3,7 +3,7 @@
 import shlex
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -110,8 +110,8 @@ def _searched(run: Run) -> int:
         with _printed(run):
             print_report(report)
     with said_if_long(PUBLISHING):
-        page = run.publish(partial(published, found=found, warn=say), record)
-    _next_steps(run, record, page)
+        pages = run.publish(partial(published, found=found, warn=say), record)
+    _next_steps(run, record, pages)
     code = _faults(record, run.folder)
     with _printed(run):
         print_sentence(search_in_a_sentence(found))
@@ -124,8 +124,9 @@ def _ablated(run: Run) -> int:
         with _printed(run):
             print_report(warned(ablated_report(record, confirmed), record.warnings))
     with said_if_long(PUBLISHING):
-        run.publish(partial(published, warn=say))
-    for line in after_ablation(run.folder.path, record):
+        pages = run.publish(partial(published, warn=say))
+    own = {name: page for name, page in pages.items() if name == f"ablation {run.ablation}"}
+    for line in after_ablation(run.folder.path, record, private_runs=run.execution.store is None, pages=own):
         say(line)
     code = _faults(record, run.folder)
     with _printed(run):
@@ -138,12 +139,12 @@ def _printed(run: Run) -> AbstractContextManager[None]:
     return unless_lost(f"`{shlex.join(['skipstack', 'report', str(run.folder.path)])}` prints the report")
 
 
-def _next_steps(run: Run, record: StudyRecord, page: str | None) -> None:
+def _next_steps(run: Run, record: StudyRecord, pages: Mapping[str, str]) -> None:
     lines = next_steps(
         run.folder.path,
         record,
         private_runs=run.execution.store is None,
-        page=page,
+        pages=pages,
         data=run.folders(record),
         code=run.execution.code,
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from skipstack.dashboards.reports.exploration.closing import search_in_a_sentence
-from skipstack.dashboards.reports.wording import listed, names
+from skipstack.dashboards.reports.wording import listed
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event, Reason
 from tests.search.made_up import DEPTH, GATE, RATE, ended, proposed, record_of, reported, study
@@ -83,12 +83,6 @@ def test_without_a_score_of_the_base_nothing_is_compared() -> None:
 def test_without_any_score_nothing_is_said_of_the_axes() -> None:
     said = "No trial has a score, so the axes cannot be compared."
     assert sentence() == sentence((BASE, None, "failed"), (OTHER, 0.9, "diverged")) == said
-
-
-def test_changes_have_the_shortest_names_that_tell_them_apart() -> None:
-    assert names(["model.stack.depth", "model.head.kind"]) == ["depth", "head"]
-    assert names(["model.embedder.dropout", "model.stack.dropout"]) == ["embedder.dropout", "stack.dropout"]
-    assert names(["training.optimiser.kind", "training.optimiser.learning_rate"]) == ["optimiser", "learning_rate"]
 
 
 def test_a_list_reads_as_one_says_it() -> None:

@@ -8,10 +8,11 @@ from skipstack.dashboards.formats.page import Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
 from skipstack.dashboards.reports.confirmation.traced import traced_table
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
-from skipstack.dashboards.reports.wording import NONE, names_by_path
+from skipstack.dashboards.reports.wording import NONE
 from skipstack.search.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.record.study_record import StudyRecord
+from skipstack.spaces.short_names import names_by_path
 
 
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
