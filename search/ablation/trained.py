@@ -106,7 +106,7 @@ def compared(record: StudyRecord) -> list[Comparison]:
             own = Comparison(
                 row_name(record.space, planned, role),
                 reference_name(planned, role),
-                each.corpus or record.study.space.base.title,
+                each.trial.config.title,
                 (each.trial,),
                 () if against is None else (against,),
             )

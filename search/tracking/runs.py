@@ -60,8 +60,8 @@ from skipstack.search.tracking.entry import (
     system_metrics,
 )
 from skipstack.search.tracking.names import LONGEST, LONGEST_NAME, stored_name, stored_value
+from skipstack.spaces.paths import inside
 from skipstack.spaces.short_names import names_by_path
-from skipstack.spaces.space import Point
 from skipstack.spaces.trial import TrialConfig, as_network
 
 
@@ -193,9 +193,7 @@ class ExpectedRuns:
         config = trial.config
         entry = self._entry(trial.number)
         entry.name, entry.start = f"trial {trial.number}", _milliseconds(event.time)
-        params = {path: str(value) for path, value in config.flatten().items()}
-        entry.params = {stored_name(name, self._between): value for name, value in params.items()}
-        entry.params |= self._varied(trial.point)
+        entry.params = self._params(trial)
         entry.files = {"config.json": as_file(config.model_dump(mode="json"))}
         if isinstance(config, TrialConfig):
             entry.corpus = corpus_read(config.data.corpus, self.record.corpus_of(config).fingerprint)
@@ -234,10 +232,10 @@ class ExpectedRuns:
         entry.name, entry.start = self._named(row), start
         entry.tags = self._tags(ROW) | _row_tags(row)
         if end is None:
-            entry.params = self._varied(trial.point)
+            entry.params = self._params(trial)
             entry.tags["skipstack.trial"] = str(trial.number)
         else:
-            entry.params = self._varied({path: value for path, value in trial.point.items() if path != CORPUS})
+            entry.params = self._params(trial, without=CORPUS)
             entry.status, entry.end = "FINISHED", end
         return entry
 
@@ -251,11 +249,19 @@ class ExpectedRuns:
         several = self.record.plan is not None and len(self.record.plan.corpora) > 1
         return f"{row.row} on {row.corpus}" if several else row.row
 
-    def _varied(self, point: Point) -> dict[str, str]:
-        """The values on the axes, as parameters."""
+    def _params(self, trial: TrialRecord, without: str | None = None) -> dict[str, str]:
+        """The config of a trial and its values on the axes, as parameters, but for a part of the config."""
         domains = self.record.space.domains
         columns = _columns(tuple(domains), self._between)
-        return {columns[path]: axis_value(domains[path], value) for path, value in point.items()}
+        flat = {
+            stored_name(path, self._between): str(value)
+            for path, value in trial.config.flatten().items()
+            if without is None or not inside(path, without)
+        }
+        varied = {
+            columns[path]: axis_value(domains[path], value) for path, value in trial.point.items() if path != without
+        }
+        return flat | varied
 
     def _report(self, event: Reported, trial: TrialRecord) -> None:
         """Means and lanes; of further seeds of a race, whose epochs begin anew, the lanes alone."""

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -72,29 +73,35 @@ def uri(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> str:
 
 def sync(folder: Path, uri: str, warn: Callable[[str], None] = pytest.fail) -> None:
     """What `skipstack sync` does."""
-    assert shown(sync_to_mlflow(folder, Execution(tracking_uri=uri, warn=warn)), published) is not None
+    assert shown(sync_to_mlflow(folder, Execution(tracking_uri=uri, warn=warn)), published)
 
 
-def shown(run: Run, made: Callable[[StudyRecord, StudyFolder], Publication]) -> str | None:
+def shown(run: Run, made: Callable[[StudyRecord, StudyFolder], Publication]) -> dict[str, str]:
     """What ``Run.publish`` does, which does nothing in tests."""
     assert not run.untracked
     (tracker,) = run.tracking
     record = read_study(run.folder.path)
-    page = run.execution.publish(tracker, run.folder, record, made(record, run.folder))
+    pages = run.execution.publish(tracker, run.folder, record, made(record, run.folder))
     tracker.end()
-    return page
+    return pages
 
 
-def runs_of(uri: str, folder: Path) -> dict[tuple[str | None, str | None], Any]:
+def runs_of(uri: str, folder: Path) -> dict[tuple[str | None, ...], Any]:
     from mlflow import MlflowClient
 
     client, opened = MlflowClient(uri), read_study(folder).opened
     assert opened is not None
     ids = [each.experiment_id for each in client.search_experiments()]
     found = client.search_runs(ids, f"tags.`skipstack.study` = '{study_id(opened)}'", max_results=1000)
-    runs = {(run.data.tags.get("skipstack.ablation"), run.data.tags.get("skipstack.trial")): run for run in found}
-    assert len(runs) == len(found), "two runs for one trial"
+    runs = {_key(run.data.tags): run for run in found}
+    assert len(runs) == len(found), "two runs for one trial, or for one row"
     return runs
+
+
+def _key(tags: Mapping[str, str]) -> tuple[str | None, ...]:
+    """Ablation and trial; of a run that trains nothing also its row."""
+    row = (tags["skipstack.row"],) if tags["skipstack.kind"] == "ablation_row" else ()
+    return (tags.get("skipstack.ablation"), tags.get("skipstack.trial"), *row)
 
 
 def held(uri: str, folder: Path) -> dict[Any, Any]:
@@ -140,26 +147,109 @@ def test_the_notes_are_the_reports_and_the_files_are_there(uri: str, folder: Pat
     assert all(file.path.endswith(".svg") and file.file_size for file in drawn)
 
 
-def test_a_confirmed_trial_has_its_difference_and_its_interval_and_an_explored_one_has_none(
+BESIDE = {
+    ("base", ""): (0, None),
+    ("winner", "base"): (1, 0),
+    ("without depth", "winner"): (2, 1),
+    ("base + composition 0", "base"): (2, 0),
+    ("without composition", "winner"): (3, 1),
+    ("base + depth 1", "base"): (3, 0),
+}
+"""What the rows of the ablation are called, beside which reference, and the trials of both: two play two parts."""
+
+
+def test_every_number_of_an_ablation_is_in_one_run_that_says_in_words_what_it_is(uri: str, folder: Path) -> None:
+    from mlflow import MlflowClient
+
+    client, study = MlflowClient(uri), runs_of(uri, folder)[None, None]
+    asked = (
+        f"tags.`skipstack.study` = '{study.data.tags['skipstack.study']}' AND tags.`skipstack.role` = 'ablation row'"
+    )
+    found = client.search_runs([study.info.experiment_id], asked, order_by=["metrics.difference DESC"])
+    by_row = {(run.data.tags["skipstack.row"], run.data.tags.get("skipstack.reference", "")): run for run in found}
+    assert by_row.keys() == BESIDE.keys()
+    assert len(by_row) == len(found)
+    table = {(row.trial, row.reference): row for row in ablated(read_study(folder).ablations[1]).rows}
+    assert len(table) == len(BESIDE)
+    for named, trials in BESIDE.items():
+        row, run = table[trials], by_row[named]
+        assert row.test is not None
+        assert row.dev is not None
+        difference = row.difference
+        numbers = {
+            "difference": difference and difference.value,
+            "low": difference and difference.low,
+            "high": difference and difference.high,
+            "p": row.p,
+            "effect_size": row.effect_size,
+            "test_accuracy": row.test.value,
+            "test_accuracy_low": row.test.low,
+            "test_accuracy_high": row.test.high,
+            "best_score": row.dev.value,
+            "best_score_low": row.dev.low,
+            "best_score_high": row.dev.high,
+        }
+        expected = {name: pytest.approx(value, abs=1e-12) for name, value in numbers.items() if value is not None}
+        assert {name: run.data.metrics[name] for name in numbers if name in run.data.metrics} == expected
+        assert run.info.run_name == named[0]
+        tags = {"skipstack.corpus": "grammar", "skipstack.ablation": "1", "skipstack.trial": str(trials[0])}
+        assert tags.items() <= run.data.tags.items()
+    differences = [run.data.metrics["difference"] for run in found if "difference" in run.data.metrics]
+    assert differences == sorted(differences, reverse=True)
+    assert found[-1] is by_row["base", ""], "what has no difference comes last"
+
+
+def test_trials_rows_and_what_is_above_them_are_never_in_one_ranking(uri: str, folder: Path) -> None:
+    record = read_study(folder)
+    roles = Counter(run.data.tags["skipstack.role"] for run in runs_of(uri, folder).values())
+    assert roles == {"study": 1, "trial": len(record.trials), "ablation": 1, "ablation row": len(BESIDE)}
+    explored = [run for run in runs_of(uri, folder).values() if run.data.tags["skipstack.role"] != "ablation row"]
+    assert not [name for run in explored for name in run.data.metrics if name in ("difference", "low", "high", "p")]
+
+
+def test_two_rows_of_one_trial_have_one_config_so_that_comparing_them_shows_no_difference(
     uri: str, folder: Path
 ) -> None:
-    runs, ablation = runs_of(uri, folder), read_study(folder).ablations[1]
-    assert ablation.base is not None
-    rows = {row.trial: row for row in ablated(ablation).rows if row.reference == ablation.base.number}
-    assert len(rows) >= 2
-    for trial, row in rows.items():
-        assert row.difference is not None
-        held = runs["1", str(trial)]
-        expected = {
-            "difference": row.difference.value,
-            "difference_low": row.difference.low,
-            "difference_high": row.difference.high,
-            "difference_p": row.p,
-        }
-        assert {name: held.data.metrics.get(name) for name in expected} == expected
-        assert held.data.tags["skipstack.compared_with"] == f"trial {ablation.base.number}"
-    explored = [run for (of, trial), run in runs.items() if of is None or trial == str(ablation.base.number)]
-    assert not [name for run in explored for name in run.data.metrics if name.startswith("difference")]
+    runs = runs_of(uri, folder)
+    trained, beside = runs["1", "2"], runs["1", "2", "base + composition 0"]
+    assert trained.data.params == beside.data.params
+    assert trained.data.params["axis.depth"] == "3"
+    assert trained.data.params["axis.composition"] == "0"
+    assert beside.data.tags["mlflow.parentRunId"] == runs["1", None].info.run_id
+    assert (beside.info.start_time, beside.info.end_time) == (trained.info.start_time, trained.info.end_time)
+
+
+def test_an_ablation_has_its_forest_plot_and_its_table_to_paste(uri: str, folder: Path, tmp_path: Path) -> None:
+    from mlflow import MlflowClient
+
+    client, run = MlflowClient(uri), runs_of(uri, folder)["1", None]
+    names = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert names == {"study.json", "report.html", "table.csv", "table.md", "table.tex", "forest.svg"}
+    files = {name: Path(client.download_artifacts(run.info.run_id, name, str(tmp_path))).read_text() for name in names}
+    frame = pd.read_csv(tmp_path / "table.csv")
+    assert list(frame["row"]) == [row.label for row in ablated(read_study(folder).ablations[1]).rows]
+    assert "without a difference" not in files["table.md"]
+    assert files["forest.svg"].lstrip().startswith("<svg")
+    assert "\\begin{tabular" in files["table.tex"]
+    assert run.data.tags["skipstack.axis.learning_rate"] == "training.optimiser.learning_rate"
+
+
+def test_means_over_corpora_are_runs_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "two"
+    record = planted(path, {"model.stack.depth": {"choice": [1, 3]}}, corpora=["own", "atis"])
+    own = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    sync(path, own)
+    means = {run.info.run_name: run for key, run in runs_of(own, path).items() if len(key) > 2 and key[1] is None}
+    (row,) = (row for row in ablated(record).rows if row.trial is None)
+    assert row.difference is not None
+    (run,) = means.values()
+    assert run.info.run_name == "winner on 2 corpora, the mean"
+    assert run.data.metrics["difference"] == row.difference.value
+    assert (run.data.metrics.get("low"), run.data.metrics.get("high")) == (row.difference.low, row.difference.high)
+    assert not [name for name in run.data.params if name.startswith("data.corpus")]
+    before = held(own, path)
+    sync(path, own)
+    assert held(own, path) == before
 
 
 def test_the_page_of_the_experiment_has_views_of_the_study(uri: str, folder: Path) -> None:
@@ -168,16 +258,20 @@ def test_the_page_of_the_experiment_has_views_of_the_study(uri: str, folder: Pat
     client, run = MlflowClient(uri), runs_of(uri, folder)[None, None]
     tags = client.get_experiment(run.info.experiment_id).tags
     assert tags["mlflow.experimentKind"] == "custom_model_development"
-    own = run.data.tags["skipstack.study"]
-    for key in (own, f"{own}-charts"):
-        view = json.loads(tags[f"mlflow.sharedViewState.{key}"])
-        state = json.loads(view["state"])
-        found = client.search_runs(
-            [run.info.experiment_id], state["searchFilter"], order_by=["metrics.best_score DESC"]
-        )
-        assert len(found) == (len(runs_of(uri, folder)) if key == own else len(read_study(folder).trials))
-    columns = json.loads(json.loads(tags[f"mlflow.sharedViewState.{own}"])["state"])["selectedColumns"]
-    assert {f"params.`axis.{path}`" for path in AXES} < set(columns)
+    own, shown = run.data.tags["skipstack.study"], {}
+    roles = {own: "trial", f"{own}-charts": "trial", f"{own}-ablation-1": "ablation row"}
+    for key, role in roles.items():
+        shown[key] = state = json.loads(json.loads(tags[f"mlflow.sharedViewState.{key}"])["state"])
+        order = f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"
+        found = client.search_runs([run.info.experiment_id], state["searchFilter"], order_by=[order])
+        every = [each for each in runs_of(uri, folder).values() if each.data.tags["skipstack.role"] == role]
+        assert {each.info.run_id for each in found} == {each.info.run_id for each in every}
+    assert {f"params.`axis.{name}`" for name in ("depth", "composition", "learning_rate")} < set(
+        shown[own]["selectedColumns"]
+    )
+    rows = shown[f"{own}-ablation-1"]
+    assert rows["orderByKey"] == "metrics.`difference`"
+    assert {f"metrics.`{name}`" for name in ("difference", "low", "high", "p")} < set(rows["selectedColumns"])
     charts = json.loads(json.loads(tags[f"mlflow.sharedViewState.{own}-charts"])["state"])["compareRunCharts"]
     (lines,) = (each for each in charts if each["type"] == "PARALLEL")
     always = [

@@ -60,10 +60,15 @@ def test_an_ablation_is_a_run_with_trials_of_its_own_and_leaves_those_of_the_sea
     assert list(ablation) == list(search)
     for trial, run in ablation.items():
         kind = "ablation" if trial is STUDY else "ablation_trial"
-        expected = {"skipstack.ablation": "2", "skipstack.kind": kind}
+        role = "ablation" if trial is STUDY else "ablation step"
+        expected = {"skipstack.ablation": "2", "skipstack.kind": kind, "skipstack.role": role}
         assert run.tags == search[trial].tags | expected
         assert repr((run.metrics, run.params)) == repr((search[trial].metrics, search[trial].params))
-    assert [run.name for run in ablation.values()][:2] == ["depths", "ablation 2, trial 0"]
+    assert [run.name for run in ablation.values()] == [
+        "depths",
+        "base",
+        *(f"base + depth {depth}" for depth in (2, 3, 4, 5)),
+    ]
 
 
 def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
@@ -73,7 +78,7 @@ def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
     assert trial.name == "trial 0"
     assert (trial.start, trial.end, trial.status) == (1_002_000, 1_008_000, "FINISHED")
     flat = {path: str(value) for path, value in config.flatten().items()}
-    assert trial.params == flat | {"axis.model.stack.depth": "1"}
+    assert trial.params == flat | {"axis.depth": "1"}
     assert TrialConfig.model_validate_json(trial.files["config.json"]) == config
     assert trial.corpus == Read("grammar", "f1f2", canonical_json(config.data.corpus.model_dump(mode="json")))
     assert isinstance(events[0], StudyOpened)
@@ -85,6 +90,8 @@ def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
         "skipstack.seeds": "0,1",
         "skipstack.data_fingerprint": "f1f2",
         "skipstack.code_version": "0.1.0+abc",
+        "skipstack.role": "trial",
+        "skipstack.corpus": "grammar",
         "skipstack.rung": "3",
         "skipstack.end_reason": "completed",
         "skipstack.selected": "true",
@@ -162,7 +169,8 @@ def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> No
         "scheduler.variant": "stopping",
         "scheduler.brackets": "1",
     }
-    assert study.tags["skipstack.kind"] == "study"
+    assert study.tags["skipstack.kind"] == study.tags["skipstack.role"] == "study"
+    assert study.tags["skipstack.axis.depth"] == "model.stack.depth"
     assert study.tags["skipstack.code_version"] == "0.1.0+def"
     assert study.tags["mlflow.note.content"] == "How deep?"
     # in this order 1 was stopped, 2 diverged, 0 completed, 3 failed, 4 completed
