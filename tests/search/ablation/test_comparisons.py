@@ -1,6 +1,5 @@
 """The rows of an ablation in words, each beside its reference, against what was written down by hand."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest

@@ -6,10 +6,13 @@ The store is an sqlite file for the whole module, which stands for a server: the
 import json
 import re
 import shutil
+import sqlite3
+import subprocess
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,6 +41,7 @@ from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.reading import all_located
 from skipstack.search.tracking.runs import study_id
 from skipstack.search.tracking.writer import LEDGER
+from tests.pages import GUIDE, Page
 from tests.search.ablation.toys import planted
 from tests.search.finished import trained
 from tests.search.toy import open_toy, run_toy, toy_study
@@ -279,6 +283,98 @@ def test_the_page_of_the_experiment_has_views_of_the_study(uri: str, folder: Pat
     ]
     assert lines["selectedParams"]
     assert set(lines["selectedParams"]) <= set.intersection(*always), "the page leaves out a trial that lacks one"
+
+
+def as_before(database: Path, folder: Path, people: str) -> None:
+    """Make a store what version 0.2.0 wrote: no run for a second part, no roles, rows and references, long names of
+    axes, other names of metrics, of two differences of a trial the one to the base. ``people``: what somebody has
+    called the run of trial 3 since.
+    """
+    from mlflow import MlflowClient
+
+    client, runs = MlflowClient(f"sqlite:///{database}"), runs_of(f"sqlite:///{database}", folder)
+    ids = {key: run.info.run_id for key, run in runs.items()}
+    to_base = runs["1", "2", "base + composition 0"].data.metrics["difference"]
+    for key, run_id in ids.items():
+        if len(key) > 2:
+            client.delete_run(run_id)
+    with closing(sqlite3.connect(database, isolation_level=None)) as store:
+        store.execute("delete from experiment_tags where key like 'mlflow.sharedViewState.%'")
+        for name in ("role", "row", "reference", "corpus", "axis.%", "files"):
+            store.execute("delete from tags where key like ?", (f"skipstack.{name}",))
+        for path in AXES:
+            own = (f"axis.{path}", f"axis.{path.rpartition('.')[2]}")
+            store.execute("update params set key = ? where key = ?", own)
+        for table in ("metrics", "latest_metrics"):
+            store.execute(
+                f"delete from {table} where key in ('effect_size') or key like 'test_accuracy\\__%' escape '\\'"
+            )
+            for name in ("low", "high", "p"):
+                store.execute(f"update {table} set key = ? where key = ?", (f"difference_{name}", name))
+            changed = f"update {table} set value = ? where key = 'difference' and run_uuid = ?"
+            store.execute(changed, (to_base, ids["1", "2"]))
+        for key, run_id in ids.items():
+            if len(key) == 2 and key[0] == "1" and key[1] is not None:
+                name = people if key[1] == "3" else f"ablation 1, trial {key[1]}"
+                store.execute("update runs set name = ? where run_uuid = ?", (name, run_id))
+                store.execute("update tags set value = ? where key = 'mlflow.runName' and run_uuid = ?", (name, run_id))
+
+
+def test_sync_brings_a_store_that_an_earlier_version_wrote_up_to_date(uri: str, folder: Path, tmp_path: Path) -> None:
+    database = tmp_path / "mlflow.db"
+    shutil.copyfile(uri.removeprefix("sqlite:///"), database)
+    as_before(database, folder, people="the wide one")
+    other = f"sqlite:///{database}"
+    before = runs_of(other, folder)
+    assert sorted(str(run.info.run_name) for (of, *_), run in before.items() if of == "1") == [
+        "ablation 1, trial 0",
+        "ablation 1, trial 1",
+        "ablation 1, trial 2",
+        "the wide one",
+        "toys, ablation 1",
+    ]
+    assert skipstack.open(f"runs:/{before['1', '2'].info.run_id}", tracking_uri=other).trials().shape[0]
+    sync(folder, other)
+    after, expected = runs_of(other, folder), runs_of(uri, folder)
+    assert after.keys() == expected.keys()
+    for key, run in expected.items():
+        own = after[key]
+        assert own.info.run_name == (run.info.run_name if key != ("1", "3") else "the wide one")
+        kept = ("mlflow.runName", "mlflow.parentRunId")
+        tags = {name: value for name, value in run.data.tags.items() if name not in kept}
+        assert tags.items() <= own.data.tags.items()
+        assert run.data.params.items() <= own.data.params.items()
+        assert run.data.metrics.items() <= own.data.metrics.items()
+    from mlflow import MlflowClient
+
+    experiments = [runs[None, None].info.experiment_id for runs in (after, expected)]
+    mine, theirs = (
+        MlflowClient(store).get_experiment(number).tags for store, number in zip((other, uri), experiments, strict=True)
+    )
+    assert mine == theirs
+    again = held(other, folder)
+    sync(folder, other)
+    assert held(other, folder) == again
+
+
+def test_the_guide_reads_an_ablation_as_a_table(uri: str, folder: Path) -> None:
+    _, code = Page(GUIDE / "results.md").blocks("python")
+    shown = code.replace("sqlite:///runs/quickstart/mlflow.db", uri)
+    assert uri in shown
+    ran = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    rows = [row for row in ablated(read_study(folder).ablations[1]).rows if row.difference is not None]
+    rows.sort(key=lambda row: -row.difference.value if row.difference else 0)
+    names = {trials: name for name, trials in BESIDE.items()}
+    lines = ran.stdout.splitlines()[1:]
+    for line, row in zip(lines, rows, strict=False):
+        row_name, reference = names[row.trial, row.reference]  # type: ignore[index]
+        assert row.difference is not None
+        assert f" {row_name} " in f" {line} "
+        assert f" {reference} " in line
+        assert f"{row.difference.value:.3f}" in line
+    assert len(lines) == len(BESIDE)
+    assert " base " in lines[-1]
 
 
 def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Path, tmp_path: Path) -> None:

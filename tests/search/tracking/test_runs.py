@@ -64,11 +64,8 @@ def test_an_ablation_is_a_run_with_trials_of_its_own_and_leaves_those_of_the_sea
         expected = {"skipstack.ablation": "2", "skipstack.kind": kind, "skipstack.role": role}
         assert run.tags == search[trial].tags | expected
         assert repr((run.metrics, run.params)) == repr((search[trial].metrics, search[trial].params))
-    assert [run.name for run in ablation.values()] == [
-        "depths",
-        "base",
-        *(f"base + depth {depth}" for depth in (2, 3, 4, 5)),
-    ]
+    depths = [f"base + depth {depth}" for depth in (1, 2, 3, 4, 5)]
+    assert [run.name for run in ablation.values()] == ["depths", *depths]
 
 
 def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
