@@ -132,7 +132,7 @@ def export(
         written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to), scores=scores)
         where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
         version = where.register(folder, record, written, register)
-        say(f"registered in MLflow: models:/{register}/{version}, and as models:/{register}@{written.alias}")
+        say(f"registered in MLflow: models:/{register}/{version}, with the alias {written.alias}")
 
 
 def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:

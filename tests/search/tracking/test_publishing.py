@@ -16,6 +16,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -49,6 +50,8 @@ from tests.search.tracking.here import TrackingHere
 from tests.search.tracking.test_recording import KILLED, Call, Calls, Killed
 
 pytestmark = pytest.mark.long
+
+NOTHING = SimpleNamespace(model_outputs=())
 
 AXES = {
     "model.stack.depth": {"choice": [1, 3]},
@@ -331,7 +334,7 @@ def test_sync_brings_a_store_that_an_earlier_version_wrote_up_to_date(uri: str, 
         "ablation 1, trial 1",
         "ablation 1, trial 2",
         "the wide one",
-        "toys, ablation 1",
+        "toy, ablation 1",
     ]
     assert skipstack.open(f"runs:/{before['1', '2'].info.run_id}", tracking_uri=other).trials().shape[0]
     sync(folder, other)
@@ -340,7 +343,7 @@ def test_sync_brings_a_store_that_an_earlier_version_wrote_up_to_date(uri: str, 
     for key, run in expected.items():
         own = after[key]
         assert own.info.run_name == (run.info.run_name if key != ("1", "3") else "the wide one")
-        kept = ("mlflow.runName", "mlflow.parentRunId")
+        kept = ("mlflow.runName", "mlflow.parentRunId", "skipstack.files")
         tags = {name: value for name, value in run.data.tags.items() if name not in kept}
         assert tags.items() <= own.data.tags.items()
         assert run.data.params.items() <= own.data.params.items()
@@ -522,10 +525,10 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     for version in (1, 1):  # once, however often it is registered
         shutil.rmtree(bundle, ignore_errors=True)
         typed("export", str(small), "--to", str(bundle), "--register", "tagger", "--tracking-uri", uri)
-        assert f"registered in MLflow: models:/tagger/{version}" in capsys.readouterr().err
+        assert f"registered in MLflow: models:/tagger/{version}, with the alias best" in capsys.readouterr().err
     client, runs = mlflow.MlflowClient(uri), runs_of(uri, small)
     (model,) = client.search_logged_models([runs[None, None].info.experiment_id])
-    assert {each.model_id for run in runs.values() for each in run.outputs.model_outputs} == {model.model_id}
+    _belongs_to_its_trial(client, model, runs, read_study(small), bundle)
     files = Path(model.artifact_location.removeprefix("file://"))
     assert {file.suffix for file in files.rglob("*") if file.is_file()} <= {
         ".json",
@@ -547,6 +550,26 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     assert loaded.input_example["text"].tolist() == ["the old dogs sleep"]
     assert loaded.predict(loaded.input_example)["words"].tolist() == [["the", "old", "dogs", "sleep"]]
     _is_what_mlflow_itself_writes(bundle, loaded.metadata.signature, tmp_path)
+
+
+def _belongs_to_its_trial(client: Any, model: Any, runs: Mapping[Any, Any], record: StudyRecord, bundle: Path) -> None:
+    """It is the output of its trial's run alone, with what its network reached on which corpus, and its card."""
+    trial = runs[None, "0"]
+    made = {each.model_id: key for key, run in runs.items() for each in (run.outputs or NOTHING).model_outputs}
+    assert made == {model.model_id: (None, "0")}
+    assert model.source_run_id == trial.info.run_id
+    assert model.tags["mlflow.note.content"] == (bundle / "README.md").read_text()[:6000]
+    counts = json.loads((bundle / "metrics.json").read_text())
+    reached = {
+        f"model_{split}_accuracy": counts[split]["correct"] / counts[split]["total"] for split in ("dev", "test")
+    }
+    assert {each.key: pytest.approx(each.value) for each in model.metrics} == reached
+    assert {(each.dataset_name, each.dataset_digest) for each in model.metrics} == {
+        (record.study.space.base.title, record.fingerprint_of(record.study.space.base))
+    }
+    version = client.get_model_version_by_alias("tagger", "best")
+    assert (version.version, version.model_id, version.run_id) == ("1", model.model_id, trial.info.run_id)
+    assert version.description == model.tags["mlflow.note.content"]
 
 
 def _is_what_mlflow_itself_writes(bundle: Path, signature: Any, folder: Path) -> None:
