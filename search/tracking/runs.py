@@ -246,6 +246,8 @@ class ExpectedRuns:
 
     def _named(self, row: Comparison) -> str:
         """A row in words, with its corpus where there are several."""
+        if len(row.trials) > 1:
+            return f"{row.row}, mean of {len(row.trials)} corpora"
         several = self.record.plan is not None and len(self.record.plan.corpora) > 1
         return f"{row.row} on {row.corpus}" if several else row.row
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 from skipstack.data.basis.redaction import without_secrets
+from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking.entry import column_of, of_role
@@ -96,7 +97,7 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
         return _trials(record, study_id, shown.values())
     if name == "charts":
         return _drawn(record, study_id, [each for path, each in shown.items() if not condition(record.space, path)])
-    return _rows(record, name, study_id, shown.values())
+    return _rows(record, name, study_id, [each for path, each in shown.items() if path != CORPUS])  # that is a tag
 
 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:

@@ -250,7 +250,7 @@ def test_means_over_corpora_are_runs_of_their_own(tmp_path: Path) -> None:
     (row,) = (row for row in ablated(record).rows if row.trial is None)
     assert row.difference is not None
     (run,) = means.values()
-    assert run.info.run_name == "winner on 2 corpora, the mean"
+    assert run.info.run_name == "winner, mean of 2 corpora"
     assert run.data.metrics["difference"] == row.difference.value
     assert (run.data.metrics.get("low"), run.data.metrics.get("high")) == (row.difference.low, row.difference.high)
     assert not [name for name in run.data.params if name.startswith("data.corpus")]
