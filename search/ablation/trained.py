@@ -7,7 +7,6 @@ from statistics import fmean
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.labels import reference, reference_name, row_name
 from skipstack.search.ablation.rows import changed
-from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.ledger.event_values import ListedRow, Role
 from skipstack.search.proposers.config import PathConfig
 from skipstack.search.proposers.path import Candidate, steps
@@ -17,6 +16,7 @@ from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice
 from skipstack.spaces.short_names import names_by_path
 from skipstack.spaces.space import Point
+from skipstack.spaces.trial import CORPUS
 
 
 @dataclass(frozen=True, slots=True)

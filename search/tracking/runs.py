@@ -18,7 +18,6 @@ from functools import cache
 from skipstack.data.basis.frozen import identity
 from skipstack.search.ablation.trained import Comparison, compared, in_words, means
 from skipstack.search.config import StudyConfig
-from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.ledger.events import (
     SCORELESS,
     Ablated,
@@ -62,7 +61,7 @@ from skipstack.search.tracking.entry import (
 from skipstack.search.tracking.names import LONGEST, LONGEST_NAME, stored_name, stored_value
 from skipstack.spaces.paths import inside
 from skipstack.spaces.short_names import names_by_path
-from skipstack.spaces.trial import TrialConfig, as_network
+from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
 
 
 class ExpectedRuns:

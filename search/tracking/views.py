@@ -12,13 +12,13 @@ from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 from skipstack.data.basis.redaction import without_secrets
-from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking.entry import column_of, of_role
 from skipstack.search.tracking.stores import has_page
 from skipstack.spaces.activity import condition
 from skipstack.spaces.short_names import names_by_path
+from skipstack.spaces.trial import CORPUS
 
 SAVED: Final = "mlflow.sharedViewState."
 """What the tags of saved views begin with."""
