@@ -1,6 +1,7 @@
 """What the runs should say, against what was told, written out by hand."""
 
 import math
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -9,6 +10,7 @@ from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     SCORELESS,
+    Ablated,
     Ended,
     Event,
     Interrupted,
@@ -19,10 +21,13 @@ from skipstack.search.ledger.events import (
     Retried,
     StudyOpened,
 )
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import StudyFolder
 from skipstack.search.tracking.entry import Entry, Read
 from skipstack.search.tracking.names import LONGEST
 from skipstack.search.tracking.runs import ExpectedRuns, study_id
 from skipstack.spaces.trial import TrialConfig
+from tests.search.ablation.toys import planted
 from tests.search.made_up import measured
 from tests.search.tracking import studies
 from tests.search.tracking.studies import SPACE, ablated, history, opened, proposed, reported
@@ -287,3 +292,36 @@ def test_what_was_taken_out_does_not_come_back() -> None:
     runs.apply(reported(0, 1, (0.5, 0.5), 1003.0))
     assert list(runs.pending) == [(None, 0)]
     assert (runs.pending[None, 0].start, runs.pending[None, 0].params, runs.pending[None, 0].tags) == (None, {}, {})
+
+
+def test_the_second_part_of_a_trial_begins_is_killed_and_ends_with_it(tmp_path: Path) -> None:
+    planted(
+        tmp_path / "study", {"model.stack.depth": {"choice": [1, 3]}, "model.stack.composition": {"choice": [0, 2]}}
+    )
+    events = Ledger(StudyFolder(tmp_path / "study").ledger).read()
+    ends = [place for place, event in enumerate(events) if isinstance(event, Ablated) and is_end(event.event, 2)]
+    before = events[: ends[0]]
+    parts: dict[str, str] = {}
+    for more, status in (
+        ([], None),
+        ([Interrupted(time=9.0)], "KILLED"),
+        ([Interrupted(time=9.0), Resumed(time=10.0, code_version="later")], "RUNNING"),
+        ([Ended(time=9.0, trial=2, reason="completed")], "FINISHED"),
+        ([Ended(time=9.0, trial=2, reason="failed")], "FAILED"),
+    ):
+        runs = ExpectedRuns()
+        for event in [*before, *(Ablated(time=each.time, ablation=1, event=each) for each in more)]:
+            runs.apply(event)
+        trial, (part,) = (
+            runs.pending[1, 2],
+            [entry for key, entry in runs.pending.items() if len(key) > 2 and key[1] == 2],
+        )
+        assert (trial.status, part.status) == (status, status)
+        assert (trial.start, trial.end) == (part.start, part.end)
+        assert (trial.params, trial.corpus) == (part.params, part.corpus)
+        parts |= {trial.name: trial.tags["skipstack.reference"], part.name: part.tags["skipstack.reference"]}
+    assert parts == {"without depth": "winner", "base + composition 0": "base"}
+
+
+def is_end(event: Event, trial: int) -> bool:
+    return isinstance(event, Ended) and event.trial == trial
