@@ -568,7 +568,8 @@ def _belongs_to_its_trial(client: Any, model: Any, runs: Mapping[Any, Any], reco
         (record.study.space.base.title, record.fingerprint_of(record.study.space.base))
     }
     version = client.get_model_version_by_alias("tagger", "best")
-    assert (version.version, version.model_id, version.run_id) == ("1", model.model_id, trial.info.run_id)
+    assert (int(version.version), version.source) == (1, model.artifact_location)
+    assert version.run_id == trial.info.run_id
     assert version.description == model.tags["mlflow.note.content"]
 
 

@@ -295,9 +295,8 @@ def test_what_was_taken_out_does_not_come_back() -> None:
 
 
 def test_the_second_part_of_a_trial_begins_is_killed_and_ends_with_it(tmp_path: Path) -> None:
-    planted(
-        tmp_path / "study", {"model.stack.depth": {"choice": [1, 3]}, "model.stack.composition": {"choice": [0, 2]}}
-    )
+    axes: dict[str, object] = {"model.stack.depth": {"choice": [1, 3]}, "model.stack.composition": {"choice": [0, 2]}}
+    planted(tmp_path / "study", axes)
     events = Ledger(StudyFolder(tmp_path / "study").ledger).read()
     ends = [place for place, event in enumerate(events) if isinstance(event, Ablated) and is_end(event.event, 2)]
     before = events[: ends[0]]
@@ -312,10 +311,8 @@ def test_the_second_part_of_a_trial_begins_is_killed_and_ends_with_it(tmp_path: 
         runs = ExpectedRuns()
         for event in [*before, *(Ablated(time=each.time, ablation=1, event=each) for each in more)]:
             runs.apply(event)
-        trial, (part,) = (
-            runs.pending[1, 2],
-            [entry for key, entry in runs.pending.items() if len(key) > 2 and key[1] == 2],
-        )
+        trial = runs.pending[1, 2]
+        (part,) = (entry for key, entry in runs.pending.items() if len(key) > 2 and key[1] == 2)
         assert (trial.status, part.status) == (status, status)
         assert (trial.start, trial.end) == (part.start, part.end)
         assert (trial.params, trial.corpus) == (part.params, part.corpus)
