@@ -37,8 +37,8 @@ def published(
     why pictures are missing.
     """
     tables = list(confirmed_tables(record))
-    reports = [ablated_report(own, table) for own, table in tables]
-    report = with_pictures(with_confirmed(exploration_report(found or exploration_of(record)), reports))
+    reports = [_with_pictures(ablated_report(own, table)) for own, table in tables]
+    report = _with_pictures(with_confirmed(exploration_report(found or exploration_of(record)), reports))
     notes: dict[RunKey, str] = {STUDY: _note(record.study.about, report)}
     files: dict[RunKey, dict[str, bytes]] = {STUDY: _encoded(_pages(report))}
     metrics: dict[RunKey, dict[str, float]] = {}
@@ -51,9 +51,8 @@ def published(
         if number is None:
             tags |= {key: {"skipstack.reference": "base"} for key, row in rows.items() if not row.is_reference}
         else:
-            drawn = with_pictures(each)
-            notes[number, None] = _note("", drawn)
-            files[number, None] = _encoded(_files_of_ablation(drawn))
+            notes[number, None] = _note("", each)
+            files[number, None] = _encoded(_files_of_ablation(each))
     if DRAWING.trouble is not None:
         warn(f"pictures are left out: {DRAWING.trouble}")
     return Publication(
@@ -66,7 +65,7 @@ def published(
     )
 
 
-def with_pictures(report: Report) -> Report:
+def _with_pictures(report: Report) -> Report:
     """The report with its pictures drawn, once."""
     pictures = tuple(report.pictures())
     return replace(report, pictures=lambda: pictures)
