@@ -1,7 +1,7 @@
 """The runs in MLflow that confirmed rows have, and the metrics of each: every number of a row stands in one run."""
 
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ablation.trained import Comparison, compared
+from skipstack.search.ablation.comparisons import Comparison, compared
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.record.study_record import StudyRecord

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from skipstack.data.basis.frozen import identity
-from skipstack.search.ablation.trained import Comparison, compared, in_words, means
+from skipstack.search.ablation.comparisons import Comparison, compared, in_words, means
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     SCORELESS,

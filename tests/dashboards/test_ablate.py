@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import skipstack
-from skipstack.search.ablation.trained import compared
+from skipstack.search.ablation.comparisons import compared
 from skipstack.search.record.folder import BEST
 from skipstack.search.record.reading import read_study
 from tests.command_line import refusal, typed

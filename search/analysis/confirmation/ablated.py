@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import get_args
 
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.ablation.comparisons import mean_of, own_roles
 from skipstack.search.ablation.labels import label, reference
-from skipstack.search.ablation.trained import TrainedRow, mean_of, own_roles, trained_rows
+from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm, reach
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
 from skipstack.search.ledger.event_values import Role, RoleKind

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.ablation.comparisons import compared, in_words, means
 from skipstack.search.ablation.labels import row_name
-from skipstack.search.ablation.trained import compared, in_words, means
 from skipstack.search.ledger.event_values import Role
 from skipstack.search.record.study_record import StudyRecord
 from tests.search.ablation.toys import planted
