@@ -223,7 +223,8 @@ class ExpectedRuns:
         self._further[trial.number] = further
         for row in further:
             assert entry.start is not None, "it was just proposed"
-            self._stand(row, entry.start).corpus = entry.corpus
+            part = self._stand(row, entry.start)
+            part.corpus, part.tags = entry.corpus, entry.tags | part.tags
 
     def _stand(self, row: Comparison, start: int, end: int | None = None) -> Entry:
         """A run for a row that no run trains; a mean ``end``s in the moment in which it is there."""
@@ -232,7 +233,6 @@ class ExpectedRuns:
         entry.tags = self._tags(ROW) | _row_tags(row)
         if end is None:
             entry.params = self._params(trial)
-            entry.tags["skipstack.trial"] = str(trial.number)
         else:
             entry.params = self._params(trial, without=CORPUS)
             entry.status, entry.end = "FINISHED", end

@@ -316,6 +316,8 @@ def test_the_second_part_of_a_trial_begins_is_killed_and_ends_with_it(tmp_path: 
         assert (trial.status, part.status) == (status, status)
         assert (trial.start, trial.end) == (part.start, part.end)
         assert (trial.params, trial.corpus) == (part.params, part.corpus)
+        same = ("skipstack.trial", "skipstack.seeds", "skipstack.identity", "skipstack.role", "skipstack.corpus")
+        assert {name: trial.tags[name] for name in same}.items() <= part.tags.items()
         parts |= {trial.name: trial.tags["skipstack.reference"], part.name: part.tags["skipstack.reference"]}
     assert parts == {"without depth": "winner", "base + composition 0": "base"}
 
