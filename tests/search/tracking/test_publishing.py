@@ -354,7 +354,9 @@ def test_sync_brings_a_store_that_an_earlier_version_wrote_up_to_date(uri: str, 
     mine, theirs = (
         MlflowClient(store).get_experiment(number).tags for store, number in zip((other, uri), experiments, strict=True)
     )
-    assert mine == theirs
+    own = after[None, None].data.tags["skipstack.study"]
+    assert len(ours := {name: view for name, view in theirs.items() if own in name}) == 3
+    assert ours.items() <= mine.items()
     again = held(other, folder)
     sync(folder, other)
     assert held(other, folder) == again
