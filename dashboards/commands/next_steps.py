@@ -8,6 +8,8 @@ from typing import Final
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
+ALSO: Final = "also:"
+
 NO_PAGES: Final[Mapping[str, str]] = {}
 
 
@@ -30,18 +32,19 @@ def next_steps(
     best = f"{folder}-best"
     looks = to_look_at(path, private_runs=private_runs, pages=pages)
     if not record.ranked() or not record.study.space.base.keeps_weights:
-        return ["also:", *looks] if looks else []
+        return looks
     export = ["skipstack", "export", folder, "--best", "1", "--to", best]
     config, run = record.ranked()[0].config, [part for each in code for part in ("--code", each)]
     lying = [part for each in data for part in ("--data-dir", str(each))]
     verify = ["skipstack", "verify", best, *lying, *(run if config.code else [])]
     predict = shlex.join(["skipstack", "predict", best, *(run if config.network_code else [])])
-    return ["also:", *_typed([export, verify]), f"  echo 'Words of a sentence' | {predict}", *looks]
+    return [ALSO, *_typed([export, verify]), f"  echo 'Words of a sentence' | {predict}", *looks[1:]]
 
 
-def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str]) -> list[str]:
+def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str] = NO_PAGES) -> list[str]:
     """What shows the runs of a study in a browser: a command where the store is in its folder, and addresses."""
-    return [*_typed([_served(path)] if private_runs else []), *seen(pages)]
+    looks = [*_typed([_served(path)] if private_runs else []), *seen(pages)]
+    return [ALSO, *looks] if looks else []
 
 
 def seen(pages: Mapping[str, str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from skipstack.dashboards.cli import main
 from skipstack.dashboards.commands import running
-from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
+from skipstack.dashboards.commands.next_steps import next_steps, to_look_at
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.commands.running import finish, said_if_long
 from skipstack.dashboards.reports.printing import print_everywhere
@@ -64,10 +64,10 @@ def test_the_views_in_a_browser_stand_below_by_their_names(tmp_path: Path) -> No
     pages = {"trials": "http://host/#/trials", "charts": "http://host/#/charts"}
     told = ["in MLflow:", "  trials: http://host/#/trials", "  charts: http://host/#/charts"]
     assert next_steps(path, record, private_runs=False, pages=pages)[-3:] == told
-    lines = after_ablation(path, record, private_runs=True, pages={"ablation 1": "http://host/#/rows"})
-    assert lines[-2:] == ["in MLflow:", "  ablation 1: http://host/#/rows"]
-    assert shlex.split(lines[-3]) == ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{path}/mlflow.db"]
-    assert "in MLflow:" not in after_ablation(path, record)
+    heading, command, *lines = to_look_at(path, private_runs=True, pages={"ablation 1": "http://host/#/rows"})
+    assert (heading, lines) == ("also:", ["in MLflow:", "  ablation 1: http://host/#/rows"])
+    assert shlex.split(command) == ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{path}/mlflow.db"]
+    assert to_look_at(path, private_runs=False) == []
 
 
 def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothing(
