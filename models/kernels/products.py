@@ -145,7 +145,7 @@ def _are_apart(x_GNI: Tensor, y_GIO: Tensor) -> bool:
 
 def _apart(x_GNI: Tensor) -> list[Tensor]:
     """Each batch, where torch would put it if it were alone."""
-    return [each if _begins(each) else each.clone() for each in x_GNI.split(1)]
+    return [each if _begins(each) else each.clone() for each in torch.split(x_GNI, 1)]
 
 
 def _begins(x: Tensor) -> bool:
