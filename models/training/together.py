@@ -2,7 +2,7 @@
 
 Runs fit together if their configs differ only in what each lane has for itself (``models/configs/shared.py``), and if
 they are as far: the order of an epoch's batches depends on its number. Each equals the run by itself; on a CPU bit for
-bit, as far as torch's vector instructions round alike (``docs/benchmarks.md``).
+bit, but for the networks that ``apart_on_cpu`` names there, whose runs the search keeps apart.
 """
 
 from collections.abc import Callable, Sequence

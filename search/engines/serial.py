@@ -38,6 +38,7 @@ class SerialEngine(Engine):
 
     def run(self, driver: Driver) -> None:
         """Trials to their ends, or until they pause."""
+        driver.turns = self._trials
         with closing(_Held(driver, self.worker)) as held:
             while True:
                 while len(held) < self._trials and held.begin_next():

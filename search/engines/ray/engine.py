@@ -194,7 +194,7 @@ class RayEngine(Engine):
         self._await_machines(lambda: driver.record)
         # Machines that join in the midst of the study are asked when they begin.
         preflight = Preflight.of(driver.folder, driver.record, carries=self._carries) if self._joined else None
-        self._carried = None
+        self._carried, driver.turns = None, self._sharing.most
         if preflight is not None and preflight.carries:
             self._carried = self._leaving.enter_context(carried(self.worker, driver, preflight.mark))
             if self._unseeing is None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,8 +15,11 @@ import ray
 
 from skipstack.search.api.start import run_study
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
+from skipstack.search.engines.ray.cards import Cards
 from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.engines.ray.places import Sharing, Waiting
+from skipstack.search.engines.ray.plugins import Plugins, ProposerPlugin
+from skipstack.search.engines.room import Allotment, Capacity, GpuShares, share_of
 from skipstack.search.ledger.events import Decided, Metrics, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
@@ -24,6 +28,7 @@ from skipstack.search.workers.logged import LoggedWorkers
 from skipstack.search.workers.programs import program_of
 from skipstack.search.workers.shared_workers import SharedTrainingWorkers
 from tests.search.changed import searched
+from tests.search.engines.test_room import Counted
 from tests.search.engines.test_serial import Killed, KilledError, checked, study
 from tests.search.poison import PoisonedWorker
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
@@ -137,6 +142,62 @@ def test_one_that_has_a_place_to_itself_has_no_mates(drawn: Given) -> None:
     waiting = Waiting(drawn, MOST, lambda task: None)  # type: ignore[arg-type]
     assert waiting.mates(None, 9, frozenset()) == []
     assert len(drawn.tasks) == 9
+
+
+GIB = 2**30
+
+
+def proposer(driver: Given, *, most: int | None = None, gpus: int = 1) -> ProposerPlugin:
+    """What gives trials to Tune, on a machine of four CPUs, whose GPUs have 80 GiB; each lane takes one."""
+    shares = GpuShares(80 * GIB, lambda task: Counted(len(task.seeds) * GIB))
+    allotment = Allotment({"cpu": 1.0, "gpu": 0.01}, "", shares) if gpus else Allotment({"cpu": 1.0}, "")
+    nothing: Any = None
+    return ProposerPlugin(
+        Plugins(
+            driver,  # type: ignore[arg-type]
+            ToyWorker,
+            SimpleNamespace(allotment=allotment),  # type: ignore[arg-type]
+            Capacity(lambda: [{"CPU": 4.0, "GPU": float(gpus)}]),
+            preflight=None,
+            cards=Cards(),
+            say=nothing,
+            look=lambda: None,
+            on_idle=lambda: None,
+            part=nothing,
+            on_late_files=nothing,
+            sharing=Sharing(MOST, partial(program_of, trials=MOST)),
+            most=most,
+        )
+    )
+
+
+def test_a_place_takes_what_a_program_of_all_its_trials_takes(drawn: Given) -> None:
+    drawn.tasks.sort(key=depth)
+    plugin = proposer(drawn)
+    given: Any = plugin.suggest("first")
+    assert [depth(task) for task in given["given"].given] == [1] * MOST
+    lanes = MOST * len(given["given"].given[0].seeds)
+    assert given["resources"]["gpu"] == share_of(lanes * GIB, 80 * GIB)
+    assert {task.gpu_share for task in given["given"].given} == {given["resources"]["gpu"]}
+    assert {task.device for task in given["given"].given} == {"cuda"}
+
+
+@pytest.mark.parametrize(("most", "places"), [(None, [3, 3, 3]), (4, [3, 1]), (2, [2])])
+def test_no_more_trials_run_than_may_at_a_time(most: int | None, places: list[int], drawn: Given) -> None:
+    drawn.tasks.sort(key=depth)
+    plugin = proposer(drawn, most=most, gpus=0)
+    found: list[Any] = [plugin.suggest(str(number)) for number in range(5)]
+    assert [len(each["given"].given) for each in found if each is not None] == places
+
+
+def test_a_trial_waits_outside_as_long_as_no_process_has_room(drawn: Given) -> None:
+    """Where it could take the place of one that ends, in a process that is there."""
+    plugin = proposer(drawn, gpus=0)
+    plugin.plugins.capacity.take("of another", {"cpu": 4.0}, 1)
+    assert plugin.suggest("first") is None
+    assert len(drawn.tasks) == 9 - 1, "it was taken, to know what it needs"
+    plugin.plugins.capacity.leave("of another")
+    assert plugin.suggest("first") is not None
 
 
 @pytest.fixture
