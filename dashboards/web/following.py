@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -13,7 +12,8 @@ import streamlit as st
 from skipstack.dashboards.live.counts import Level, StudyCounts
 from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
-from skipstack.search.ledger.event_values import Usage
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.ledger.event_values import Gain, HoursOver, Usage
 from skipstack.search.ledger.events import (
     FAULTS,
     Decided,
@@ -26,6 +26,7 @@ from skipstack.search.ledger.events import (
     Started,
     Used,
 )
+from skipstack.search.ledger.following import Following
 from skipstack.search.ledger.ledger import Ledger, events_of
 from skipstack.search.record.columnar_record import columnar_record
 from skipstack.search.record.folder import StudyFolder
@@ -64,9 +65,10 @@ class Standing:
     """The state of a study at the last event that was read, at ``time`` in Unix seconds.
 
     ``per_minute`` and ``seconds_left`` follow the pace since the study was last started or resumed; None if it is not
-    known. ``running``: by training trial, its last epoch and its differences from the base. ``usage``: by trial, the
-    last reported resource usage of its worker while the study was followed. ``spans``: when workers trained which
-    trial (``SPANS``), in Unix seconds.
+    known. ``trials``: how many were begun. ``best``: the number of the best trial and its score. ``running``: by
+    training trial, its last epoch and its differences from the base. ``usage``: by trial, the last reported resource
+    usage of its worker while the study was followed. ``seconds``: of training. ``cut``: where the study's ``hours``
+    were over, the trials that ended because of that, by how they ended.
     """
 
     state: str
@@ -79,20 +81,39 @@ class Standing:
     levels: tuple[Level, ...]
     running: dict[int, tuple[int, str]]
     usage: dict[int, Usage]
-    spans: pd.DataFrame
     faults: tuple[Fault, ...]
     placed: Placed | None
-    seen: "Exploration"
+    measure: Measure
+    trials: int
+    best: tuple[int, float] | None
+    seconds: float
+    enough: Gain | None
+    hours: HoursOver | None
+    cut: dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """What the pictures of a running study show: its search so far, and when workers trained which trial (``SPANS``),
+    in Unix seconds.
+    """
+
+    search: "Exploration"
+    spans: pd.DataFrame
 
 
 class Followed:
-    """Follows the study in a folder. Raises UserError if there is none or it is damaged, as every look does."""
+    """Follows the study in a folder. Raises UserError if there is none or it is damaged, as every look does.
+
+    A look reads the new lines of the ledger alone, and looks again at the trials that they are about. The pictures are
+    made of all trials, so they cost more the longer the study is.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._ledger = Ledger(StudyFolder.existing(path).ledger)
+        self._news = Following(self._ledger.folder)
         self._lock = Lock()
-        self._appends = 0
         self._counts = StudyCounts(StudyRecord())
         self._time = 0.0
         self._open: dict[int, float] = {}
@@ -101,37 +122,60 @@ class Followed:
         self._usage: dict[int, Usage] = {}
         self._placed: Placed | None = None
         self._standing: Standing | None = None
+        self._progressed: Progressed | None = None
         self.seconds = 0.0
         """The duration of the last look that found new events."""
+        self.progress_seconds = 0.0
+        """The duration of the last reading of the search."""
 
     def look(self) -> Standing:
         """The current state. Thread-safe."""
         with self._lock:
-            began = time.perf_counter()
-            if not self._appends and self._ledger.whole(lambda: is_long(self._ledger)):
-                self._appends = self._ledger.whole(self._begin)
-            new = self._ledger.whole(lambda: list(islice(self._ledger.lines(), self._appends, None)))
-            for event in (event for line in new for event in events_of(line)):
-                self._note(event)
-                self._counts.apply(event, event.time)
-            self._appends += len(new)
-            if new or self._standing is None:
-                self._standing = self._now()
-                self.seconds = time.perf_counter() - began
-            return self._standing
+            return self._look()
 
-    def _begin(self) -> int:
-        """Read a long ledger: its record as columns, and only the events that say when trials were trained."""
-        lines = list(self._ledger.lines())
+    def progressed(self) -> Progressed:
+        """The search so far, for pictures. Thread-safe."""
+        with self._lock:
+            self._look()
+            if self._progressed is None:
+                began = time.perf_counter()
+                self._progressed = self._read()
+                self.progress_seconds = time.perf_counter() - began
+            return self._progressed
+
+    def _look(self) -> Standing:
+        began = time.perf_counter()
+        if self._ledger.whole(self._take) or self._standing is None:
+            self._standing, self._progressed = self._now(), None
+            self.seconds = time.perf_counter() - began
+        return self._standing
+
+    def _take(self) -> bool:
+        """Take in what is new; whether there was anything."""
+        if self._standing is None and is_long(self._ledger) and self._begin():
+            return True
+        found = False
+        for event in self._news.events():
+            found = True
+            self._note(event)
+            self._counts.apply(event, event.time)
+        return found
+
+    def _begin(self) -> bool:
+        """Read a long ledger: its record as columns, and only the events that say when trials were trained. False where
+        it must be read as events.
+        """
+        news = Following(self._ledger.folder)
+        lines = list(news.lines())
         record = columnar_record(lines)
         if record is None:
-            return 0
-        self._counts = StudyCounts(record)
+            return False
+        self._news, self._counts = news, StudyCounts(record)
         told = (line for line in lines[:-1] if any(mark in (line.payload or b"") for mark in TOLD))
         for event in (event for line in (*told, *lines[-1:]) for event in events_of(line)):
             self._note(event)
             self._counts.note(event, event.time)
-        return len(lines)
+        return True
 
     def _note(self, event: Event) -> None:
         """Note what the counts do not keep of an event: times, faults, usage and placement."""
@@ -170,14 +214,9 @@ class Followed:
             self._close(number, "interrupted")
 
     def _now(self) -> Standing:
-        from skipstack.search.analysis.study_frames import StudyFrames
-
         counts, record = self._counts, self._counts.record
-        frames = StudyFrames.of(record, self._path)
-        seen = frames.exploration()
-        seen.curves()  # read now what pictures need, since the record will change
-        spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
-        trials = (record.trials[number] for number in self._open)
+        running = (record.trials[number] for number in self._open)
+        best = counts.best
         return Standing(
             state="running" if counts.epochs and counts.state in ("", "starting workers") else counts.state,
             time=self._time,
@@ -188,14 +227,35 @@ class Followed:
             seconds_left=counts.seconds_left(self._time),
             levels=tuple(counts.levels()),
             running={
-                each.number: (len(each.reports), ", ".join(differences(record, each)) or "the base") for each in trials
+                each.number: (len(each.reports), ", ".join(differences(record, each)) or "the base") for each in running
             },
             usage={number: self._usage[number] for number in self._open if number in self._usage},
-            spans=pd.DataFrame(spans, columns=list(SPANS)),
             faults=tuple(self._faults),
             placed=self._placed,
-            seen=seen,
+            measure=record.measure,
+            trials=len(record.trials),
+            best=None if best is None or best.score is None else (best.number, best.score),
+            seconds=counts.seconds,
+            enough=None if record.enough is None else record.enough.gain,
+            hours=record.over,
+            cut={} if record.over is None else _cut(record),
         )
+
+    def _read(self) -> Progressed:
+        from skipstack.search.analysis.study_frames import StudyFrames
+
+        search = StudyFrames.of(self._counts.record, self._path).exploration()
+        search.curves()  # read now what pictures need, since the record will change
+        spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
+        return Progressed(search, pd.DataFrame(spans, columns=list(SPANS)))
+
+
+def _cut(record: StudyRecord) -> dict[str, list[int]]:
+    cut: dict[str, list[int]] = {}
+    for trial in record.trials.values():
+        if trial.state == "stopped" and trial.message:
+            cut.setdefault(trial.message, []).append(trial.number)
+    return cut
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

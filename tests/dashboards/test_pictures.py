@@ -27,7 +27,7 @@ from tests.test_house import ROOT
 
 HEADINGS = [
     *("Effects of values", "Importance of axes", "Pairs of axes", "Learning curves", "Score and training time"),
-    *("Score and parameters", "Trials at each rung", "Expected best"),
+    *("Trials at each rung", "Score and parameters", "Expected best"),
 ]
 
 
