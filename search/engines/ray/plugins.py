@@ -32,7 +32,7 @@ from skipstack.search.engines.ray.carrying.carried_workers import PartedError, U
 from skipstack.search.engines.ray.head import check_this_machine
 from skipstack.search.engines.ray.losses import UnclearDeath, loss_of, machine_of
 from skipstack.search.engines.ray.machines import lost_cluster_interrupts, machines
-from skipstack.search.engines.ray.places import ALONE, Place, Sharing, Waiting
+from skipstack.search.engines.ray.places import ALONE, Place, Places, Sharing
 from skipstack.search.engines.ray.preflight import Preflight
 from skipstack.search.engines.room import Capacity, slots
 from skipstack.search.engines.settling import Settling
@@ -85,17 +85,10 @@ class Plugins:
         self.answered = False
         """Whether a worker has reported anything."""
         self.kernel_kills = kernel_kills()
-        self.sharing = sharing
-        self._most = most
-        self.waiting = Waiting(driver, sharing.most, self._program)
-        self.places: dict[str, Place] = {}
-        """What Tune takes for a trial is a place of ours."""
+        self.places = Places(driver, settling, capacity, sharing, most)
+        """Those that train; what Tune takes for a trial is one of them."""
         self.measured: dict[str, int] = {}
-        """Or the measurement of a trial, by its number."""
-        self.alone: set[int] = set()
-        """Trials that were in a place whose process ended: which of them ended it is not known."""
-        self.parting: set[int] = set()
-        """Trials that have ended or paused, and send what is left of them; others may begin meanwhile."""
+        """Or it is the measurement of a trial, by its number."""
         self.unclear: list[tuple[UnclearDeath, Callable[[Fault], None]]] = []
         """Deaths on other machines, each with who is to be told of it once it is clear whether the machine is lost."""
         self.fault: BaseException | None = None
@@ -105,49 +98,9 @@ class Plugins:
         taken, measurement = self.settling.allotment.placed(trial_id, measurement, self.capacity)
         return {"given": Assignment(measurement, self.worker, self.preflight), "resources": taken}
 
-    def placed(self, trial_id: str, task: TrialTask, program: TrialTask | None) -> dict[str, Any]:
-        """A new place for a trial that waits, and for others of its program: what an actor is given, likewise."""
-        counted = _counted(task, program)
-        taken = self.capacity.take(trial_id, self.settling.allotment.ordinary(counted), task.share)
-        self.waiting.take(task)
-        place = self.places[trial_id] = Place(program, taken)
-        tasks = [*self._joined(place, [task]), *self.joining(place)]
-        return {"given": Assignment(tasks, self.worker, self.preflight), "resources": taken}
-
-    def has_place(self, task: TrialTask, program: TrialTask | None) -> bool:
-        """Whether a new place for a trial can be asked for: its needs are known, and where places are shared, there is
-        room. A trial that waits there for room could join none of those that have some meanwhile.
-        """
-        counted, allotment = _counted(task, program), self.settling.allotment
-        if not allotment.is_known(counted):
-            return False
-        if self.sharing.most == 1:
-            return True
-        return self._free(None) > 0 and self.capacity.has_room(allotment.ordinary(counted), task.share)
-
-    def joining(self, place: Place) -> list[TrialTask]:
-        """Trials that wait, or that the driver has now, for what is free of a place."""
-        return self._joined(place, self.waiting.mates(place.program, self._free(place), self.parting))
-
-    def _joined(self, place: Place, tasks: list[TrialTask]) -> list[TrialTask]:
-        """These trials, as they compute in their place."""
-        confined = [self.settling.allotment.confined(each, place.taken) for each in tasks]
-        place.hold(confined)
-        return confined
-
-    def _free(self, place: Place | None) -> int:
-        """How many more trials may be in a place."""
-        free = self.sharing.most - (0 if place is None else len(place.tasks))
-        if self._most is not None:
-            free = min(free, self._most - sum(len(each.tasks) for each in self.places.values()))
-        return free
-
-    def _program(self, task: TrialTask) -> TrialTask | None:
-        """The program that a trial may share, on what trials compute now."""
-        if task.number in self.alone:
-            return None
-        allotment = self.settling.allotment
-        return self.sharing.program_of(allotment.confined(task, allotment.resources))
+    def training(self, place: Place) -> dict[str, Any]:
+        """What an actor is given to train, likewise."""
+        return {"given": Assignment([*place.tasks.values()], self.worker, self.preflight), "resources": place.taken}
 
     def end_workers(self) -> None:
         """Let all workers leave, and send what they have; Tune ends them without a word where the user interrupts."""
@@ -232,15 +185,13 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
         plugins.keep(plugins.look)
         if plugins.keep(plugins.capacity.is_full):
             return None
-        found = plugins.keep(lambda: plugins.waiting.first(plugins.parting))
-        if found is None:
+        if plugins.keep(plugins.places.next) is None:
             if plugins.keep(plugins.capacity.has_idle_cpu):
                 plugins.on_idle()
-            over = plugins.driver.over and not plugins.parting
+            over = plugins.driver.over and not plugins.places.parting
             return plugins.keep(lambda: self._measurement(trial_id)) if over else None
-        if not plugins.keep(lambda: plugins.has_place(*found)):
-            return None
-        return plugins.keep(lambda: plugins.placed(trial_id, *found))
+        place = plugins.keep(lambda: plugins.places.open(trial_id))
+        return None if place is None else plugins.training(place)
 
     def _measurement(self, trial_id: str) -> dict[str, Any] | str | None:
         """The next one for the actors that have trained; what they leave is measured after them (``test``)."""
@@ -293,17 +244,17 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
     def _taken_in(self, trial: Trial, outcomes: Mapping[int, Any]) -> str:
         """What is told of the trials of a place. Where some leave it, others join."""
         plugins = self.plugins
-        place, left, parting = plugins.places[trial.trial_id], list[int](), list[int]()
+        place, left, parting = plugins.places.held[trial.trial_id], list[int](), list[int]()
         for number, outcome in outcomes.items():
             if self._stays(place, number, outcome):
-                if number in plugins.parting:
+                if number in plugins.places.parting:
                     parting.append(number)
                 continue
             del place.tasks[number]
             left.append(number)
-        joined = plugins.keep(lambda: plugins.joining(place))
+        joined = plugins.keep(lambda: plugins.places.joining(place))
         if not place.tasks:
-            del plugins.places[trial.trial_id]
+            del plugins.places.held[trial.trial_id]
             return str(TrialScheduler.STOP)
         if joined or left or (parting and len(place.tasks) > 1):
             trial.temporary_state.ray_actor.change.remote(left, parting, joined)  # which comes before its next step
@@ -312,14 +263,14 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
     def _stays(self, place: Place, number: int, outcome: Any) -> bool:
         """Whether a trial is asked again."""
         plugins = self.plugins
-        if number in plugins.parting:
+        if number in plugins.places.parting:
             plugins.keep(lambda: self._parted(number, outcome))
             return False
         if plugins.keep(lambda: self._goes_on(number, outcome)):
             return True
         if not isinstance(outcome, UnsentResult):
             return False
-        plugins.parting.add(number)
+        plugins.places.parting.add(number)
         plugins.keep(partial(plugins.part, place.tasks[number]))
         return True
 
@@ -335,7 +286,7 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
 
     def on_trial_remove(self, tune_controller: TuneController, trial: Trial) -> None:
         """A place ends that no worker has taken up."""
-        place = self.plugins.places.pop(trial.trial_id, None)
+        place = self.plugins.places.held.pop(trial.trial_id, None)
         for number in () if place is None else place.tasks:
             self.plugins.keep(partial(self.plugins.driver.not_continued, number))
 
@@ -347,11 +298,11 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         if (measured := plugins.measured.pop(trial.trial_id, None)) is not None:
             plugins.driver.measured(measured, fault)
         else:
-            place = plugins.places[trial.trial_id]
+            place = plugins.places.held[trial.trial_id]
             for each, outcome in outcomes.items():
                 if isinstance(outcome, EpochResult) and not self._stays(place, each, outcome):
                     del place.tasks[each]
-            self._ended(plugins.places.pop(trial.trial_id), fault)
+            self._ended(plugins.places.held.pop(trial.trial_id), fault)
         plugins.check_room(fault, card)
 
     def _ended(self, place: Place, fault: Fault) -> None:
@@ -359,34 +310,37 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         nobody knows whose fault it was: each is tried again by itself.
         """
         plugins = self.plugins
-        parting = [number for number in place.tasks if number in plugins.parting]
-        trained = [number for number in place.tasks if number not in plugins.parting]
+        parting = [number for number in place.tasks if number in plugins.places.parting]
+        trained = [number for number in place.tasks if number not in plugins.places.parting]
         for number in parting:
             self._parted(number, None)
         if len(place.tasks) > 1 and fault.reason not in LOSSES:
             words = f"{fault.message}; {len(place.tasks)} trials shared it, and each is tried again by itself"
             fault = Fault("crashed", words)
-            plugins.alone.update(trained)
+            plugins.places.alone.update(trained)
         for number in trained:
             plugins.driver.faulted(number, fault)
 
     def _end_with_the_hours(self, tune_controller: TuneController) -> None:
         """End the trials that wait for room or for a worker, and the workers of those that are silent."""
-        driver, places = self.plugins.driver, self.plugins.places
+        driver, places = self.plugins.driver, self.plugins.places.held
         silent = driver.silent()
         live = [each for each in tune_controller.get_live_trials() if each.trial_id in places]
         for trial in sorted(live, key=lambda each: min(places[each.trial_id].tasks)):
             if trial.status == Trial.PENDING:
                 tune_controller.withdraw(trial)
             elif not places[trial.trial_id].tasks.keys().isdisjoint(silent):
-                for number in sorted(places.pop(trial.trial_id).tasks):
-                    driver.given_up(number)  # what Tune tells of it is that its worker died
+                for number in sorted(places.pop(trial.trial_id).tasks):  # what Tune tells then is that a worker died
+                    if number in silent:
+                        driver.given_up(number)
+                    else:
+                        self._parted(number, None)
                 ray.kill(trial.temporary_state.ray_actor)
 
     def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:
         """A worker died."""
         plugins = self.plugins
-        if (place := plugins.places.pop(trial.trial_id, None)) is not None:
+        if (place := plugins.places.held.pop(trial.trial_id, None)) is not None:
             faulted: Callable[[Fault], None] = partial(self._ended, place)
         elif (measured := plugins.measured.pop(trial.trial_id, None)) is not None:
             faulted = partial(plugins.driver.measured, measured)
@@ -430,7 +384,7 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         """Nothing more comes of a trial that had ended or paused. What it could not send is trained again if needed."""
         if isinstance(outcome, UserError):
             raise outcome
-        self.plugins.parting.discard(number)
+        self.plugins.places.parting.discard(number)
         self.plugins.on_late_files(number)
 
     def _goes_on(self, number: int, outcome: EpochResult | UserError | Fault | None) -> bool:
@@ -445,8 +399,3 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
             case _:
                 self.plugins.driver.faulted(number, outcome)
                 return False
-
-
-def _counted(task: TrialTask, program: TrialTask | None) -> TrialTask:
-    """What is counted of a place for a trial: all lanes of its program."""
-    return task if program is None else replace(program, number=task.number)

@@ -200,7 +200,7 @@ def scheduling(
         part=nothing,
         on_late_files=nothing,
     )
-    shared.places["t"] = Place(None, {}, {0: nothing})
+    shared.places.held["t"] = Place(None, {}, {0: nothing})
     return shared, SchedulerPlugin(shared)
 
 
