@@ -91,7 +91,7 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
             leave()
             os._exit(1)  # an ordinary exit may wait for the GPU
         outcomes = self._outcomes()
-        self.broken = any(map(_breaks, outcomes.values()))
+        self.broken = any(map(breaks, outcomes.values()))
         return {"outcomes": tuple(outcomes.items()), "card": this_card()}  # a mapping would be flattened
 
     def _outcomes(self) -> dict[int, Any]:
@@ -116,7 +116,7 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
         parting = [each for each in due if each.number in self.parting]
         for attempt in parting or least_advanced(due):
             outcomes[attempt.number] = outcome = self._tried(attempt.run_epoch, attempt)
-            if _breaks(outcome):
+            if breaks(outcome):
                 break
         return outcomes
 
@@ -152,7 +152,7 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
             self._end(self.attempts[-1])
 
 
-def _breaks(outcome: object) -> bool:
+def breaks(outcome: object) -> bool:
     """Whether this process can use its GPU no more."""
     return isinstance(outcome, Fault) and outcome.broken is not None
 

@@ -26,7 +26,7 @@ from skipstack.search.driver.faults import (
 )
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Workers
-from skipstack.search.engines.ray.actor import Assignment
+from skipstack.search.engines.ray.actor import Assignment, breaks
 from skipstack.search.engines.ray.cards import IN_A_ROW, Card, Cards
 from skipstack.search.engines.ray.carrying.carried_workers import PartedError, UnsentResult
 from skipstack.search.engines.ray.head import check_this_machine
@@ -232,7 +232,7 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         plugins, card = self.plugins, result["card"]
         plugins.answered = True
         outcomes = {number: plugins.on_card(outcome, card) for number, outcome in result["outcomes"]}
-        if any(isinstance(each, Fault) and each.broken is not None for each in outcomes.values()):
+        if any(map(breaks, outcomes.values())):
             plugins.keep(partial(self._broken, trial, outcomes, card))
             return str(TrialScheduler.CONTINUE)
         if trial.trial_id in plugins.measured:
@@ -293,14 +293,14 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
     def _broken(self, trial: Trial, outcomes: Mapping[int, Any], card: Card) -> None:
         """A process can use its GPU no more. It ends when Tune asks it again: what Tune tells then is of no trial."""
         plugins = self.plugins
-        number, fault = next((n, each) for n, each in outcomes.items() if isinstance(each, Fault) and each.broken)
+        number, fault = next((number, outcome) for number, outcome in outcomes.items() if breaks(outcome))
         fault = plugins.broken(fault, card, number)
         if (measured := plugins.measured.pop(trial.trial_id, None)) is not None:
             plugins.driver.measured(measured, fault)
         else:
             place = plugins.places.held[trial.trial_id]
             for each, outcome in outcomes.items():
-                if isinstance(outcome, EpochResult) and not self._stays(place, each, outcome):
+                if not (breaks(outcome) or self._stays(place, each, outcome)):
                     del place.tasks[each]
             self._ended(plugins.places.held.pop(trial.trial_id), fault)
         plugins.check_room(fault, card)
