@@ -43,10 +43,10 @@ class Weights:
         groups, steps, sentences = fed_GTBQ.shape[:3]
         parts = self.added(fed_GTBQ.flatten(1, 2)).view(groups, steps, sentences, self.context, -1).unbind(3)
         later = [min(distance, steps) for distance in range(1, self.context + 1)]
-        read = [functional.pad(part, (0, 0, 0, 0, by, -by)) for part, by in zip(parts, later, strict=True)]
+        read = (functional.pad(part, (0, 0, 0, 0, by, -by)) for part, by in zip(parts, later, strict=True))
         if fed_GTBQ.is_cpu:  # there the order of torch's own sums depends on how many lanes there are
             return reduce(torch.add, read)
-        return torch.stack(read).sum(dim=0)
+        return torch.stack([*read]).sum(dim=0)
 
     def before_first(self, steps: int) -> Tensor:
         """The sum that each position reads from before the first position, the same in every sentence: pre_GTX."""
