@@ -41,8 +41,8 @@ FEWEST = 20
 class Level:
     """The trials whose last rung is ``rung`` (0: none yet), counted by state.
 
-    A state is the reason of the trial's end, or ``running`` or ``paused``. The rung is measured in ``resource``, that
-    of the study's scheduler.
+    A state is the reason of the trial's end, or ``waiting``, ``running`` or ``paused``. The rung is measured in
+    ``resource``, that of the study's scheduler.
     """
 
     rung: int
@@ -64,7 +64,7 @@ class _Part:
     def of(cls, trial: TrialRecord) -> "_Part":
         rungs = [decided.rung for decided in trial.decisions if decided.rung is not None]
         reached = None if trial.reason == "completed" else max(rungs, default=0)
-        return cls(trial.state, reached, trial.epochs, trial.seconds, bool(trial.tested))
+        return cls(trial.doing, reached, trial.epochs, trial.seconds, bool(trial.tested))
 
 
 class _Tally:
@@ -205,7 +205,7 @@ class StudyCounts:
         return self._tally.seconds
 
     def count(self, state: str) -> int:
-        """How many trials ended for this reason, or are ``running`` or ``paused``."""
+        """How many trials ended for this reason, or are ``waiting``, ``running`` or ``paused``."""
         return sum(number for (of, _), number in self._tally.states.items() if of == state)
 
     def levels(self) -> list[Level]:

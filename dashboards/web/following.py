@@ -16,11 +16,14 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.ledger.event_values import Gain, HoursOver, Usage
 from skipstack.search.ledger.events import (
     FAULTS,
+    Ablated,
+    Begun,
     Decided,
     Ended,
     Event,
     Interrupted,
     Placed,
+    Reported,
     Resumed,
     Retried,
     Started,
@@ -39,13 +42,9 @@ if TYPE_CHECKING:
 SPANS = ("trial", "began", "until", "state")
 """The columns of ``Standing.spans``."""
 
-TOLD = tuple(
-    f'"{key}":"{value}"'.encode()
-    for key, value in (
-        *(("kind", kind) for kind in ("started", "ended", "retried", "placed", "interrupted", "resumed", "finished")),
-        ("decision", "pause"),
-    )
-)
+KINDS = ("started", "begun", "ended", "retried", "placed", "interrupted", "resumed", "finished")
+
+TOLD = (*(f'"kind":"{kind}"'.encode() for kind in KINDS), b'"decision":"pause"')
 """Marks of the ledger lines that say when trials were trained."""
 
 
@@ -66,9 +65,9 @@ class Standing:
 
     ``per_minute`` and ``seconds_left`` follow the pace since the study was last started or resumed; None if it is not
     known. ``trials``: how many were begun. ``best``: the number of the best trial and its score. ``running``: by
-    training trial, its last epoch and its differences from the base. ``usage``: by trial, the last reported resource
-    usage of its worker while the study was followed. ``seconds``: of training. ``cut``: where the study's ``hours``
-    were over, the trials that ended because of that, by how they ended.
+    training trial, its last epoch and its differences from the base; ``waiting``: how many wait for a worker.
+    ``usage``: by trial, the last reported resource usage of its worker while the study was followed. ``seconds``: of
+    training. ``cut``: where the study's ``hours`` were over, the trials that ended because of that, by how they ended.
     """
 
     state: str
@@ -80,6 +79,7 @@ class Standing:
     seconds_left: float | None
     levels: tuple[Level, ...]
     running: dict[int, tuple[int, str]]
+    waiting: int
     usage: dict[int, Usage]
     faults: tuple[Fault, ...]
     placed: Placed | None
@@ -116,6 +116,12 @@ class Followed:
         self._lock = Lock()
         self._counts = StudyCounts(StudyRecord())
         self._time = 0.0
+        self._since = 0.0
+        """When something last happened to a trial of the search: an ablation has no part in its pace."""
+        self._waiting: dict[int, float] = {}
+        """The trials that wait for a worker, and since when."""
+        self._says_who_waits = False
+        """Whether its version writes when a worker takes a trial up."""
         self._open: dict[int, float] = {}
         self._spans: list[tuple[int, float, float, str]] = []
         self._faults: list[Fault] = []
@@ -180,6 +186,7 @@ class Followed:
     def _note(self, event: Event) -> None:
         """Note what the counts do not keep of an event: times, faults, usage and placement."""
         self._time = event.time
+        self._since = self._since if isinstance(event, Ablated) else event.time
         match event:
             case Resumed():
                 self._close_all()
@@ -189,7 +196,12 @@ class Followed:
             case Placed():
                 self._placed = event
             case Started(trial=number):
-                self._open[number] = event.time
+                (self._waiting if self._counts.record.queues else self._open)[number] = event.time
+            case Begun(trial=number):
+                self._says_who_waits = True
+                self._begin_training(number, event.time)
+            case Reported(trial=number) if number in self._waiting:
+                self._begin_training(number, event.time - event.seconds)
             case Retried(trial=number):
                 self._close(number, reason_in_words(event.cause))
                 self._faults.append(Fault(event.time, number, reason_in_words(event.cause), event.message, again=True))
@@ -205,12 +217,19 @@ class Followed:
             case _:
                 pass
 
+    def _begin_training(self, number: int, time: float) -> None:
+        self._waiting.pop(number, None)
+        self._open[number] = time
+
     def _close(self, number: int, state: str) -> None:
+        since = self._waiting.pop(number, None)
+        if since is not None and not self._says_who_waits:
+            self._open[number] = since
         if number in self._open:
             self._spans.append((number, self._open.pop(number), self._time, state))
 
     def _close_all(self) -> None:
-        for number in tuple(self._open):
+        for number in (*self._waiting, *self._open):
             self._close(number, "interrupted")
 
     def _now(self) -> Standing:
@@ -223,12 +242,13 @@ class Followed:
             total=counts.total,
             ended=counts.ended,
             epochs=counts.epochs,
-            per_minute=counts.per_minute(self._time),
-            seconds_left=counts.seconds_left(self._time),
+            per_minute=counts.per_minute(self._since),
+            seconds_left=counts.seconds_left(self._since),
             levels=tuple(counts.levels()),
             running={
                 each.number: (len(each.reports), ", ".join(differences(record, each)) or "the base") for each in running
             },
+            waiting=len(self._waiting),
             usage={number: self._usage[number] for number in self._open if number in self._usage},
             faults=tuple(self._faults),
             placed=self._placed,

@@ -6,13 +6,13 @@ from typing import get_args
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.labels import label, reference
 from skipstack.search.ablation.trained import TrainedRow, trained_rows
-from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm, reach
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm, corrected_interval, reach
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
 from skipstack.search.ledger.event_values import Role, RoleKind
 from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.estimates import mean_over_corpora
-from skipstack.search.statistics.multiple_testing import LEVEL, holm
+from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 
 
 def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
@@ -92,7 +92,7 @@ def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, 
     whole = {name: found for name, found in of_rows.items() if len(found) == corpora}
     means = [mean_over_corpora([row.difference for row in found if row.difference]) for found in whole.values()]
     asked = [tuple((row.trial, row.reference) for row in found) for found in whole.values()]  # winners share changes
-    corrected = holm([mean.p for mean in means], asked)
+    answers = [mean.p for mean in means]
     return tuple(
         ConfirmedRow(
             label=name,
@@ -103,6 +103,9 @@ def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, 
             difference=mean,
             p=p,
             marked=p is not None and p < LEVEL,
+            corrected=corrected_interval(mean, level),
         )
-        for (section, axis, name), mean, p in zip(whole, means, corrected, strict=True)
+        for (section, axis, name), mean, p, level in zip(
+            whole, means, holm(answers, asked), levels(answers, asked), strict=True
+        )
     )

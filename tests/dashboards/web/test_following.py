@@ -5,7 +5,18 @@ from pathlib import Path
 import pytest
 
 from skipstack.dashboards.web.following import Followed
-from skipstack.search.ledger.events import Ended, Interrupted, Reported, Resumed, Retried
+from skipstack.search.ledger.events import (
+    Begun,
+    Ended,
+    Event,
+    Interrupted,
+    Placed,
+    Proposed,
+    Reported,
+    Resumed,
+    Retried,
+    Started,
+)
 from skipstack.search.ledger.ledger import Ledger
 from tests.dashboards.web.shown import write
 from tests.search.made_up import history, study
@@ -59,6 +70,30 @@ def test_a_trial_that_is_tried_again_is_told_once_for_each_time(tmp_path: Path) 
     again = Retried(time=events[-1].time, trial=trial, cause="out_of_memory", message="none left")
     (fault,) = Followed(write(tmp_path / "b", [*events, again])).look().faults
     assert (fault.trial, fault.what, fault.message, fault.again) == (trial, "out of memory", "none left", True)
+
+
+def queued(*, told: bool) -> list[Event]:
+    """The first events of a study on Ray with two trials of which one waits; a version may have ``told`` who does."""
+    opening = [each for each in EVENTS[:20] if each.kind in ("study_opened", "corpus_prepared")]
+    placed = Placed(time=0.0, place="", engine="ray", address=None, gpus_per_trial=0.0, device="cpu", tracking_uri=None)
+    first, second = [each for each in EVENTS if isinstance(each, Proposed)][:2]
+    report = next(each for each in EVENTS if isinstance(each, Reported) and each.trial == first.trial)
+    started = [Started(time=1.0, trial=first.trial), Started(time=1.0, trial=second.trial)]
+    begun = [Begun(time=5.0, trial=first.trial)] if told else []
+    reported = report.model_copy(update={"time": 9.0, "seconds": 3.0})
+    return [*opening, placed, first, second, *started, *begun, reported]
+
+
+@pytest.mark.parametrize(("told", "began"), [(True, 5.0), (False, 6.0)])
+def test_a_trial_that_waits_for_a_worker_is_not_drawn_as_work(tmp_path: Path, told: bool, began: float) -> None:
+    followed = Followed(write(tmp_path, queued(told=told)))
+    found = followed.look()
+    assert (list(found.running), found.waiting) == ([0], 1)
+    assert followed.progressed().spans.to_dict("records") == [
+        {"trial": 0, "began": began, "until": 9.0, "state": "running"}
+    ]
+    counted = {state: sum(level.counts[state] for level in found.levels) for state in ("running", "waiting")}
+    assert counted == {"running": 1, "waiting": 1}
 
 
 def test_a_long_ledger_is_read_as_columns_with_the_same_outcome(
