@@ -1,25 +1,11 @@
-"""Suggests the next commands after a study, ready to paste, and remedies if no trial has a score."""
+"""Suggests what else can be done with a finished study, ready to paste; what to do first stands in its report."""
 
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
-from skipstack.dashboards.reports.wording import reason_in_words
-from skipstack.search.ledger.events import SCORELESS, Reason
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
-
-HELPS: Final[dict[Reason, str]] = {
-    "diverged": "use smaller learning rates, or clip gradients (training.clip_norm)",
-    "failed": "fix what its message names",
-    "crashed": "look into the logs of Ray and of the machine (dmesg), or train without Ray (--engine serial)",
-    "out_of_memory": "use smaller batches (training.batch_size), or a larger --gpus-per-trial",
-    "timed_out": "set a larger search.time_limit",
-    "lost": "look into what ends the machines, since none outlived the trial",
-    "preempted": "train on machines that are not taken back",
-}
-"""A remedy for each end reason that leaves a trial without a score."""
 
 
 def next_steps(
@@ -38,33 +24,16 @@ def next_steps(
     """
     folder = str(path)
     best = f"{folder}-best"
-    report = ["skipstack", "report", folder, "--format", "markdown"]
     runs = ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
-    to_look_at = ["next:", *_typed([report, *([runs] if private_runs else [])]), *_seen(page)]
-    if not record.ranked():
-        return [*_without_scores(record), *to_look_at]
-    if not record.study.space.base.keeps_weights:
-        return to_look_at
+    to_look_at = [*_typed([runs] if private_runs else []), *_seen(page)]
+    if not record.ranked() or not record.study.space.base.keeps_weights:
+        return ["also:", *to_look_at] if to_look_at else []
     export = ["skipstack", "export", folder, "--best", "1", "--to", best]
     config, run = record.ranked()[0].config, [part for each in code for part in ("--code", each)]
     lying = [part for each in data for part in ("--data-dir", str(each))]
     verify = ["skipstack", "verify", best, *lying, *(run if config.code else [])]
     predict = shlex.join(["skipstack", "predict", best, *(run if config.network_code else [])])
-    return [
-        "next:",
-        *_typed([report, ["skipstack", "ablate", folder], export, verify]),
-        f"  echo 'Words of a sentence' | {predict}",
-        *_typed([runs] if private_runs else []),
-        *_seen(page),
-    ]
-
-
-def after_ablation(path: Path, record: StudyRecord) -> list[str]:
-    """Lines to print after the table of an ablation, by its own record."""
-    folder = str(path)
-    report = ["skipstack", "report", folder, "--format", "markdown"]
-    export = [["skipstack", "export", folder, "--best", "1", "--to", f"{folder}-best"]]
-    return ["next:", *_typed([report, *(export if record.study.space.base.keeps_weights else [])])]
+    return ["also:", *_typed([export, verify]), f"  echo 'Words of a sentence' | {predict}", *to_look_at]
 
 
 def _seen(page: str | None) -> Iterator[str]:
@@ -74,12 +43,3 @@ def _seen(page: str | None) -> Iterator[str]:
 
 def _typed(commands: list[list[str]]) -> Iterator[str]:
     return (f"  {shlex.join(command)}" for command in commands)
-
-
-def _without_scores(record: StudyRecord) -> Iterator[str]:
-    ends = [trial.reason for trial in record.trials.values()]
-    yield "no trial has a score: there is nothing to export"
-    for reason in SCORELESS:
-        if reason in ends:
-            share = f"{ends.count(reason)} of {len(ends)} trials"
-            yield f"  {reason_in_words(reason)}, {share}: {HELPS[reason]}"

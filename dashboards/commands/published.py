@@ -5,12 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from skipstack.dashboards.formats.page import Report
+from skipstack.dashboards.formats.page import Heading, Report, Sentence
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
-from skipstack.dashboards.reports.confirmation.reports import confirmed_tables, with_confirmed
-from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
+from skipstack.dashboards.reports.next_step import DIR
+from skipstack.dashboards.reports.next_step import whole_report as whole_command
 from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
+from skipstack.dashboards.reports.study_report import whole_report
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
@@ -38,14 +40,14 @@ def published(
     """
     tables = list(confirmed_tables(record))
     reports = [ablated_report(own, table) for own, table in tables]
-    report = with_confirmed(exploration_report(found or exploration_of(record)), reports)
+    report = whole_report(found or exploration_of(record), tables)
     pictures = tuple(report.pictures())
     if DRAWING.trouble is not None:
         warn(f"pictures are left out: {DRAWING.trouble}")
     report = replace(report, pictures=lambda: pictures)
     files = {
         "report.html": render(report, "html"),
-        "report.tex": render(report, "latex"),
+        "report.tex": render(report, "latex", full=True),
         **{f"pictures/{_as_name(each.heading)}.svg": each.svg for each in pictures if each.svg},
     }
     numbers: dict[int, int | None] = {id(own): number for number, own in record.ablations.items()}
@@ -56,7 +58,7 @@ def published(
         for trial, row in _with_differences(own, table).items()
     }
     notes: dict[RunKey, str] = {STUDY: _note(record.study.about, report)}
-    notes |= {(number, None): _note("", each) for number, each in zip(of, reports, strict=True) if number}
+    notes |= {(number, None): _note("", each, titled=True) for number, each in zip(of, reports, strict=True) if number}
     return Publication(
         made_of=f"{record.events} events, {code_version()}",
         notes=notes,
@@ -67,9 +69,14 @@ def published(
     )
 
 
-def _note(about: str, report: Report) -> str:
-    """The description of a run and its report in Markdown, cut to the length that MLflow accepts."""
-    text = "\n\n".join(filter(None, (about, render(report, "markdown"))))
+def _note(about: str, report: Report, *, titled: bool = False) -> str:
+    """The verdict on a run, its description and its report in Markdown, cut to the length that MLflow accepts;
+    ``titled``: with the report's title, which a study's own run has as its name.
+    """
+    above = (*((Sentence(about),) if about else ()), *((Heading(report.page.title),) if titled else ()))
+    groups = (above, *report.page.groups) if above else report.page.groups
+    page = replace(report.page, title="", groups=groups, whole=report.page.whole or whole_command(DIR))
+    text = render(replace(report, page=page), "markdown")
     return text if len(text) <= LONGEST else text[: text.rindex("\n", 0, LONGEST - len(WHOLE))] + WHOLE
 
 

@@ -11,11 +11,14 @@ from skipstack.dashboards.live.counts import Level
 from skipstack.dashboards.live.progress import reached
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import progress_charts
+from skipstack.dashboards.reports.verdict import in_a_sentence
 from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
-from skipstack.dashboards.web.elements import charts, heading, sentence, table
+from skipstack.dashboards.web.elements import charts, heading, sentence, table, verdict
 from skipstack.dashboards.web.following import Progressed, Standing, followed
+from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.counted import counted
+from skipstack.search.analysis.verdict.of_study import verdict as verdict_so_far
 from skipstack.search.ledger.event_values import Usage
 
 EVERY: Final = 3.0
@@ -33,9 +36,12 @@ def running_page(path: Path) -> None:
     with st.spinner("Reading the ledger", show_time=True):
         found = followed(str(path))
         over = found.look().state == "finished"
+    first = st.container()
     _fragment(lambda: _look(path), f"running {path}", found.seconds, over=over)
     with st.spinner("Reading the search", show_time=True):
         found.progressed()
+    with first:
+        _fragment(lambda: _verdict(path), f"verdict {path}", found.progress_seconds, over=over)
     _fragment(lambda: _pictures(path), f"pictures {path}", found.progress_seconds, over=over)
     _fragment(lambda: _told(path), f"told {path}", found.seconds, over=over)
 
@@ -43,6 +49,12 @@ def running_page(path: Path) -> None:
 def _fragment(show: Callable[[], None], key: str, seconds: float, *, over: bool) -> None:
     """A part of the page that is shown anew now and then, since making it takes some ``seconds``."""
     st.fragment(show, run_every=None if over else max(EVERY, SHARE * seconds), key=key)()
+
+
+def _verdict(path: Path) -> None:
+    found = followed(str(path))
+    over = found.look().state == "finished"  # then ablations are read, too
+    verdict(snapshot(path).verdict if over else in_a_sentence(verdict_so_far(found.progressed().search)))
 
 
 def _look(path: Path) -> None:
@@ -103,8 +115,7 @@ def _numbers(standing: Standing) -> None:
         for label, shown in numbers.items():
             st.metric(label, shown, width="content")
     since = f"The last event was recorded {duration(ago)} ago"
-    told = "" if best is None else f"; trial {best[0]} is the best so far, which is described and not tested"
-    sentence(f"{since}{told}.", pale=True)
+    sentence(f"{since}.", pale=True)
     if standing.enough is not None:
         sentence(enough_in_words(standing.enough, measure))
     if standing.hours is not None:

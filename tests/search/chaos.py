@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -93,8 +94,8 @@ class Chaos:
     """The folder of compiled code, the only one on its small disk; None: the user's."""
     told: list[str] = field(default_factory=list)
     """What happened, for the message of a failure."""
-    torn: set[Path] = field(default_factory=set)
-    """The best weights that were torn, from the study's folder on."""
+    torn: Counter[Path] = field(default_factory=Counter)
+    """How often best weights were torn, each time to half of what they were, from the study's folder on."""
 
     def __post_init__(self) -> None:
         self.draw: np.random.Generator = generator(self.seed, "chaos")
@@ -270,9 +271,9 @@ class Chaos:
         found = sorted([*self.folder.glob(f"trials/*/{BEST}"), *self.folder.glob(f"ablations/*/*/{BEST}")])
         if found:
             torn = found[int(self.draw.integers(len(found)))]
-            self.torn.add(torn.relative_to(self.folder))
             with suppress(FileNotFoundError):  # those that nobody needs go at any moment
                 os.truncate(torn, torn.stat().st_size // 2)
+                self.torn[torn.relative_to(self.folder)] += 1
 
     def _fill_the_disk(self) -> None:
         """Until the driver has ended for want of room, which it must by itself."""

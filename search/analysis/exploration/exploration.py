@@ -13,6 +13,7 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.budgets import Continued, continued, expected_best
 from skipstack.search.analysis.exploration.effects import Effects, effects
+from skipstack.search.analysis.exploration.importance import importances
 from skipstack.search.analysis.exploration.levels import Domains, levels
 from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
@@ -88,6 +89,8 @@ class Exploration:
     """The hours of the study, if it ended because they were over."""
     lost: int = 0
     """The number of attempts at trials that ended with their machine."""
+    finished: bool = True
+    """Whether the search is finished; its ablations may not be."""
 
     @property
     def effects(self) -> Effects:
@@ -98,13 +101,11 @@ class Exploration:
     def by_chance(self) -> list[Shuffled]:
         """The same search in which no axis matters; none without whole trials."""
         seen = self.seen
-        return list(shuffled(seen.trials, seen.whole, self.reached, seen.parts)) if self.effects.whole else []
+        return shuffled(seen.trials, seen.whole, self.reached, seen.parts) if self.effects.whole else []
 
     @cached_property
     def importances(self) -> pd.DataFrame:
         """The importance of each axis."""
-        from skipstack.search.analysis.exploration.importance import importances  # which loads optuna
-
         return importances(self.effects.model.expected, self.seen.trials, self.domains, self.by_chance)
 
     @cached_property
@@ -167,14 +168,15 @@ def explore(
     enough: Gain | None = None,
     over: HoursOver | None = None,
     lost: int = 0,
+    finished: bool = True,
 ) -> Exploration:
     """Analyse the search of a study, its table over all axes or over those named ``by``.
 
     ``trials``, ``seeds``, ``curves``, ``events``: the frames of the study (``search/analysis/frames/``). ``reached``:
     from ``best_so_far``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
     test. ``enough``: the gain for which the study itself stopped starting trials; ``over``: its hours, if they were
-    over. ``lost``: how many attempts ended with their machine. Raises UserError for a name in ``by`` that is no axis of
-    the study.
+    over. ``lost``: how many attempts ended with their machine; ``finished``: whether no trial is to come. Raises
+    UserError for a name in ``by`` that is no axis of the study.
     """
     space = Space(study.space)
     for axis in by:
@@ -223,6 +225,7 @@ def explore(
         enough=enough,
         over=over,
         lost=lost,
+        finished=finished,
     )
 
 
