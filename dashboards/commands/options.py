@@ -154,8 +154,8 @@ TrialsPerProgram = Annotated[
     int | None,
     typer.Option(
         "--trials-per-program",
-        help="How many trials `--engine serial` holds at a time, 1 by default. Those whose configs differ only in "
-        "scalars train together as one program, which makes a GPU faster.",
+        help="How many trials a process holds at a time, 1 by default. Those whose configs differ only in scalars "
+        "train together as one program, which makes a GPU faster; `--gpus-per-trial` is then of all of them.",
         parser=whole,
         metavar="N",
     ),

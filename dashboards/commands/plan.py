@@ -22,6 +22,7 @@ from skipstack.dashboards.commands.options import (
     SharePerTrial,
     Study,
     Trials,
+    TrialsPerProgram,
     studied,
 )
 from skipstack.dashboards.reports.printing import print_report, say
@@ -49,6 +50,7 @@ def plan(
     gpus_per_trial: SharePerTrial = None,
     cpus_per_trial: CpusPerTrial = None,
     concurrent: Concurrent = None,
+    trials_per_program: TrialsPerProgram = None,
     device: ComputeDevice = "auto",
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
@@ -71,18 +73,21 @@ def plan(
         seed=seed,
     )
     from skipstack.dashboards.reports.plan_report import plan_report
-    from skipstack.search.api.options import at_a_time, check_cpus, share
+    from skipstack.search.api.options import at_a_time, check_cpus, check_trials_per_program, share
     from skipstack.search.api.start import rehearsed
     from skipstack.search.planning import plan as planning
     from skipstack.search.planning.measuring import TrainingMeter, room
 
     cpus, most = 1 if cpus_per_trial is None else cpus_per_trial, at_a_time(concurrent or "auto")
     check_cpus(cpus)
+    shared = 1 if trials_per_program is None else trials_per_program
+    check_trials_per_program(shared, is_function=not config.space.base.keeps_weights)
     here = room(
         device,
         share(gpus_per_trial or "auto"),
         cpus_per_trial=cpus,
         concurrent=None if most == "auto" else most,
+        trials_per_program=shared,
     )
     with rehearsed(config, data_dir=data_dir, corpus_folder=corpus_folder) as opened:
         if here.device == "cuda" and gpus_per_trial in (None, "auto"):
@@ -95,5 +100,5 @@ def plan(
             record = read_study(opened.folder.path)
             for line in record.warnings:
                 say(f"warning: {line}")
-            made = planning.measured(made, TrainingMeter(record, opened.folder, device), tell=say)
+            made = planning.measured(made, TrainingMeter(record, opened.folder, device, made.together), tell=say)
     print_report(plan_report(made), form)

@@ -53,6 +53,7 @@ def _content(plan: Plan) -> Content:
             "small_space": None if small is None else asdict(small),
         },
         "machine": asdict(plan.room),
+        "trials_together": plan.company,
         "networks": [_network(network) for network in plan.networks],
         "forecasts": [_forecast(forecast) for forecast in plan.forecasts],
         "unmeasured": plan.unmeasured,
@@ -161,9 +162,11 @@ def _networks(content: Content) -> Table:
 def _forecasts(content: Content) -> Table:
     timed = any(each["hours"] is not None for each in content["forecasts"])
     gpus = bool(content["machine"]["gpus_per_trial"])
+    shares = content["machine"]["trials_per_program"] > 1
     headings = ["epochs"]
     if timed:
-        headings += ["in all", "±", *(["GPU hours"] if gpus else []), f"{content['machine']['slots']} side by side"]
+        beside = f"{content['machine']['slots']} side by side"
+        headings += ["in all", "±", *(["GPU hours"] if gpus else []), beside, *(["trials/h"] if shares else [])]
     rows: list[tuple[str, Sequence[str]]] = []
     for each in content["forecasts"]:
         cells = [f"{each['epochs']:,}"]
@@ -171,6 +174,7 @@ def _forecasts(content: Content) -> Table:
             cells += [duration(each["hours"], 3600), duration(each["hours_standard_error"], 3600)]
             cells += [number(each["gpu_hours"])] if gpus else []
             cells += [duration(each["elapsed_hours"], 3600)]
+            cells += [number(each["trials_an_hour"])] if shares else []
         rows.append((CASES[each["case"]], cells))
     return _table(headings, rows)
 
@@ -181,7 +185,7 @@ def _assumed(machine: Content, networks: Sequence[Content]) -> str:
     programs = "an unknown number of" if load is None else f"{load:.1f}"
     drawn = [each["epoch_seconds"] for each in networks if "drawn" in each["roles"] and each["epoch_seconds"]]
     pace = f" at {duration(fmean(drawn))} an epoch, the mean of the drawn networks," if drawn else ""
-    trials = counted(machine["slots"], "trial")
+    trials = counted(machine["slots"], "trial" if machine["trials_per_program"] == 1 else "program")
     return (
         f"The hours assume a machine as free as now{pace} and {trials} side by side as fast as the one: {cpus} here, "
         f"for which {programs} programs ran or waited in the minute before. Beside other programs a study takes "
@@ -200,6 +204,17 @@ def _ends_before(content: Content) -> Iterator[str]:
         )
 
 
+def _shared(content: Content) -> Iterator[str]:
+    """How many trials share programs."""
+    most, together = content["machine"]["trials_per_program"], content["trials_together"]
+    if most > 1:
+        yield (
+            f"Of up to {most} trials a program has {together:.1f} on the average: only those share one whose configs "
+            f"differ in nothing but scalars. Networks were timed as lanes of {max(1, round(together))}, of which each "
+            "has its part of the seconds."
+        )
+
+
 def _notes(content: Content) -> Iterator[str]:
     if content["unmeasured"]:
         yield f"no networks and no hours: {content['unmeasured']}"
@@ -212,5 +227,6 @@ def _notes(content: Content) -> Iterator[str]:
         f"of all seeds, an epoch ends with dev; both were timed here, on {device}, one trial running, without "
         "pretraining. ±: the standard error, since the drawn networks stand for all others."
     )
+    yield from _shared(content)
     yield _assumed(content["machine"], content["networks"])
     yield f"Kernels: {content['machine']['kernels']}."

@@ -1,21 +1,26 @@
 """What trials that train as lanes of one program have in common, and what each lane has for itself. Torch-free."""
 
-from typing import Any
+from typing import Any, Final
 
 from skipstack.data.basis.own_code import OwnConfig
+from skipstack.models.configs.heads import BiaffineConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig
 from skipstack.models.configs.training import Constant, TrainingConfig
 from skipstack.models.configs.unread import without_unread
+from skipstack.models.configs.wiring import sources
+
+DROPPED: Final = 0.5
+"""Stands for every dropout: one of 0 draws nothing, and takes less memory."""
 
 
 def in_common(model: ModelConfig, training: TrainingConfig) -> tuple[ModelConfig, TrainingConfig]:
     """The configs with one fixed value in each field that lanes may differ in.
 
-    Configs for which this gives the same two train as lanes of one program. Such fields are the learning rate, its
-    schedule, and the epochs; the dropout of the input and of the stack; the weight of the penalty and the longest
-    gradient, if both have one; the share, the entropy's weight and its decay of a policy that skips; and all that only
-    the initial weights depend on.
+    Configs for which this gives the same two train as lanes of one program, and none of them takes more memory. Such
+    fields are the learning rate, its schedule, and the epochs; the dropout of the input and of the stack; the weight of
+    the penalty and the longest gradient, if both have one; the share, the entropy's weight and its decay of a policy
+    that skips; and all that only the initial weights depend on.
     """
     fixed: dict[str, Any] = {
         "optimiser": training.optimiser.model_copy(update={"learning_rate": 1.0}),
@@ -29,9 +34,9 @@ def in_common(model: ModelConfig, training: TrainingConfig) -> tuple[ModelConfig
 
 def _in_common(model: ModelConfig, *, pretrained: bool) -> ModelConfig:
     read = without_unread(model)
-    changed: dict[str, Any] = {"stack": read.stack.model_copy(update={"dropout": 0.0})}
+    changed: dict[str, Any] = {"stack": read.stack.model_copy(update={"dropout": DROPPED})}
     if not isinstance(read.embedder, OwnConfig):
-        changed["embedder"] = read.embedder.model_copy(update={"dropout": 0.0})
+        changed["embedder"] = read.embedder.model_copy(update={"dropout": DROPPED})
     if isinstance(read.stack, StackConfig):
         skip = read.stack.skip
         if isinstance(skip, DynamicSkipConfig):
@@ -41,3 +46,33 @@ def _in_common(model: ModelConfig, *, pretrained: bool) -> ModelConfig:
     if not pretrained:  # language models start at this scale, too
         changed |= {"initial_scale": 1.0, "initial_range": None}
     return read.model_copy(update=changed)
+
+
+def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
+    """What in such a network might let a lane differ in last bits from the solo run on a CPU, so that its trials share
+    no program there; None: nothing.
+
+    torch multiplies a few rows in an order that depends on where they begin in memory, that is, on the lanes before.
+    Where our networks multiply few rows, each lane does so by itself (``models/kernels/products.py``), but in these.
+    """
+    if training.precision not in ("float32", "float64"):
+        return f"precision {training.precision}"
+    if isinstance(model.head, BiaffineConfig):
+        return "head biaffine"
+    if any(isinstance(part, OwnConfig) for part in (model.embedder, model.head)):
+        return "own code"
+    return _loop_on_cpu(model.stack) if isinstance(model.stack, StackConfig) else None
+
+
+def _loop_on_cpu(stack: StackConfig) -> str | None:
+    """What in a stack has a loop of torch's products, of few rows each."""
+    wiring = sources(stack.composition, stack.depth)
+    if isinstance(stack.cell, OwnConfig) or isinstance(stack.shortcut.gate, OwnConfig):
+        return "own code"
+    if stack.cell in ("simple", "sutskever") and not all(wiring):
+        return f"cell {stack.cell}"
+    if stack.skip is not None:
+        return f"skip {stack.skip.kind}"
+    if stack.shortcut.gate == "sigmoid_below_previous" and any(wiring):
+        return "gate sigmoid_below_previous"
+    return None

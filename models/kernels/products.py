@@ -1,17 +1,23 @@
 """Matrix products in the precision of the training (``models/ground/precision.py``). G batches, N rows.
 
-Torch, which multiplies where nothing is compiled, rounds the sums of a product in bfloat16 once more.
+Torch, which multiplies where nothing is compiled, rounds the sums of a product in bfloat16 once more. On a CPU it adds
+them up in an order that depends on where the factors begin in memory, as a lane's do on the lanes before it. There each
+of several batches is multiplied by itself, from where a lone one would begin (``batches``).
 """
 
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from skipstack.models.ground.precision import in_tf32, multiplies, rounds, rounds_rows, rounds_steps
+from skipstack.models.ground.scanning import exporting
 from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.fitting import check_shape
+
+LINE: Final = 64
+"""Bytes of a line of the cache, at which torch begins what it allocates."""
 
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -27,7 +33,17 @@ def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Te
         return _applied(x_GNI, weight_GIO, bias, torch.bfloat16)
     if in_tf32():
         return _applied(x_GNI, weight_GIO, bias, x_GNI.dtype)
+    if _are_apart(x_GNI, weight_GIO):
+        by_itself_GNO: Tensor = _ByItself.apply(x_GNI, weight_GIO, bias)  # type: ignore[no-untyped-call]
+        return by_itself_GNO
     return torch.bmm(x_GNI, weight_GIO) if bias is None else torch.baddbmm(bias, x_GNI, weight_GIO)
+
+
+def batches(x_GNI: Tensor, y_GIO: Tensor) -> Tensor:
+    """X Y for each of G batches, without a gradient: on a CPU in the same bits as that of a lone one."""
+    if not _are_apart(x_GNI, y_GIO):
+        return torch.bmm(x_GNI, y_GIO)
+    return torch.cat([torch.bmm(x, y) for x, y in zip(_apart(x_GNI), _apart(y_GIO), strict=True)])
 
 
 def step_weight(weight_GHX: Tensor, sentences: int) -> Tensor:
@@ -63,6 +79,31 @@ def weight_gradient(h_GNH: Tensor, pre_GNX: Tensor, step_GHX: Tensor) -> Tensor:
     return torch.bmm(transposed_GHN, pre_GNX.to(step_GHX.dtype)).float()
 
 
+class _ByItself(torch.autograd.Function):
+    """X W, or X W + b with one row or as many as X, each of G batches by itself."""
+
+    @staticmethod
+    def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None) -> Tensor:
+        """Y."""
+        ctx.save_for_backward(x_GNI, weight_GIO)
+        ctx.one_row = bias is not None and bias.shape[1] == 1
+        if bias is None:
+            return batches(x_GNI, weight_GIO)
+        each = zip(_apart(bias), _apart(x_GNI), _apart(weight_GIO), strict=True)
+        return torch.cat([torch.baddbmm(b, x, weight) for b, x, weight in each])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
+        """X' = Y' W^T, W' = X^T Y', and Y' or the sums of its columns for b."""
+        x_GNI, weight_GIO = ctx.saved_tensors
+        x_asked, weight_asked, bias_asked = ctx.needs_input_grad
+        of_x = batches(above_GNO, weight_GIO.transpose(1, 2)) if x_asked else None
+        of_weight = batches(x_GNI.transpose(1, 2), above_GNO) if weight_asked else None
+        of_bias = above_GNO.sum(dim=1, keepdim=True) if ctx.one_row else above_GNO
+        return of_x, of_weight, of_bias if bias_asked else None
+
+
 @multiplies
 class _Product(torch.autograd.Function):
     """X W + b of factors of the type ``factors``, X' = Y' W^T and W' = X^T Y' likewise; b has one row, or one for each
@@ -95,3 +136,18 @@ class _Product(torch.autograd.Function):
 def _applied(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None, factors: torch.dtype) -> Tensor:
     product_GNO: Tensor = _Product.apply(x_GNI, weight_GIO, bias, factors)  # type: ignore[no-untyped-call]
     return product_GNO
+
+
+def _are_apart(x_GNI: Tensor, y_GIO: Tensor) -> bool:
+    """Whether each batch is multiplied by itself: on a CPU, unless it is a lone one that begins where torch begins."""
+    return x_GNI.is_cpu and not exporting() and (len(x_GNI) > 1 or not (_begins(x_GNI) and _begins(y_GIO)))
+
+
+def _apart(x_GNI: Tensor) -> list[Tensor]:
+    """Each batch, where torch would put it if it were alone."""
+    return [each if _begins(each) else each.clone() for each in torch.split(x_GNI, 1)]
+
+
+def _begins(x: Tensor) -> bool:
+    """Whether its first number is the first of a line."""
+    return x.data_ptr() % LINE == 0

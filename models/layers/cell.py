@@ -11,6 +11,7 @@ from torch import Tensor
 from skipstack.models.ground.parameters import BIAS, RECURRENT, WEIGHT, parameter
 from skipstack.models.ground.scanning import exporting, scan
 from skipstack.models.kernels.layers import Weights, project
+from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.layer import Layer, LayerSizes, Unrolled
 from skipstack.models.layers.recurrence import Recurrence
 
@@ -107,7 +108,7 @@ class Cell(Layer):
 
     def sigmoids(self, pre_GTBX: Tensor) -> tuple[Tensor, ...]:
         """The sigmoid of each pre-activation, gates first, each ``hidden`` wide."""
-        return torch.split(torch.sigmoid(pre_GTBX), self.hidden, dim=-1)
+        return torch.split(sigmoid(pre_GTBX), self.hidden, dim=-1)
 
     def affine(self, below_GTBI: Tensor) -> Tensor:
         """W below + b for all time steps: pre_GTBX."""

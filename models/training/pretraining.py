@@ -18,6 +18,8 @@ from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.configs.training import PretrainingConfig
 from skipstack.models.ground.initialise import initialise
 from skipstack.models.ground.parameters import BIAS, WEIGHT, made_on, parameter
+from skipstack.models.kernels.products import product
+from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.lookup import Lookup
 from skipstack.models.networks.feedback.links import LabelVectorLink
 from skipstack.models.networks.feedback.tagger import FeedbackTagger
@@ -44,8 +46,8 @@ class WindowModel(nn.Module):
     def loss(self, windows_RPW: Tensor, targets_RP: Tensor) -> Tensor:
         """-log P of each target: loss_RP (nats)."""
         inputs_RPI = self.items(windows_RPW).flatten(2)
-        hidden_RPH = torch.sigmoid(torch.baddbmm(self.bias_window, inputs_RPI, self.window))
-        scores_RPV = torch.baddbmm(self.bias_output, hidden_RPH, self.output)
+        hidden_RPH = sigmoid(product(inputs_RPI, self.window, self.bias_window))
+        scores_RPV = product(hidden_RPH, self.output, self.bias_output)
         return functional.cross_entropy(scores_RPV.transpose(1, 2), targets_RP, reduction="none")
 
 

@@ -2,7 +2,7 @@
 
 Runs fit together if their configs differ only in what each lane has for itself (``models/configs/shared.py``), and if
 they are as far: the order of an epoch's batches depends on its number. Each equals the run by itself; on a CPU bit for
-bit, as far as torch's vector instructions round alike (``docs/benchmarks.md``).
+bit, but for the networks that ``apart_on_cpu`` names there, whose runs the search keeps apart.
 """
 
 from collections.abc import Callable, Sequence
@@ -114,21 +114,25 @@ class Together:
     def train(self, part: "Part", tick: Callable[[], None]) -> None:
         """Train the next epoch of a run and of its company; each then has a report.
 
-        An error ends the epoch of all: each is as it was before, and trains its next epoch by itself, so that the error
-        of one ends no other.
+        An error ends the epoch of all: each is as it was before, and trains its next epoch by itself, this one at once.
+        So an error is raised to the run that has it, and ends no other.
         """
         company = self.company(part)
         training = part.program(company)
         before = [each.copied() for each in company] if len(company) > 1 else []
         try:
             report = training.run_epoch(tick)
-        except BaseException:
+        except BaseException as error:
             for each, state in zip(company, before, strict=False):
                 each.load_state_dict(state)
                 each.apart = True
-            raise
-        for each in company:
-            each.trained(report)
+            if not before or not isinstance(error, Exception):
+                raise
+        else:
+            for each in company:
+                each.trained(report)
+            return
+        self.train(part, tick)
 
 
 @final

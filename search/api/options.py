@@ -31,6 +31,7 @@ from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.lazy_worker import LazyTrainingWorker
 from skipstack.search.workers.logged import LoggedWorkers
 from skipstack.search.workers.metered import MeteredWorkers
+from skipstack.search.workers.programs import program_of
 from skipstack.search.workers.reporting import Objective
 from skipstack.search.workers.shared_workers import SharedTrainingWorkers
 
@@ -61,9 +62,10 @@ class Execution:
     ``address``: of a running Ray cluster; ``local`` starts one for the study, and so does None where ``RAY_ADDRESS``
     names none. ``gpus_per_trial``: the share of a GPU that a trial on Ray gets; ``auto`` chooses it by the memory that
     the config needs, if there are GPUs; without a share the trial runs on a CPU. ``cpus_per_trial``: the CPUs that it
-    takes there, of which a network uses one; ``concurrent``: how many trials run at a time, at most. The engine
-    ``serial``, which runs trials in this process on whatever it may use, reads ``device`` and ``trials_per_program``
-    only: how many it holds at a time, to train those together that fit. ``tracking_uri``: None means
+    takes there, of which a network uses one; ``concurrent``: how many trials run at a time, at most.
+    ``trials_per_program``: how many a process holds at a time, to train those together that fit; the share and the CPUs
+    are then of all of them. The engine ``serial``, which runs trials in this process on whatever it may use, reads
+    ``device`` and ``trials_per_program`` only. ``tracking_uri``: None means
     ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU
     and memory use in each epoch. ``function``: the function that trials call; None if they train our networks.
     ``code``: the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and
@@ -94,7 +96,7 @@ class Execution:
                 raise UserError(unknown(kind, got, get_args(allowed)))
         share(self.gpus_per_trial)
         check_cpus(self.cpus_per_trial)
-        check_trials_per_program(self.trials_per_program, self.engine, is_function=self.function is not None)
+        check_trials_per_program(self.trials_per_program, is_function=self.function is not None)
         at_a_time(self.concurrent)
         chosen_store(self.tracking_uri)
 
@@ -202,12 +204,10 @@ def check_cpus(given: int) -> None:
         raise UserError(f"--cpus-per-trial: got {given!r} (allowed: 1 or more)")
 
 
-def check_trials_per_program(given: int, engine: EngineName, *, is_function: bool) -> None:
+def check_trials_per_program(given: int, *, is_function: bool) -> None:
     """Raises UserError for a number of trials that no program can have, and where trials share none."""
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise UserError(f"--trials-per-program: got {given!r} (allowed: 1 or more)")
-    if given > 1 and engine != "serial":
-        raise UserError(f"--trials-per-program: got {given} with --engine {engine} (allowed: 1, or --engine serial)")
     if given > 1 and is_function:
         raise UserError(f"--trials-per-program: got {given} for a function (allowed: 1, or a study of networks)")
 
@@ -238,7 +238,9 @@ def start_engine(
         return SerialEngine(worker, choose_device(device).type, trials=trials_per_program)
     with uncollected():  # and so does ray; torch is loaded where trials are trained
         from skipstack.search.engines.ray.engine import RayEngine
+    from skipstack.search.engines.ray.places import ALONE, Sharing
 
+    shared = Sharing(trials_per_program, partial(program_of, trials=trials_per_program))
     engine = RayEngine(
         worker,
         address=address,
@@ -248,6 +250,7 @@ def start_engine(
         device=device,
         gpu_memory=_gpu_memory if function is None else nothing_known,
         memory=_memory if function is None else nothing_known,
+        sharing=ALONE if trials_per_program == 1 else shared,
     )
     if function is None and cpus_per_trial > 1:
         engine.words += "; a network computes on one of its CPUs"

@@ -64,8 +64,6 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
                 )
         if recorded["code"] and "code" not in given:
             raise UserError(_unasked(before, recorded["code"]))
-    if given.get("engine", recorded["engine"]) != "serial":
-        recorded["trials_per_program"] = 1  # trials share programs in one process
     return Execution(**{**recorded, **given})
 
 

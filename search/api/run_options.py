@@ -26,8 +26,8 @@ class RunOptions(TypedDict, total=False):
     concurrent: Concurrent | None
     """How many trials run at a time, at most; ``auto``, the default: as many as there is room for."""
     trials_per_program: int | None
-    """How many trials the engine ``serial`` holds at a time, 1 by default: those whose configs differ only in scalars
-    and that are as far train together as one program, which makes a GPU faster."""
+    """How many trials a process holds at a time, 1 by default: those whose configs differ only in scalars and that are
+    as far train together as one program, which makes a GPU faster. CPUs and shares are then those of a process."""
     device: DeviceName | None
     """Where trials compute; ``auto``, the default, takes a GPU where there is one."""
     tracking_uri: str | None

@@ -1,5 +1,6 @@
 """An attempt at a trial: its worker, which is made anew where a disk failed for a moment."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from skipstack.data.basis.disk_errors import tried_again
@@ -66,3 +67,11 @@ class Attempt:
         except BaseException:
             self.close()
             raise
+
+
+def least_advanced(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Those with the fewest epochs. Where attempts take turns in one process, they train first, so that they catch up
+    with others, and train together with them if their workers do so.
+    """
+    least = min((each.reported for each in attempts), default=0)
+    return [each for each in attempts if each.reported == least]

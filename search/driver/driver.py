@@ -93,6 +93,8 @@ class Driver:
         if first:
             self._write(first)
         self.record.working.rests()  # the last driver may have been killed
+        self.turns = 1
+        """So many trials take turns in one process, at most: a report takes as many times as long as an epoch."""
         self._patience: Patience | None = None
         """For the reports of trials that run on after the study's hours."""
         self._waiting = sorted(self._state.active)
@@ -176,7 +178,8 @@ class Driver:
         if hours is None:
             return None
         now = self._clock()
-        return hours * HOUR - self.record.working.seconds(now) + Patience.of(self._state.longest, now).seconds
+        left = hours * HOUR - self.record.working.seconds(now)
+        return left + Patience.of(self.turns * self._state.longest, now).seconds
 
     def given_up(self, number: int) -> None:
         """Record the end of a silent trial."""
@@ -377,7 +380,7 @@ class Driver:
         trials, left_out = len(record.trials), self._left_out()
         if not (left_out or self._state.active or record.paused()):
             return None
-        self._patience = Patience.of(self._state.longest, time)
+        self._patience = Patience.of(self.turns * self._state.longest, time)
         return [Shortened(time=time, trials=trials, over=HoursOver(hours=hours, left_out=left_out))]
 
     def _left_out(self) -> int:

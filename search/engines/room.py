@@ -139,6 +139,12 @@ class Capacity:
         self._place()
         return taken
 
+    def has_room(self, ordinary: Resources, share: int) -> bool:
+        """Whether a trial would have a place at once."""
+        self._current()
+        taken = enlarged(ordinary, share, self._amounts)
+        return any(machine.room(taken) is not None for machine in self._machines)
+
     def leave(self, trial: str) -> None:
         """A trial is over, or its attempt is."""
         self._waiting.pop(trial, None)
@@ -330,9 +336,10 @@ def allotted(
     cpus_per_trial: int = 1,
     sizes: Callable[[], Answers],
     count: Callable[[TrialTask], Counting],
+    each: str = "trial",
 ) -> Allotment:
     """What trials on ``device`` get of ``machines``: ``cpus_per_trial``, and a share of a GPU. ``auto``: on GPUs as
-    much as each needs, without them a CPU alone.
+    much as each needs, without them a CPU alone. ``each``: who gets it, in words, where that is a program of several.
 
     GPUs that torch finds on no machine are left alone, and the words say so. Raises UserError where ``device`` is a GPU
     and there is none to have, where torch finds the GPUs of some machines alone, and where not a single trial fits.
@@ -341,9 +348,9 @@ def allotted(
     if gpus_per_trial == "auto":
         with_gpus = [machine for machine in machines if machine.get("GPU")]
         needed = with_gpus and device != "cpu"
-        made = _by_need(cpus, sizes(), count, machines) if needed else _fixed(cpus, 0.0, machines)
+        made = _by_need(cpus, sizes(), count, machines, each) if needed else _fixed(cpus, 0.0, machines, each)
     else:
-        made = _fixed(cpus, gpus_per_trial, machines)
+        made = _fixed(cpus, gpus_per_trial, machines, each)
     if device not in ("auto", "cpu") and "gpu" not in made.resources:
         raise UserError(
             f"--device {device}: {made.words} (allowed: GPUs that torch finds, and a share of them above 0)"
@@ -375,25 +382,25 @@ def in_words(resources: Resources) -> str:
     return f"{_counted(cpus, 'CPU')} and {_counted(gpus, 'GPU')}"
 
 
-def _fixed(cpus: float, gpus: float, machines: Sequence[Resources]) -> Allotment:
+def _fixed(cpus: float, gpus: float, machines: Sequence[Resources], each: str) -> Allotment:
     resources = {"cpu": cpus, "gpu": float(gpus)} if gpus else {"cpu": cpus}
-    words = f"each trial gets {in_words(resources)}: {slots(machines, resources)} side by side"
+    words = f"each {each} gets {in_words(resources)}: {slots(machines, resources)} side by side"
     return Allotment(resources, words)
 
 
 def _by_need(
-    cpus: float, answers: Answers, count: Callable[[TrialTask], Counting], machines: Sequence[Resources]
+    cpus: float, answers: Answers, count: Callable[[TrialTask], Counting], machines: Sequence[Resources], each: str
 ) -> Allotment:
     found = [answer for _, answer in answers if not isinstance(answer, UserError)]
     missing = "; ".join(f"machine {name}: {answer}" for name, answer in answers if isinstance(answer, UserError))
     if not found:
-        left = _fixed(cpus, 0.0, machines)
+        left = _fixed(cpus, 0.0, machines, each)
         return replace(left, words=f"{left.words}; GPUs are left alone ({missing})")
     if missing:
         raise UserError(f"--gpus-per-trial auto: torch finds the GPUs of other machines, but {missing}")
     smallest = min(found)
     words = (
-        f"each trial gets {_counted(cpus, 'CPU')} and as much of a GPU as it needs; the smallest GPU has "
+        f"each {each} gets {_counted(cpus, 'CPU')} and as much of a GPU as it needs; the smallest GPU has "
         f"{smallest / 1e9:.1f} GB"
     )
     return Allotment({"cpu": cpus, "gpu": SMALLEST}, words, GpuShares(smallest, count))

@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import TypeVar
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.driver.attempt import Attempt
+from skipstack.search.driver.attempt import Attempt, least_advanced
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.faults import DeviceBrokenError, Fault, fault_of
@@ -38,6 +38,7 @@ class SerialEngine(Engine):
 
     def run(self, driver: Driver) -> None:
         """Trials to their ends, or until they pause."""
+        driver.turns = self._trials
         with closing(_Held(driver, self.worker)) as held:
             while True:
                 while len(held) < self._trials and held.begin_next():
@@ -84,8 +85,7 @@ class _Held:
 
     def least_advanced(self) -> list[Attempt]:
         """Those with the fewest epochs."""
-        least = min((each.reported for each in self._attempts), default=0)
-        return [each for each in self._attempts if each.reported == least]
+        return least_advanced(self._attempts)
 
     def train(self, attempt: Attempt) -> None:
         """Its next epoch, and what the driver decides on it."""

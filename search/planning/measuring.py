@@ -55,15 +55,17 @@ class _Some:
 
 @final
 class TrainingMeter(Meter):
-    """Measures with the program of the worker. ``record``: of the study and its prepared corpora.
+    """Measures with the program of the worker. ``record``: of the study and its prepared corpora. ``trials``: how many
+    share a program, of which each has its part of the seconds.
 
     Raises UserError if there is no such ``device``.
     """
 
-    def __init__(self, record: StudyRecord, folder: StudyFolder, device: str) -> None:
+    def __init__(self, record: StudyRecord, folder: StudyFolder, device: str, trials: int = 1) -> None:
         self.record = record
         self.folder = folder
         self.device = choose_device(device)
+        self.trials = trials
         self._sizes: dict[str, Sizes] = {}
         self._parameters: dict[str, int] = {}
         self._read: dict[str, tuple[_Some, _Some]] = {}
@@ -83,15 +85,16 @@ class TrainingMeter(Meter):
         config = as_network(subject)
         gc.collect()  # frees the network that was measured before
         task = self._task(config)
-        seeds = lane_groups(task, self.device)[0]
-        (training,) = TrainingWorker(replace(task, seeds=seeds)).groups
+        own = lane_groups(task, self.device)[0]
+        seeds = tuple(range(self.trials * len(own)))
+        (training,) = TrainingWorker(replace(task, seeds=seeds, lanes=len(seeds))).groups
         updates, readings = self._batches(config, training)
         training.model.train()
         activations = _kept_for_backward(training, updates.largest)
         update = fmean(self._seconds(training.step, batch) for batch in updates.timed)
         training.model.eval()
         reading = fmean(self._seconds(partial(_read, training), batch) for batch in readings.timed)
-        programs = len(task.seeds) / len(seeds)
+        programs = len(task.seeds) / len(own) / self.trials
         weights = _bytes(list(training.model.parameters()))
         return Measurement(
             lanes=len(seeds),
@@ -129,10 +132,15 @@ class TrainingMeter(Meter):
 
 
 def room(
-    device: str, gpus_per_trial: float | Literal["auto"], *, cpus_per_trial: int = 1, concurrent: int | None = None
+    device: str,
+    gpus_per_trial: float | Literal["auto"],
+    *,
+    cpus_per_trial: int = 1,
+    concurrent: int | None = None,
+    trials_per_program: int = 1,
 ) -> Room:
     """How many trials fit on this machine, each with its CPUs and its share of a GPU, if there is one, and at most
-    ``concurrent``.
+    ``concurrent``; or how many programs of ``trials_per_program``.
 
     ``auto`` counts a whole GPU for each trial, its maximum; without a share trials run on a CPU. Raises UserError if
     there is no such ``device``, no trial fits, or kernels are asked for that cannot run there.
@@ -150,10 +158,11 @@ def room(
             raise UserError(f"--gpus-per-trial {share:g}: got {gpus} GPUs here (allowed: above 0, at most that many)")
         slots = min(slots, gpus // int(share) if share >= 1 else gpus * int(1 / share + 1e-9))
     return Room(
-        slots=slots if concurrent is None else min(slots, concurrent),
+        slots=slots if concurrent is None else min(slots, -(-concurrent // trials_per_program)),
         device=chosen,
         gpus_per_trial=share,
         kernels=in_a_line(torch.device(chosen)),
+        trials_per_program=trials_per_program,
         cpus=cpus,
         load_average=load_average(),
     )

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from math import sqrt
+from math import ceil, sqrt
 from statistics import fmean, stdev
 from typing import Literal
 
@@ -13,6 +13,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.saying import Say
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.planning.companies import company
 from skipstack.search.planning.epoch_totals import EpochTotals, epoch_totals
 from skipstack.search.planning.extremes import extremes
 from skipstack.search.proposers.config import WALKS
@@ -81,7 +82,8 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The number of trials in parallel, their device and kernels, and each one's share of a GPU.
+    """The number of trials in parallel, their device and kernels, and each one's share of a GPU. Where programs hold
+    up to ``trials_per_program`` trials, that is the number of programs, and each one's share.
 
     ``cpus``: the CPUs that this process may use; ``load_average``: how many programs ran or waited for a CPU in
     the minute before anything was measured, None if unknown.
@@ -91,6 +93,7 @@ class Room:
     device: str = "cpu"
     gpus_per_trial: float = 0.0
     kernels: str = ""
+    trials_per_program: int = 1
     cpus: int = 1
     load_average: float | None = None
 
@@ -100,7 +103,8 @@ class Forecast:
     """The cost of a study in one case. The hours are None if nothing could be measured.
 
     ``hours``: the sum over the trials; ``error``: its standard error, since it is estimated from a few configs.
-    ``elapsed``: hours by the clock with all slots busy, at least those of the base trial.
+    ``elapsed``: hours by the clock with all slots busy, at least those of the base trial; ``trials_an_hour``: all
+    trials over these.
     """
 
     case: Literal["best", "typical", "worst"]
@@ -109,11 +113,14 @@ class Forecast:
     error: float | None = None
     gpu_hours: float | None = None
     elapsed: float | None = None
+    trials_an_hour: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """The plan of a study. ``rungs`` are in the ``resource``; ``unmeasured`` says why, if ``networks`` are missing."""
+    """The plan of a study. ``rungs`` are in the ``resource``; ``unmeasured`` says why, if ``networks`` are missing.
+    ``company``: how many trials share a program on the average.
+    """
 
     study: StudyConfig
     space: SpaceCount
@@ -122,10 +129,16 @@ class Plan:
     resource: Resource
     room: Room
     forecasts: tuple[Forecast, ...]
+    company: float = 1.0
     one_network: tuple[OneNetwork, ...] = ()
     """Values of axes that change nothing."""
     networks: tuple[Network, ...] = ()
     unmeasured: str | None = None
+
+    @property
+    def together(self) -> int:
+        """How many trials a program has, in whole ones."""
+        return max(1, round(self.company))
 
 
 def plan(study: StudyConfig, room: Room) -> Plan:
@@ -144,6 +157,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
         resource=subject.spending.resource,
         room=room,
         forecasts=_forecasts(_courses(study, trials, space)),
+        company=company(study.search, space, trials, room.trials_per_program, on_cpu=room.device == "cpu"),
         one_network=tuple(one_networks(space, generator(study.search.seed, "plan", "one network"))),
     )
 
@@ -269,10 +283,12 @@ def _timed(made: Plan, forecast: Forecast, paces: _Paces) -> Forecast:
     own = paces.base_epochs * paces.base / HOUR
     others = forecast.epochs - paces.base_epochs
     hours = own + others * paces.others / HOUR
+    elapsed = max(own * made.together, hours / min(made.room.slots, ceil(made.trials / made.together)))
     return replace(
         forecast,
         hours=hours,
         error=None if paces.error is None else others * paces.error / HOUR,
         gpu_hours=hours * made.room.gpus_per_trial,
-        elapsed=max(own, hours / min(made.room.slots, made.trials)),
+        elapsed=elapsed,
+        trials_an_hour=made.trials / elapsed if elapsed else None,
     )

@@ -20,9 +20,10 @@ from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
 from skipstack.data.tasks.measure import Counts
 from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.configs.shared import apart_on_cpu
 from skipstack.models.ground.device import CAPTURED, choose_device
 from skipstack.models.ground.device_memory import limit_memory
-from skipstack.models.kernels.choice import in_a_line
+from skipstack.models.kernels.choice import decided, in_a_line
 from skipstack.models.networks.build import Sizes
 from skipstack.models.networks.trained import lane_of, trained
 from skipstack.models.parts.inputs.base import LexiconTensors
@@ -38,7 +39,7 @@ from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.workers.deadline import Deadline
 from skipstack.search.workers.trial_files import TrialFiles
-from skipstack.spaces.trial import as_network
+from skipstack.spaces.trial import TrialConfig, as_network
 
 LOG = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class TrainingWorker(Worker):
     appended to those of the earlier seeds.
 
     ``together``: the trials of this process that train together where they fit. One with a time limit trains by itself,
-    since the time of an epoch is that of all its lanes.
+    since the time of an epoch is that of all its lanes; so does one that might not be as by itself in every bit.
     """
 
     def __init__(self, task: TrialTask, together: Together | None = None) -> None:
@@ -81,7 +82,7 @@ class TrainingWorker(Worker):
             )
             for number, seeds in enumerate(lane_groups(task, device))
         ]
-        if task.time_left is not None:
+        if task.time_left is not None or not _is_as_by_itself(config, device):
             together = None
         self.groups = [run.program([run]) for run in runs] if together is None else []
         self.parts = [] if together is None else [together.join(run) for run in runs]
@@ -240,6 +241,14 @@ def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict
         for group, part in zip(groups, parts, strict=True):
             group[name] = part
     return groups
+
+
+def _is_as_by_itself(config: TrialConfig, device: torch.device) -> bool:
+    """Whether a trial that shares a program is as by itself in every bit, as far as that can be on this device."""
+    if device.type != "cpu":
+        return True
+    compiled = decided("lstm", device.type, dtype_of(config.training)).kernels == "compiled"
+    return compiled and apart_on_cpu(config.model, config.training) is None
 
 
 def _no_tick() -> None:

@@ -107,6 +107,7 @@ def test_the_forecast_is_for_as_many_trials_as_search_would_run_at_a_time(
         return int(told["machine"]["slots"])
 
     assert side_by_side("--concurrent", "3") == 3
+    assert side_by_side("--concurrent", "5", "--trials-per-program", "2") == 3
     assert side_by_side("--cpus-per-trial", "4") == 2
     refused = run("study.yaml", "--concurrent", "0")
     assert isinstance(refused.exception, UserError)
@@ -134,6 +135,23 @@ def numbers(text: str) -> float:
 def seconds(cell: str) -> float:
     number, unit = cell.split()
     return numbers(number) * {"s": 1, "min": 60, "h": 3600}[unit]
+
+
+def test_a_plan_says_how_many_trials_share_a_program_and_how_many_end_in_an_hour(here: Path) -> None:
+    shown = run("study.yaml", "--trials-per-program", "3")
+    assert shown.exit_code == 0, shown.output
+    assert "trials/h" in shown.stdout
+    told = " ".join(shown.stdout.split())
+    assert re.search(r"Of up to 3 trials a program has [123]\.\d on the average", told)
+    assert "program side by side" in told or "programs side by side" in told
+    with_numbers = json.loads(run("study.yaml", "--trials-per-program", "3", "--format", "json").stdout)
+    assert 1 < with_numbers["trials_together"] <= 3
+    for each in with_numbers["forecasts"]:
+        trials = with_numbers["search"]["trials"]
+        assert each["trials_an_hour"] == pytest.approx(trials / each["elapsed_hours"])
+    refused = run("study.yaml", "--trials-per-program", "0")
+    assert isinstance(refused.exception, UserError)
+    assert str(refused.exception) == "--trials-per-program: got 0 (allowed: 1 or more)"
 
 
 def test_text_has_the_numbers_of_the_json() -> None:

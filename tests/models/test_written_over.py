@@ -82,6 +82,8 @@ CASES = {
     "_Tap": Case((numbers(2, 1, 2, 8), numbers(2, 2, 8), PREVIOUS), called=tapped),
     "Moved": Case((numbers(2, 3, 2, 2), LENGTHS_RB, "together", PARTS[0])),
     "CompiledProduct": Case((numbers(2, 3, 4), numbers(2, 4, 2), numbers(2, 1, 2), False)),
+    "_ByItself": Case((numbers(2, 3, 4), numbers(2, 4, 2), numbers(2, 1, 2))),
+    "_Sigmoid": Case((numbers(2, 3, 4),)),
     "_Product": Case((numbers(2, 3, 4), numbers(2, 4, 2), numbers(2, 1, 2), torch.float64)),
     "CompiledLogLoss": Case((numbers(1, 3, 2, 3), numbers(1, 3, 4), numbers(1, 1, 4), places(4, 1, 3, 2))),
     "CompiledCharacterCnn": Case((places(5, 1, 3, 4), 0, numbers(1, 5, 2), numbers(1, 6, 3), numbers(1, 1, 3))),

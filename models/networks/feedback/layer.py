@@ -13,11 +13,12 @@ from torch.nn import functional
 from skipstack.models.configs.feedback import Activation, FeedbackConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.products import product
+from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.networks.feedback.directions import Directions
 from skipstack.models.networks.feedback.links import HiddenLink, Link, Weights
 from skipstack.models.parts.heads.feedback import FeedbackHead
 
-ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "relu": torch.relu}
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": sigmoid, "relu": torch.relu}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ pre-activations of the W positions after it, the next one first.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor, nn
@@ -42,9 +43,10 @@ class Weights:
         groups, steps, sentences = fed_GTBQ.shape[:3]
         parts = self.added(fed_GTBQ.flatten(1, 2)).view(groups, steps, sentences, self.context, -1).unbind(3)
         later = [min(distance, steps) for distance in range(1, self.context + 1)]
-        return torch.stack(
-            [functional.pad(part, (0, 0, 0, 0, by, -by)) for part, by in zip(parts, later, strict=True)]
-        ).sum(dim=0)
+        read = (functional.pad(part, (0, 0, 0, 0, by, -by)) for part, by in zip(parts, later, strict=True))
+        if fed_GTBQ.is_cpu:  # there the order of torch's own sums depends on how many lanes there are
+            return reduce(torch.add, read)
+        return torch.stack([*read]).sum(dim=0)
 
     def before_first(self, steps: int) -> Tensor:
         """The sum that each position reads from before the first position, the same in every sentence: pre_GTX."""
@@ -98,7 +100,7 @@ class HiddenLink(Link):
     def weights(self) -> Weights:
         """R itself."""
         rows_GHZ = self.rows()
-        first_GZ = torch.bmm(self.bias_begin.flatten(0, 1).unsqueeze(1), rows_GHZ).squeeze(1)
+        first_GZ = product(self.bias_begin.flatten(0, 1).unsqueeze(1), rows_GHZ).squeeze(1)
         return Weights(rows_GHZ, first_GZ, self.context)
 
 
@@ -140,4 +142,4 @@ class LabelVectorLink(Link):
         directions, rows_GEZ = self.weight.shape[1], self.rows()
         table_GKE = self.table.unsqueeze(1).expand(-1, directions, -1, -1).flatten(0, 1)
         first_G1E = self.bias_begin.unsqueeze(1).expand(-1, directions, -1).flatten(0, 1).unsqueeze(1)
-        return Weights(torch.bmm(table_GKE, rows_GEZ), torch.bmm(first_G1E, rows_GEZ).squeeze(1), self.context)
+        return Weights(product(table_GKE, rows_GEZ), product(first_G1E, rows_GEZ).squeeze(1), self.context)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from skipstack.data.basis.own_code import Part
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.layers import project
+from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.layer import LayerSizes
 
@@ -99,7 +100,7 @@ class LogisticGate(VectorGate):
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
         """The sigmoid, in (0, 1)."""
         read_GTBX = below_GTBI if self.reads == "below" else skip_GTBH
-        return torch.sigmoid(project(read_GTBX, self.weight, self.bias))
+        return sigmoid(project(read_GTBX, self.weight, self.bias))
 
 
 class EarlierGate(LogisticGate):

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from skipstack.models.ground.scanning import exporting
 from skipstack.models.kernels.layers import lstm_layer
+from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.cell import Cell, HiddenState
 from skipstack.models.layers.layer import LayerSizes, Unrolled
 
@@ -45,6 +46,6 @@ class LstmCell(Cell):
         """Eqs 5 and 6."""
         assert state.c_GBH is not None
         gates_GBX, s_GBH = torch.split(pre_GBX, [3 * self.hidden, self.hidden], dim=-1)
-        i_GBH, f_GBH, o_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
+        i_GBH, f_GBH, o_GBH = sigmoid(gates_GBX).chunk(3, dim=-1)
         c_GBH = f_GBH * state.c_GBH + i_GBH * torch.tanh(s_GBH)
         return HiddenState(o_GBH * torch.tanh(c_GBH), c_GBH)

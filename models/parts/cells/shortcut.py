@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from skipstack.models.configs.topologies import Link, Links
 from skipstack.models.ground.scanning import exporting
 from skipstack.models.kernels.layers import block_layer, lstm_layer
+from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.cell import Cell, HiddenState
 from skipstack.models.layers.layer import LayerSizes, Unrolled
 from skipstack.models.parts.cells.gates import Gate, VectorGate
@@ -94,7 +95,7 @@ class ShortcutCell(Cell):
     def activated(self, pre_GBX: Tensor) -> list[Tensor]:
         """The cell's own sigmoid gates, each gate of the skip computed within the step, and the tanh candidate s."""
         gates_GBX, s_GBH = torch.split(pre_GBX, [pre_GBX.shape[-1] - self.hidden, self.hidden], dim=-1)
-        return [*torch.split(torch.sigmoid(gates_GBX), self.hidden, dim=-1), torch.tanh(s_GBH)]
+        return [*torch.split(sigmoid(gates_GBX), self.hidden, dim=-1), torch.tanh(s_GBH)]
 
     def parts(self, known_GBH: Sequence[Tensor], g_GBH: Sequence[Tensor]) -> Parts:
         """The parts of the skip at this step; ``g_GBH`` are the gates computed within it."""

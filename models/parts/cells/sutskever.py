@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from skipstack.models.ground.parameters import RECURRENT, parameter
+from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.cell import Cell, HiddenState
 from skipstack.models.layers.layer import LayerSizes
 
@@ -44,7 +45,7 @@ class SutskeverCell(Cell):
         """The five equations, from pre-activations in the order iota, o, f, h, i; the state is ([h; s~], s)."""
         assert state.c_GBH is not None
         gates_GBX, values_GBX = torch.split(pre_GBX, [3 * self.hidden, 2 * self.hidden], dim=-1)
-        iota_GBH, o_GBH, f_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
+        iota_GBH, o_GBH, f_GBH = sigmoid(gates_GBX).chunk(3, dim=-1)
         h_GBH, i_GBH = torch.tanh(values_GBX).chunk(2, dim=-1)
         s_GBH = state.c_GBH * f_GBH + i_GBH * iota_GBH
         return HiddenState(torch.cat([h_GBH, s_GBH * o_GBH], dim=-1), s_GBH)

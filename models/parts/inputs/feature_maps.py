@@ -13,6 +13,7 @@ from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.configs.inputs import FeatureMapConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.products import product
+from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.lanes import Dropout, Streams
 from skipstack.models.layers.lookup import Distinct, Lookup
 from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
@@ -69,7 +70,7 @@ class Highway(nn.Module):
 
     def forward(self, made_RTBE: Tensor, x_RTBE: Tensor) -> Tensor:
         """y_RTBE."""
-        gate = torch.sigmoid(product(x_RTBE.flatten(1, 2), self.weight, self.bias)).view_as(x_RTBE)
+        gate = sigmoid(product(x_RTBE.flatten(1, 2), self.weight, self.bias)).view_as(x_RTBE)
         return torch.lerp(x_RTBE, made_RTBE, gate)
 
 

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.products import product
+from skipstack.models.kernels.sigmoid import sigmoid
 
 CARRY = -2.0
 """Added to the gate's argument, so that a new layer passes most of its input."""
@@ -27,5 +28,5 @@ class HighwayLayer(nn.Module):
     def forward(self, y_RNF: Tensor) -> Tensor:
         """z_RNF."""
         made_RNF = torch.relu(product(y_RNF, self.weight, self.bias))
-        gate_RNF = torch.sigmoid(product(y_RNF, self.weight_gate, self.bias_gate + CARRY))
+        gate_RNF = sigmoid(product(y_RNF, self.weight_gate, self.bias_gate + CARRY))
         return torch.lerp(y_RNF, made_RNF, gate_RNF)

@@ -17,6 +17,7 @@ from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.ground.scanning import exporting
 from skipstack.models.kernels.choice import choose, in_range
 from skipstack.models.kernels.products import product
+from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.lanes import Dropout, Streams
 from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup, Sought, distinct_forms
 from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
@@ -39,7 +40,7 @@ class WindowGate(nn.Module):
     def forward(self, words_RTBWE: Tensor) -> Tensor:
         """The weighted words of each window."""
         rows = words_RTBWE.flatten(3).flatten(1, 2)
-        gate_RTBW = torch.sigmoid(product(rows, self.weight, self.bias)).view(words_RTBWE.shape[:4])
+        gate_RTBW = sigmoid(product(rows, self.weight, self.bias)).view(words_RTBWE.shape[:4])
         return words_RTBWE * gate_RTBW.unsqueeze(-1)
 
 

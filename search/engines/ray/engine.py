@@ -55,6 +55,7 @@ from skipstack.search.engines.ray.machines import (
 )
 from skipstack.search.engines.ray.metrics import watched
 from skipstack.search.engines.ray.patches import is_patched, patched
+from skipstack.search.engines.ray.places import ALONE, Sharing
 from skipstack.search.engines.ray.plugins import Plugins, ProposerPlugin, SchedulerPlugin
 from skipstack.search.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
 from skipstack.search.engines.ray.process import borrowed
@@ -90,9 +91,9 @@ class RayEngine(Engine):
 
     Each trial takes ``cpus_per_trial`` and ``gpus_per_trial`` of a GPU (``search/engines/room.py``), and twice as much
     once it ran out of memory. ``concurrent``: so many run at a time, at most; None: as many as fit. For ``auto``,
-    workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that training a trial holds. Raises
-    UserError where no cluster answers, it has not what trials on ``device`` need, or another engine runs in this
-    process.
+    workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that training a trial holds.
+    ``sharing``: which trials share a process, which takes all that for them together. Raises UserError where no cluster
+    answers, it has not what trials on ``device`` need, or another engine runs in this process.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class RayEngine(Engine):
         device: str = "auto",
         gpu_memory: Callable[[], int] = nothing_known,
         memory: Callable[[TrialTask], int] = nothing_known,
+        sharing: Sharing = ALONE,
     ) -> None:
         if not ray.is_initialized():
             check_address(address)
@@ -113,6 +115,7 @@ class RayEngine(Engine):
             raise UserError("a study runs on Ray in this process already (allowed: after it, or the engine serial)")
         self.worker = worker
         self._concurrent = concurrent
+        self._sharing = sharing
         self._where = None if ray.is_initialized() else cluster_in_words(address)
         self._joined = address is not None or ray.is_initialized()
         self._carried: CarriedWorkers | None = None
@@ -140,6 +143,7 @@ class RayEngine(Engine):
                     cpus_per_trial=cpus_per_trial,
                     sizes=lambda: answers,
                     count=lambda task: Question(self._counting(memory, task), max_retries=0),
+                    each="trial" if sharing.most == 1 else f"program of up to {sharing.most} trials",
                 ),
                 partial(on_gpu, gpu_memory) if gpus_per_trial == "auto" and device != "cpu" else None,
             )
@@ -190,7 +194,7 @@ class RayEngine(Engine):
         self._await_machines(lambda: driver.record)
         # Machines that join in the midst of the study are asked when they begin.
         preflight = Preflight.of(driver.folder, driver.record, carries=self._carries) if self._joined else None
-        self._carried = None
+        self._carried, driver.turns = None, self._sharing.most
         if preflight is not None and preflight.carries:
             self._carried = self._leaving.enter_context(carried(self.worker, driver, preflight.mark))
             if self._unseeing is None:
@@ -205,10 +209,12 @@ class RayEngine(Engine):
             preflight=preflight,
             cards=self._cards,
             say=lambda words: self.say(words),
-            look=lambda: self._look(lambda: max(driver.ready, capacity.inside)),
+            look=lambda: self._look(lambda: max(-(-driver.ready // self._sharing.most), capacity.inside)),
             on_idle=self.on_idle,
             part=lambda task: self._keeper.part(task.number, task.attempt),
             on_late_files=self.on_late_files,
+            sharing=self._sharing,
+            most=self._concurrent,
         )
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
             tuner = tune.Tuner(

@@ -26,15 +26,17 @@ from skipstack.search.driver.faults import (
 )
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Workers
-from skipstack.search.engines.ray.actor import Assignment
+from skipstack.search.engines.ray.actor import Assignment, breaks
 from skipstack.search.engines.ray.cards import IN_A_ROW, Card, Cards
 from skipstack.search.engines.ray.carrying.carried_workers import PartedError, UnsentResult
 from skipstack.search.engines.ray.head import check_this_machine
 from skipstack.search.engines.ray.losses import UnclearDeath, loss_of, machine_of
 from skipstack.search.engines.ray.machines import lost_cluster_interrupts, machines
+from skipstack.search.engines.ray.places import ALONE, Place, Places, Sharing
 from skipstack.search.engines.ray.preflight import Preflight
-from skipstack.search.engines.room import Capacity, Given, slots
+from skipstack.search.engines.room import Capacity, slots
 from skipstack.search.engines.settling import Settling
+from skipstack.search.ledger.events import LOSSES
 
 UNBORN = "error raised in its creation task"
 """What ray says of an actor that never lived: another one would not either."""
@@ -47,8 +49,8 @@ class Plugins:
 
     ``cards`` are those of the cluster, and ``say`` tells the user of one that is left alone. ``look`` is called again
     and again, to look at the machines; ``on_idle`` while a processor has nothing to do; ``part`` before a trial that
-    has ended or paused sends what is left of it, ``on_late_files`` afterwards. Tune wraps what a plug-in raises into
-    its own error; ``fault`` keeps what it was.
+    has ended or paused sends what is left of it, ``on_late_files`` afterwards. ``sharing``: which trials share places,
+    of which ``most`` run at a time. Tune wraps what a plug-in raises into its own error; ``fault`` keeps what it was.
     """
 
     def __init__(
@@ -65,6 +67,8 @@ class Plugins:
         on_idle: Callable[[], None],
         part: Callable[[TrialTask], None],
         on_late_files: Callable[[int], None],
+        sharing: Sharing = ALONE,
+        most: int | None = None,
     ) -> None:
         self.driver = driver
         self.worker = worker
@@ -81,20 +85,22 @@ class Plugins:
         self.answered = False
         """Whether a worker has reported anything."""
         self.kernel_kills = kernel_kills()
-        self.numbers: dict[str, int] = {}
-        """Our number of what Tune takes for a trial."""
+        self.places = Places(driver, settling, capacity, sharing, most)
+        """Those that train; what Tune takes for a trial is one of them."""
         self.measured: dict[str, int] = {}
-        """Likewise where that is a measurement of a trial."""
-        self.parting: set[int] = set()
-        """Trials that have ended or paused, and send what is left of them; others may begin meanwhile."""
+        """Or it is the measurement of a trial, by its number."""
         self.unclear: list[tuple[UnclearDeath, Callable[[Fault], None]]] = []
         """Deaths on other machines, each with who is to be told of it once it is clear whether the machine is lost."""
         self.fault: BaseException | None = None
 
-    def given(self, trial_id: str, task: Given) -> dict[str, Any]:
-        """What an actor is given, with the resources that it takes."""
-        taken, task = self.settling.allotment.placed(trial_id, task, self.capacity)
-        return {"given": Assignment(task, self.worker, self.preflight), "resources": taken}
+    def measuring(self, trial_id: str, measurement: Measurement) -> dict[str, Any]:
+        """What an actor is given to measure, with the resources that it takes."""
+        taken, measurement = self.settling.allotment.placed(trial_id, measurement, self.capacity)
+        return {"given": Assignment(measurement, self.worker, self.preflight), "resources": taken}
+
+    def training(self, place: Place) -> dict[str, Any]:
+        """What an actor is given to train, likewise."""
+        return {"given": Assignment([*place.tasks.values()], self.worker, self.preflight), "resources": place.taken}
 
     def end_workers(self) -> None:
         """Let all workers leave, and send what they have; Tune ends them without a word where the user interrupts."""
@@ -162,10 +168,8 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
     """
 
     def __init__(self, plugins: Plugins) -> None:
-        super().__init__(metric="outcome", mode="max")
+        super().__init__(metric="outcomes", mode="max")
         self.plugins = plugins
-        self._held: TrialTask | None = None
-        """The driver's next trial, while a worker counts what it needs."""
         self._measurements: Iterator[Measurement] | None = None
         """What is left to measure, once all trials have ended."""
 
@@ -181,20 +185,13 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
         plugins.keep(plugins.look)
         if plugins.keep(plugins.capacity.is_full):
             return None
-        task, self._held = self._held or plugins.keep(plugins.driver.next), None
-        if task is not None and plugins.keep(plugins.driver.hours_are_over):
-            plugins.keep(partial(plugins.driver.not_continued, task.number))
-            task = None
-        if task is None:
+        if plugins.keep(plugins.places.next) is None:
             if plugins.keep(plugins.capacity.has_idle_cpu):
                 plugins.on_idle()
-            over = plugins.driver.over and not plugins.parting
+            over = plugins.driver.over and not plugins.places.parting
             return plugins.keep(lambda: self._measurement(trial_id)) if over else None
-        if task.number in plugins.parting or not plugins.keep(partial(plugins.settling.allotment.is_known, task)):
-            self._held = task
-            return None
-        plugins.numbers[trial_id] = task.number
-        return plugins.keep(lambda: plugins.given(trial_id, task))
+        place = plugins.keep(lambda: plugins.places.open(trial_id))
+        return None if place is None else plugins.training(place)
 
     def _measurement(self, trial_id: str) -> dict[str, Any] | str | None:
         """The next one for the actors that have trained; what they leave is measured after them (``test``)."""
@@ -206,7 +203,7 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
         if measurement is None:
             return None if plugins.unclear else str(Searcher.FINISHED)
         plugins.measured[trial_id] = measurement.task.number
-        return plugins.given(trial_id, measurement)
+        return plugins.measuring(trial_id, measurement)
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
         """The driver knows already, from the scheduler; the room is free again."""
@@ -231,26 +228,51 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         self.plugins.controller = tune_controller
 
     def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
-        """What the driver decides on what a worker gives."""
-        self.plugins.answered = True
-        outcome = result["outcome"] = self.plugins.on_card(result["outcome"], result["card"])
-        if isinstance(outcome, Fault) and outcome.broken is not None:
-            self.plugins.keep(partial(self._broken, trial, outcome, result["card"]))
+        """What the driver decides on what a worker gives of its trials, or of a measurement."""
+        plugins, card = self.plugins, result["card"]
+        plugins.answered = True
+        outcomes = {number: plugins.on_card(outcome, card) for number, outcome in result["outcomes"]}
+        if any(map(breaks, outcomes.values())):
+            plugins.keep(partial(self._broken, trial, outcomes, card))
             return str(TrialScheduler.CONTINUE)
-        if trial.trial_id in self.plugins.measured:
-            self.plugins.keep(lambda: self._measured(self.plugins.measured.pop(trial.trial_id), outcome))
+        if trial.trial_id in plugins.measured:
+            (outcome,) = outcomes.values()
+            plugins.keep(lambda: self._measured(plugins.measured.pop(trial.trial_id), outcome))
             return str(TrialScheduler.STOP)
-        number = self.plugins.numbers[trial.trial_id]
-        if number in self.plugins.parting:
-            self.plugins.keep(lambda: self._parted(number, outcome))
-        elif self.plugins.keep(lambda: self._goes_on(number, outcome)):
-            return str(TrialScheduler.CONTINUE)
-        elif isinstance(outcome, UnsentResult):
-            self.plugins.parting.add(number)
-            self.plugins.keep(partial(self.plugins.part, trial.config["given"].task))
-            return str(TrialScheduler.CONTINUE)
-        del self.plugins.numbers[trial.trial_id]
-        return str(TrialScheduler.STOP)
+        return self._taken_in(trial, outcomes)
+
+    def _taken_in(self, trial: Trial, outcomes: Mapping[int, Any]) -> str:
+        """What is told of the trials of a place. Where some leave it, others join."""
+        plugins = self.plugins
+        place, left, parting = plugins.places.held[trial.trial_id], list[int](), list[int]()
+        for number, outcome in outcomes.items():
+            if self._stays(place, number, outcome):
+                if number in plugins.places.parting:
+                    parting.append(number)
+                continue
+            del place.tasks[number]
+            left.append(number)
+        joined = plugins.keep(lambda: plugins.places.joining(place))
+        if not place.tasks:
+            del plugins.places.held[trial.trial_id]
+            return str(TrialScheduler.STOP)
+        if joined or left or (parting and len(place.tasks) > 1):
+            trial.temporary_state.ray_actor.change.remote(left, parting, joined)  # which comes before its next step
+        return str(TrialScheduler.CONTINUE)
+
+    def _stays(self, place: Place, number: int, outcome: Any) -> bool:
+        """Whether a trial is asked again."""
+        plugins = self.plugins
+        if number in plugins.places.parting:
+            plugins.keep(lambda: self._parted(number, outcome))
+            return False
+        if plugins.keep(lambda: self._goes_on(number, outcome)):
+            return True
+        if not isinstance(outcome, UnsentResult):
+            return False
+        plugins.places.parting.add(number)
+        plugins.keep(partial(plugins.part, place.tasks[number]))
+        return True
 
     def choose_trial_to_run(self, tune_controller: TuneController) -> Trial | None:
         """As Tune does, in each of its steps; before, what the machines tell is heard, and what the end of the study's
@@ -263,50 +285,69 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         return chosen
 
     def on_trial_remove(self, tune_controller: TuneController, trial: Trial) -> None:
-        """A trial ends that no worker has taken up."""
-        number = self.plugins.numbers.pop(trial.trial_id, None)
-        if number is not None:
+        """A place ends that no worker has taken up."""
+        place = self.plugins.places.held.pop(trial.trial_id, None)
+        for number in () if place is None else place.tasks:
             self.plugins.keep(partial(self.plugins.driver.not_continued, number))
 
-    def _broken(self, trial: Trial, fault: Fault, card: Card) -> None:
+    def _broken(self, trial: Trial, outcomes: Mapping[int, Any], card: Card) -> None:
         """A process can use its GPU no more. It ends when Tune asks it again: what Tune tells then is of no trial."""
         plugins = self.plugins
-        measures = trial.trial_id in plugins.measured
-        number = (plugins.measured if measures else plugins.numbers).pop(trial.trial_id)
+        number, fault = next((number, outcome) for number, outcome in outcomes.items() if breaks(outcome))
         fault = plugins.broken(fault, card, number)
-        if measures:
-            plugins.driver.measured(number, fault)
-        elif number in plugins.parting:
-            self._parted(number, fault)
+        if (measured := plugins.measured.pop(trial.trial_id, None)) is not None:
+            plugins.driver.measured(measured, fault)
         else:
-            plugins.driver.faulted(number, fault)
+            place = plugins.places.held[trial.trial_id]
+            for each, outcome in outcomes.items():
+                if not (breaks(outcome) or self._stays(place, each, outcome)):
+                    del place.tasks[each]
+            self._ended(plugins.places.held.pop(trial.trial_id), fault)
         plugins.check_room(fault, card)
+
+    def _ended(self, place: Place, fault: Fault) -> None:
+        """Tell of a fault that ended a process, and with it what all of its trials had not saved. If they are several,
+        nobody knows whose fault it was: each is tried again by itself.
+        """
+        plugins = self.plugins
+        parting = [number for number in place.tasks if number in plugins.places.parting]
+        trained = [number for number in place.tasks if number not in plugins.places.parting]
+        for number in parting:
+            self._parted(number, None)
+        if len(place.tasks) > 1 and fault.reason not in LOSSES:
+            words = f"{fault.message}; {len(place.tasks)} trials shared it, and each is tried again by itself"
+            fault = Fault("crashed", words)
+            plugins.places.alone.update(trained)
+        for number in trained:
+            plugins.driver.faulted(number, fault)
 
     def _end_with_the_hours(self, tune_controller: TuneController) -> None:
         """End the trials that wait for room or for a worker, and the workers of those that are silent."""
-        driver, numbers = self.plugins.driver, self.plugins.numbers
+        driver, places = self.plugins.driver, self.plugins.places.held
         silent = driver.silent()
-        live = [each for each in tune_controller.get_live_trials() if each.trial_id in numbers]
-        for trial in sorted(live, key=lambda each: numbers[each.trial_id]):
+        live = [each for each in tune_controller.get_live_trials() if each.trial_id in places]
+        for trial in sorted(live, key=lambda each: min(places[each.trial_id].tasks)):
             if trial.status == Trial.PENDING:
                 tune_controller.withdraw(trial)
-            elif numbers[trial.trial_id] in silent:
-                driver.given_up(numbers.pop(trial.trial_id))  # what Tune tells of it is that its worker died
+            elif not places[trial.trial_id].tasks.keys().isdisjoint(silent):
+                for number in sorted(places.pop(trial.trial_id).tasks):  # what Tune tells then is that a worker died
+                    if number in silent:
+                        driver.given_up(number)
+                    else:
+                        self._parted(number, None)
                 ray.kill(trial.temporary_state.ray_actor)
 
     def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:
         """A worker died."""
-        driver = self.plugins.driver
-        number = self.plugins.numbers.get(trial.trial_id)
-        if number is not None and number in self.plugins.parting:
-            del self.plugins.numbers[trial.trial_id]
-            self.plugins.keep(check_this_machine)
-            self.plugins.keep(partial(self._parted, number, None))
-        for numbers, faulted in ((self.plugins.numbers, driver.faulted), (self.plugins.measured, driver.measured)):
-            number = numbers.pop(trial.trial_id, None)
-            if number is not None:  # else only its actor failed, after the end
-                self.plugins.keep(check_this_machine)
-                self.plugins.keep(partial(self._died, trial, tune_controller.failure, partial(faulted, number)))
+        plugins = self.plugins
+        if (place := plugins.places.held.pop(trial.trial_id, None)) is not None:
+            faulted: Callable[[Fault], None] = partial(self._ended, place)
+        elif (measured := plugins.measured.pop(trial.trial_id, None)) is not None:
+            faulted = partial(plugins.driver.measured, measured)
+        else:
+            return  # only its actor failed, after the end
+        plugins.keep(check_this_machine)
+        plugins.keep(partial(self._died, trial, tune_controller.failure, faulted))
 
     def _died(self, trial: Trial, error: Exception | None, faulted: Callable[[Fault], None]) -> None:
         """Tell of the death of a worker, maybe later: of one elsewhere, its machine is to say that it is there."""
@@ -343,7 +384,7 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         """Nothing more comes of a trial that had ended or paused. What it could not send is trained again if needed."""
         if isinstance(outcome, UserError):
             raise outcome
-        self.plugins.parting.discard(number)
+        self.plugins.places.parting.discard(number)
         self.plugins.on_late_files(number)
 
     def _goes_on(self, number: int, outcome: EpochResult | UserError | Fault | None) -> bool:

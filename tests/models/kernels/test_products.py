@@ -17,7 +17,7 @@ from skipstack.models.configs.training import Constant, Sgd, TrainingConfig
 from skipstack.models.ground import precision
 from skipstack.models.ground.precision import Precision, multiplies, products_in
 from skipstack.models.kernels.choice import KERNELS
-from skipstack.models.kernels.products import product, step_weight, weight_gradient
+from skipstack.models.kernels.products import batches, product, step_weight, weight_gradient
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.parts.heads.arcs import ArcScores, RelationScores
 from skipstack.models.parts.heads.base import LinearHead
@@ -275,3 +275,31 @@ def test_those_who_wait_for_a_turn_are_not_overtaken_for_ever() -> None:
             done.set()
         for each in running:
             each.result(60)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7, 70])
+def test_each_of_several_batches_is_multiplied_as_a_lone_one(rows: int) -> None:
+    leaves = [generated(3, rows, 37), generated(3, 37, 17, seed=1), generated(3, 1, 17, seed=2)]
+    above = generated(3, rows, 17, seed=3)
+    together = [each.clone().requires_grad_() for each in leaves]
+    made = product(*together)
+    made.backward(above)
+    for place in range(3):
+        alone = [each[place : place + 1].clone().requires_grad_() for each in leaves]
+        by_itself = product(*alone)
+        by_itself.backward(above[place : place + 1].clone())
+        assert torch.equal(made[place], by_itself[0])
+        for own, others in zip(alone, together, strict=True):
+            assert own.grad is not None
+            assert others.grad is not None
+            assert torch.equal(own.grad[0], others.grad[place])
+
+
+def test_batches_without_a_gradient_are_multiplied_as_lone_ones_and_are_products() -> None:
+    x, y = generated(3, 3, 100), generated(3, 100, 50, seed=1)
+    made = batches(x, y)
+    torch.testing.assert_close(made, torch.bmm(x, y))
+    for place in range(3):
+        assert torch.equal(
+            made[place : place + 1], torch.bmm(x[place : place + 1].clone(), y[place : place + 1].clone())
+        )

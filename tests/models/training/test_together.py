@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.configs.model import ModelConfig
-from skipstack.models.configs.shared import in_common
+from skipstack.models.configs.shared import apart_on_cpu, in_common
 from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.training.loop import EpochReport
 from skipstack.models.training.together import Part, Run, Together
@@ -157,6 +157,58 @@ def test_a_run_equals_the_solo_run_whoever_joins_pauses_and_leaves(data: st.Data
         assert same(part.state_dict(), expected[number][1])
 
 
+ODD: dict[str, Any] = {"model.stack.hidden": 37, "model.embedder.word_size": 23}
+"""Rows that fill no vector registers."""
+FEEDBACK: dict[str, Any] = {"kind": "feedback", "hidden": 37, "label_size": 11, "context": 3, "dropout": 0.5}
+MAPS: dict[str, Any] = {"kind": "feature_maps", "word_size": 23, "maps": 19, "sets": 3}
+THREE = {"model.stack.depth": 3, "model.stack.composition": 2}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ODD,
+        {**ODD, "model.head": {"kind": "crf"}},
+        {**ODD, "model.head": {"kind": "margin"}},
+        {**ODD, "model.embedder.window": 3, "model.embedder.window_gate": True},
+        {**ODD, "model.embedder.spelling": {"kind": "cnn", "size": 13, "filters": 19, "highways": 1}},
+        {**ODD, **THREE},
+        {**ODD, **THREE, "model.stack.shortcut": {"topology": "both_two_gates", "gate": "scaled"}},
+        {**ODD, "model.embedder": MAPS},
+        *({"model.stack": {**FEEDBACK, "variant": each}} for each in ("e", "j", "i", "i_and_e")),
+        {"model.stack": FEEDBACK, "training.pretraining": {"word_epochs": 1, "label_epochs": 1, "hidden": 13}},
+        {"model.stack": {**FEEDBACK, "directions": "both", "feedback": "distribution"}},
+    ],
+)
+def test_lanes_of_any_width_equal_solo_runs(changes: dict[str, Any]) -> None:
+    together = Together()
+    rates = [{"training.optimiser.learning_rate": rate} for rate in (0.003, 0.01, 0.03)]
+    runs = [run({**changes, **rate}, (seed,), skips=False) for seed, rate in enumerate(rates)]
+    assert all(apart_on_cpu(each.model, each.training) is None for each in runs)
+    parts = [together.join(each) for each in runs]
+    assert together.company(parts[0]) == parts
+    found = [[told(part.run_epoch()) for part in parts] for _ in range(2)]
+    for number, each in enumerate(runs):
+        reports, state = solo(each, 2)
+        assert [epoch[number] for epoch in found] == reports
+        assert same(parts[number].state_dict(), state)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"model.stack.skip": SKIP}, "skip dynamic"),
+        ({"model.stack.cell": "simple"}, "cell simple"),
+        ({"training.precision": "bfloat16"}, "precision bfloat16"),
+        ({**THREE, "model.stack.shortcut": {"gate": "sigmoid_below_previous"}}, "gate sigmoid_below_previous"),
+        ({"model.head": {"kind": "biaffine"}}, "head biaffine"),
+    ],
+)
+def test_what_torch_multiplies_in_a_loop_stays_apart_on_a_cpu(changes: dict[str, Any], why: str) -> None:
+    config = run(changes, skips=False)
+    assert apart_on_cpu(config.model, config.training) == why
+
+
 def test_an_epoch_of_a_company_is_trained_once() -> None:
     together, ticks = Together(), list[str]()
     parts = [together.join(run({"training.optimiser.learning_rate": rate}, skips=False)) for rate in (0.01, 0.02)]
@@ -171,6 +223,20 @@ def test_an_epoch_of_a_company_is_trained_once() -> None:
 
 def _noted(name: str, ticks: list[str]) -> Callable[[], None]:
     return lambda: ticks.append(name)
+
+
+def test_an_error_of_an_epoch_together_is_nobody_s_unless_it_comes_again() -> None:
+    """As where the memory for all is missing: each has it by itself."""
+    together, failures = Together(), ["of all"]
+
+    def fail_once() -> None:
+        if failures:
+            raise RuntimeError(failures.pop())
+
+    runs = [run(seeds=(seed,), skips=False) for seed in (1, 2)]
+    parts = [together.join(each) for each in runs]
+    found = [told(part.run_epoch(fail_once)) for part in parts]
+    assert found == [solo(each, 1)[0][0] for each in runs]
 
 
 def test_an_error_of_one_ends_no_other() -> None:

@@ -45,7 +45,6 @@ def test_cpus_and_a_number_at_a_time_reach_the_engine_and_who_leaves_cpus_idle_i
     ("given", "message"),
     [
         ({"engine": "serial", "trials_per_program": 0}, "got 0 (allowed: 1 or more)"),
-        ({"trials_per_program": 2}, "got 2 with --engine ray (allowed: 1, or --engine serial)"),
         (
             {"engine": "serial", "trials_per_program": 2, "function": told},
             "got 2 for a function (allowed: 1, or a study of networks)",
@@ -56,6 +55,12 @@ def test_trials_that_can_share_no_program_are_refused(given: dict[str, Any], mes
     with pytest.raises(UserError) as refused:
         Execution(**given)
     assert str(refused.value) == f"--trials-per-program: {message}"
+
+
+def test_ray_is_told_how_many_trials_share_a_program_and_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RayEngine", Described)
+    started = [Execution(trials_per_program=number).start() for number in (1, 4)]
+    assert [each.options["sharing"].most for each in started] == [1, 4]  # type: ignore[attr-defined]
 
 
 def test_trials_of_one_program_are_told() -> None:

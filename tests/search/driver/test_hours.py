@@ -332,27 +332,31 @@ def test_proposers_learn_nothing_of_a_trial_that_reported_nothing(proposer: str,
     assert len(run(folder, clock, more(folder, hours=2.0)).trials) == TRIALS
 
 
-def test_a_report_is_waited_for_as_long_as_two_of_the_longest_epochs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns", [1, 3])
+def test_a_report_is_waited_for_as_long_as_two_of_the_longest_epochs_of_all_that_take_turns(
+    turns: int, tmp_path: Path
+) -> None:
     folder, clock = open_toy(tmp_path, hourly()), Clock()
     with Ledger(folder.ledger) as ledger:
         driver = Driver(folder, ledger, device="cpu", clock=clock)
+        driver.turns = turns
         task, other = driver.next(), driver.next()
         assert task is not None
         assert other is not None
         told = ToyWorker(task).run_epoch()
         result = EpochResult(epoch=1, score=told.score, metrics=told.metrics, seconds=200.0)
         assert driver.report(task.number, result).action == "continue"
-        assert driver.seconds_left == pytest.approx(HOURS * 3600 + 400)
+        assert driver.seconds_left == pytest.approx(HOURS * 3600 + turns * 400)
         clock.now += 3600
         again = EpochResult(epoch=2, score=told.score, metrics=told.metrics, seconds=100.0)
         assert driver.report(task.number, again).action == "stop"
-        assert driver.seconds_left == pytest.approx(400)
-        clock.now += 399
+        assert driver.seconds_left == pytest.approx(turns * 400)
+        clock.now += turns * 400 - 1
         assert driver.silent() == []
         clock.now += 1
         assert driver.silent() == [other.number]
         driver.given_up(other.number)
-        assert driver.record.trials[other.number].message == "no report within 400 s"
+        assert driver.record.trials[other.number].message == f"no report within {turns * 400} s"
 
 
 def test_a_trial_that_would_be_tried_again_is_not_and_one_that_failed_has_failed(tmp_path: Path) -> None:

@@ -161,6 +161,17 @@ def test_seeds_that_train_one_after_another_add_up(meter: Made, monkeypatch: pyt
     assert made.epoch_seconds == 3 * (3 * trained + read)
 
 
+def test_trials_that_share_a_program_have_their_part_of_its_seconds(
+    meter: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, alone = meter("quickstart", "training.batch_size=32")
+    shared = TrainingMeter(alone.record, alone.folder, "cpu", trials=3)
+    Clock(monkeypatch)
+    one, each = (subject.measure(study.space.base) for subject in (alone, shared))
+    assert (each.lanes, each.weights) == (3 * one.lanes, 3 * one.weights)
+    assert each.epoch_seconds == pytest.approx(one.epoch_seconds, rel=0.05), "this clock counts positions"
+
+
 def test_what_stands_amid_each_run_is_chosen() -> None:
     assert middles(range(10), 5) == [1, 3, 5, 7, 9]
     assert middles(range(9), 3) == [1, 4, 7]

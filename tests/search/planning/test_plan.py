@@ -194,6 +194,21 @@ def test_hours_are_epochs_times_seconds_with_the_base_by_its_own_time() -> None:
         assert each.elapsed == pytest.approx(max(hours / 4, EPOCHS * base.measured.epoch_seconds / HOUR))
 
 
+def test_trials_that_share_programs_take_their_part_of_the_seconds_and_no_less_than_a_program() -> None:
+    """Rates alone: all trials share. With four slots of four, sixteen trials end as one program would."""
+    config = study({RATE: AXES[RATE]}, trials=16, scheduler="none")
+    alone, shared = planned(config, Room(slots=4)), planned(config, Room(slots=4, trials_per_program=4))
+    assert (alone.company, shared.company) == (1.0, 4.0)
+    for one, other in zip(alone.forecasts, shared.forecasts, strict=True):
+        assert one.hours == other.hours == pytest.approx(16 * EPOCHS * 48 / HOUR)
+        assert one.elapsed == other.elapsed == pytest.approx(4 * EPOCHS * 48 / HOUR)
+        assert other.trials_an_hour == pytest.approx(4 / (EPOCHS * 48 / HOUR))
+    few = planned(study({RATE: AXES[RATE]}, trials=4, scheduler="none"), Room(slots=4, trials_per_program=4))
+    assert [each.elapsed for each in few.forecasts] == pytest.approx([4 * EPOCHS * 48 / HOUR] * 3), (
+        "one program has all"
+    )
+
+
 def test_where_all_trials_were_measured_their_hours_have_no_error() -> None:
     """Depths 1, 3 and 5 of 16 units, one at a time: 6 epochs of 16, 48 and 80 seconds."""
     config = study({DEPTH: {"choice": [1, 3, 5]}}, proposer="one_at_a_time", scheduler="none")

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.kernels.products import batches
 from skipstack.models.parts.heads.chain.doubts import Doubts
 from skipstack.models.parts.heads.chain.program import Chain, alphas, ending, total
 from skipstack.models.parts.heads.chain.semirings import Log, MatrixLog
@@ -100,8 +101,8 @@ class _MatrixLogPartition(Function):
         mu, p, s, q = mu_RTBK.unbind(1), p_RTBK.unbind(1), s_RTBK.unbind(1), q_RTBK.unbind(1)
         for t in reversed(range(steps)):
             torch.div(mu[t + 1], s[t], out=q[t])
-            mu[t].addcmul_(p[t], torch.bmm(q[t], back_RKK))
-        used_RKK = torch.bmm(p_RTBK.flatten(1, 2).transpose(1, 2), q_RTBK.flatten(1, 2))
+            mu[t].addcmul_(p[t], batches(q[t], back_RKK))
+        used_RKK = batches(p_RTBK.flatten(1, 2).transpose(1, 2), q_RTBK.flatten(1, 2))
         return mu_RTBK, mu_RTBK[:, 0].sum(dim=1), matrix_RKK * used_RKK, last_RBK.sum(dim=1), None, None
 
 

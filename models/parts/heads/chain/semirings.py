@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.kernels.products import batches
 from skipstack.models.parts.heads.chain.program import Semiring
 
 
@@ -82,7 +83,7 @@ class MatrixLog(Semiring):
 
         def times(values_RBK: Tensor) -> Tensor:
             self.p_TRBK.append(values_RBK.softmax(dim=-1))
-            self.s_TRBK.append(torch.bmm(self.p_TRBK[-1], matrix_RKK))
+            self.s_TRBK.append(batches(self.p_TRBK[-1], matrix_RKK))
             return self.s_TRBK[-1].log()
 
         return times

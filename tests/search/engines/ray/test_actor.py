@@ -33,6 +33,8 @@ FULL = "trials/000001: not written, the disk is full (allowed: a disk with room)
 class FullAttempt:
     """Has no room for an epoch."""
 
+    number, reported = 1, 0
+
     def run_epoch(self) -> EpochResult:
         raise OutOfSpaceError(FULL)
 
@@ -47,8 +49,9 @@ def test_of_several_machines_the_one_is_named_that_met_a_full_disk(
     monkeypatch.setattr(socket, "gethostname", lambda: "host-7")
     monkeypatch.setattr(module, "_check_once", lambda _: None)
     actor: Any = object.__new__(TrialActor)
-    actor.config, actor.attempt, actor.broken = {"given": SimpleNamespace(preflight=preflight)}, FullAttempt(), False
-    outcome = actor.step()["outcome"]
+    actor.config = {"given": SimpleNamespace(preflight=preflight)}
+    actor.attempts, actor.parting, actor.begun, actor.broken = [FullAttempt()], set(), True, False
+    ((_, outcome),) = actor.step()["outcomes"]
     assert isinstance(outcome, OutOfSpaceError)
     assert str(outcome) == FULL + where
 
@@ -69,13 +72,13 @@ def given(tmp_path: Path) -> Assignment:
     with Ledger(folder.ledger) as ledger:
         task = toy_driver(folder, ledger).next()
     assert task is not None
-    return Assignment(task, HeavyWorkers(), None)  # type: ignore[arg-type]
+    return Assignment([task], HeavyWorkers(), None)  # type: ignore[arg-type]
 
 
 def test_a_report_carries_nothing_of_what_its_worker_was_given(given: Assignment) -> None:
     actor = TrialActor(config={"given": given, "resources": {"cpu": 1.0}})
     told = actor.train()
-    assert told["outcome"].epoch == 1
+    assert [(number, outcome.epoch) for number, outcome in told["outcomes"]] == [(0, 1)]
     assert len(cloudpickle.dumps(told)) < 2_000
     assert "config" not in told
 

@@ -1,5 +1,6 @@
 """Cards that break trial after trial: when one is left alone, and what then starts where."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -75,8 +76,9 @@ def test_a_gpu_that_was_there_and_is_gone_is_the_card_s_fault_and_not_the_user_s
 def test_a_trial_is_not_begun_in_a_process_that_an_earlier_one_has_left_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("skipstack.search.engines.ray.actor.broken_here", lambda: "CUDA error: unspecified")
     actor: Any = TrialActor.__new__(TrialActor)
-    actor.attempt, actor.config = None, {}
-    assert actor._outcome() == Fault("lost", f"{BROKEN_BEFORE}: CUDA error: unspecified", broken="program")
+    actor.begun, actor.config = False, {"given": SimpleNamespace(numbers=[3, 4])}
+    fault = Fault("lost", f"{BROKEN_BEFORE}: CUDA error: unspecified", broken="program")
+    assert actor._outcomes() == {3: fault, 4: fault}
 
 
 def test_a_request_for_room_elsewhere_is_equal_to_the_one_without(monkeypatch: pytest.MonkeyPatch) -> None:

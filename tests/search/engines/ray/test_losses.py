@@ -30,6 +30,7 @@ from skipstack.search.engines.ray.cards import Cards
 from skipstack.search.engines.ray.losses import loss_of
 from skipstack.search.engines.ray.machines import draining, lost_cluster_interrupts
 from skipstack.search.engines.ray.patches import ActorManager
+from skipstack.search.engines.ray.places import Place
 from skipstack.search.engines.ray.plugins import Plugins, SchedulerPlugin
 
 ACTOR, MACHINE = b"1" * 16, "ab" * 28
@@ -199,7 +200,7 @@ def scheduling(
         part=nothing,
         on_late_files=nothing,
     )
-    shared.numbers["t"] = 0
+    shared.places.held["t"] = Place(None, {}, {0: nothing})
     return shared, SchedulerPlugin(shared)
 
 

@@ -19,6 +19,7 @@ from skipstack.search.driver.task import EpochResult, Measured, TrialTask
 from skipstack.search.engines.ray import engine as module
 from skipstack.search.engines.ray.carrying.remote_keeper import RemoteKeeper
 from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.engines.ray.places import Sharing
 from skipstack.search.engines.ray.preflight import Preflight
 from skipstack.search.ledger.events import Event, Reported
 from skipstack.search.ledger.ledger import Ledger
@@ -135,6 +136,24 @@ def test_what_trials_leave_on_a_machine_that_does_not_see_the_folder_is_there_wh
     assert engine._carried.keeper.moved() > WEIGHTS * len(record.trials)
     assert {trial.reason for trial in record.trials.values()} == {"completed", "stopped"}
     assert bool(late) == (scheduler is SECONDS)
+
+
+def one_program(task: TrialTask) -> TrialTask:
+    """Of all trials, which here train nothing."""
+    config: Any = None
+    return replace(task, number=0, config=config, folder=Path(), reported=0, attempt=1)
+
+
+@pytest.mark.cluster
+def test_trials_that_share_a_process_send_each_its_own(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "Preflight", Blind)
+    monkeypatch.setattr(engine, "_sharing", Sharing(3, one_program))
+    record, late = run(engine, tmp_path, scheduler=SECONDS)
+    assert {trial.reason for trial in record.trials.values()} == {"completed", "stopped"}
+    assert late, "some had to send the rest while others trained on"
+    assert all(trial.starts == 1 for trial in record.trials.values())
 
 
 class TerminatedWorker(HeavyWorker):

@@ -1,0 +1,40 @@
+"""The sigmoid of a number by its value alone.
+
+On a CPU torch computes the last numbers of an array, which fill no vector register, by another function, which rounds
+the last bit of some otherwise. What is the end of one lane would not be the end of several.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from skipstack.models.ground.once import Once, once
+from skipstack.models.ground.scanning import exporting
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    """1 / (1 + e^-x)."""
+    if exporting() or not x.is_cpu:
+        return torch.sigmoid(x)
+    made: Tensor = _Sigmoid.apply(x)
+    return made
+
+
+class _Sigmoid(Once):
+    """By steps of which torch computes each alike wherever a number lies."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Y."""
+        y = torch.neg(x).exp_().add_(1).reciprocal_()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, above: Tensor) -> Tensor:
+        """Y' y (1 - y)."""
+        (y,) = ctx.saved_tensors
+        gradient: Tensor = torch.ops.aten.sigmoid_backward(above, y)
+        return gradient

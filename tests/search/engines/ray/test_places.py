@@ -1,0 +1,346 @@
+"""Trials that share places on a real Ray cluster: each as by itself, under ASHA, kills and resumption."""
+
+import os
+import signal
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import ray
+
+from skipstack.search.api.start import run_study
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
+from skipstack.search.engines.ray.cards import Cards
+from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.engines.ray.places import Sharing, Waiting
+from skipstack.search.engines.ray.plugins import Plugins, ProposerPlugin
+from skipstack.search.engines.room import Allotment, Capacity, GpuShares, share_of
+from skipstack.search.ledger.events import Decided, Metrics, Reported
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.workers.logged import LoggedWorkers
+from skipstack.search.workers.programs import program_of
+from skipstack.search.workers.shared_workers import SharedTrainingWorkers
+from tests.search.changed import searched
+from tests.search.engines.test_room import Counted
+from tests.search.engines.test_serial import Killed, KilledError, checked, study
+from tests.search.poison import PoisonedWorker
+from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+
+pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend
+
+MOST = 3
+
+
+def by_depth(task: TrialTask) -> TrialTask:
+    """Stands for ``program_of``: trials of one depth share a place."""
+    config: Any = task.config
+    return replace(task, number=0, config=config.model_copy(update={"training": None}), folder=Path(), attempt=1)
+
+
+class TellingWorker(ToyWorker):
+    """Says in which process it trains."""
+
+    def run_epoch(self) -> EpochResult:
+        result = super().run_epoch()
+        metrics: Metrics = {**result.metrics, "process": (float(os.getpid()),) * len(self.task.seeds)}
+        return replace(result, metrics=metrics)
+
+
+def die_once(folder: Path) -> None:
+    """Kill this process, the first time that the trial of this folder asks for it."""
+    if not (folder / "killed").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "killed").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DeadlyWorker(ToyWorker):
+    """The process dies in the third epoch of trial 1."""
+
+    def run_epoch(self) -> EpochResult:
+        if self.task.number == 1 and self.epoch == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().run_epoch()
+
+
+class DeadlyOnceWorker(ToyWorker):
+    """It does so a single time."""
+
+    def run_epoch(self) -> EpochResult:
+        if self.task.number == 1 and self.epoch == 2:
+            die_once(self.task.folder)
+        return super().run_epoch()
+
+
+class Given:
+    """A driver that has these trials, one after another."""
+
+    def __init__(self, tasks: list[TrialTask]) -> None:
+        self.tasks, self.over, self.ended = tasks, False, list[int]()
+
+    def next(self) -> TrialTask | None:
+        return self.tasks.pop(0) if self.tasks and not self.over else None
+
+    def hours_are_over(self) -> bool:
+        return self.over
+
+    def not_continued(self, number: int) -> None:
+        self.ended.append(number)
+
+
+@pytest.fixture
+def drawn(tmp_path: Path) -> Given:
+    """Trials of depths 1, 2 and 3, one after another and again."""
+    folder = open_toy(tmp_path, toy_study(trials=9, proposer="grid"))
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        tasks = [driver.next() for _ in range(9)]
+    found = sorted((task for task in tasks if task is not None), key=lambda task: (task.number % 3, task.number))
+    return Given(found)
+
+
+def depth(task: TrialTask) -> int:
+    config: Any = task.config
+    return int(config.model.stack.depth)
+
+
+def test_trials_of_a_program_come_together_and_no_more_wait_than_a_place_holds(drawn: Given) -> None:
+    waiting, nobody = Waiting(drawn, MOST, by_depth), frozenset[int]()  # type: ignore[arg-type]
+    first = waiting.first(nobody)
+    assert first is not None
+    task, program = first
+    assert waiting.first(nobody) == first, "it waits on"
+    waiting.take(task)
+    mates = waiting.mates(program, 9, nobody)
+    assert all(depth(each) == depth(task) for each in mates)
+    left = len(drawn.tasks)
+    assert left == 9 - 1 - len(mates) - MOST, "others wait, as many as a place holds"
+    assert waiting.mates(program, 9, nobody) == []
+    assert len(drawn.tasks) == left
+
+
+def test_who_is_still_sending_is_passed_over_and_the_end_of_the_hours_ends_all(drawn: Given) -> None:
+    waiting = Waiting(drawn, MOST, by_depth)  # type: ignore[arg-type]
+    first = waiting.first(frozenset())
+    assert first is not None
+    second = waiting.first({first[0].number})
+    assert second is not None
+    assert second[0].number != first[0].number
+    drawn.over = True
+    assert waiting.mates(first[1], 9, frozenset()) == []
+    assert sorted(drawn.ended) == sorted([first[0].number, second[0].number])
+
+
+def test_one_that_has_a_place_to_itself_has_no_mates(drawn: Given) -> None:
+    waiting = Waiting(drawn, MOST, lambda task: None)  # type: ignore[arg-type]
+    assert waiting.mates(None, 9, frozenset()) == []
+    assert len(drawn.tasks) == 9
+
+
+GIB = 2**30
+
+
+def proposer(driver: Given, *, most: int | None = None, gpus: int = 1) -> ProposerPlugin:
+    """What gives trials to Tune, on a machine of four CPUs, whose GPUs have 80 GiB; each lane takes one."""
+    shares = GpuShares(80 * GIB, lambda task: Counted(len(task.seeds) * GIB))
+    allotment = Allotment({"cpu": 1.0, "gpu": 0.01}, "", shares) if gpus else Allotment({"cpu": 1.0}, "")
+    nothing: Any = None
+    return ProposerPlugin(
+        Plugins(
+            driver,  # type: ignore[arg-type]
+            ToyWorker,
+            SimpleNamespace(allotment=allotment),  # type: ignore[arg-type]
+            Capacity(lambda: [{"CPU": 4.0, "GPU": float(gpus)}]),
+            preflight=None,
+            cards=Cards(),
+            say=nothing,
+            look=lambda: None,
+            on_idle=lambda: None,
+            part=nothing,
+            on_late_files=nothing,
+            sharing=Sharing(MOST, partial(program_of, trials=MOST)),
+            most=most,
+        )
+    )
+
+
+def test_a_place_takes_what_a_program_of_all_its_trials_takes(drawn: Given) -> None:
+    drawn.tasks.sort(key=depth)
+    plugin = proposer(drawn)
+    given: Any = plugin.suggest("first")
+    assert [depth(task) for task in given["given"].given] == [1] * MOST
+    lanes = MOST * len(given["given"].given[0].seeds)
+    assert given["resources"]["gpu"] == share_of(lanes * GIB, 80 * GIB)
+    assert {task.gpu_share for task in given["given"].given} == {given["resources"]["gpu"]}
+
+
+@pytest.mark.parametrize(("most", "places"), [(None, [3, 3, 3]), (4, [3, 1]), (2, [2])])
+def test_no_more_trials_run_than_may_at_a_time(most: int | None, places: list[int], drawn: Given) -> None:
+    drawn.tasks.sort(key=depth)
+    plugin = proposer(drawn, most=most, gpus=0)
+    found: list[Any] = [plugin.suggest(str(number)) for number in range(5)]
+    assert [len(each["given"].given) for each in found if each is not None] == places
+
+
+def test_a_trial_waits_outside_as_long_as_no_process_has_room(drawn: Given) -> None:
+    """Where it could take the place of one that ends, in a process that is there."""
+    plugin = proposer(drawn, gpus=0)
+    plugin.plugins.capacity.take("of another", {"cpu": 4.0}, 1)
+    assert plugin.suggest("first") is None
+    assert len(drawn.tasks) == 9 - 1, "it was taken, to know what it needs"
+    plugin.plugins.capacity.leave("of another")
+    assert plugin.suggest("first") is not None
+
+
+@pytest.fixture
+def on_ray() -> Iterator[Callable[..., StudyRecord]]:
+    """Runs what is left of a study on a cluster of its own."""
+    engines: list[RayEngine] = []
+
+    def run(
+        folder: StudyFolder, worker: Workers, *, cpus: int = 1, gpus: float = 0, killed_after: int = 0, **options: Any
+    ) -> StudyRecord:
+        with pytest.MonkeyPatch.context() as pretending:
+            pretending.setattr(ray, "init", partial(ray.init, num_gpus=1 if gpus else 0, num_cpus=cpus))
+            engines.append(RayEngine(worker, address=None, gpus_per_trial=gpus, **options))
+        try:
+            with Ledger(folder.ledger) as ledger:
+                driver = toy_driver(folder, ledger)
+                driver.listen(Killed(killed_after))
+                run_study(driver, engines[-1])
+            return driver.record
+        finally:
+            engines.pop().close()
+
+    yield run
+    for engine in engines:
+        engine.close()
+
+
+def held_at_a_time(record: StudyRecord, folder: StudyFolder) -> int:
+    """How many trials one process was seen to hold at a time, by their reports."""
+    reports = defaultdict[float, list[int]](list)
+    with Ledger(folder.ledger) as ledger:
+        for event in ledger.read():
+            if isinstance(event, Reported):
+                reports[event.metrics["process"][0]].append(event.trial)
+    last = {number: len(trial.reports) for number, trial in record.trials.items()}
+    most = 0
+    for told in reports.values():
+        done = dict.fromkeys(told, 0)
+        for trial in told:
+            done[trial] += 1
+            most = max(most, sum(0 < count < last[each] for each, count in done.items()))
+    return most
+
+
+@pytest.mark.long
+def test_a_place_holds_so_many_trials_of_one_program_and_others_follow(
+    on_ray: Callable[..., StudyRecord], tmp_path: Path
+) -> None:
+    folder = open_toy(tmp_path, toy_study(trials=18))
+    record = on_ray(folder, TellingWorker, sharing=Sharing(MOST, by_depth))
+    assert len(record.ranked()) == 18
+    assert 1 < held_at_a_time(record, folder) <= MOST
+    with Ledger(folder.ledger) as ledger:
+        assert {"continue", "stop"} <= {event.decision for event in ledger.read() if isinstance(event, Decided)}
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("worker", "reason", "crashes"), [(DeadlyWorker, "crashed", 2), (DeadlyOnceWorker, None, 1)])
+def test_a_process_that_dies_costs_its_trials_a_retry_and_ends_the_one_that_kills_it(
+    worker: Workers, reason: str | None, crashes: int, on_ray: Callable[..., StudyRecord], tmp_path: Path
+) -> None:
+    folder = open_toy(tmp_path, searched(toy_study(trials=MOST), scheduler={"kind": "none"}))
+    record = on_ray(folder, worker, sharing=Sharing(MOST, lambda task: replace(by_depth(task), config=None)))
+    assert [trial.reason for trial in record.trials.values()] == ["completed", reason or "completed", "completed"]
+    assert [len(trial.retries) for trial in record.trials.values()] == [1, crashes, 1]
+    assert "3 trials shared it" in record.trials[0].retries[0].message
+
+
+@pytest.mark.cluster
+def test_of_trials_that_share_a_gpu_one_that_breaks_it_is_all_that_is_lost(
+    on_ray: Callable[..., StudyRecord], tmp_path: Path
+) -> None:
+    folder = open_toy(tmp_path, toy_study(trials=12))
+    record = on_ray(folder, PoisonedWorker, cpus=4, gpus=0.5, sharing=Sharing(MOST, by_depth))
+    assert [number for number, trial in record.trials.items() if trial.reason == "crashed"] == [2]
+    assert len(record.ranked()) == 11
+
+
+SHARED = LoggedWorkers(SharedTrainingWorkers(), own_process=True)
+PROGRAMS = Sharing(4, partial(program_of, trials=4))
+
+
+@pytest.mark.long
+def test_networks_that_share_places_report_what_each_would_by_itself(
+    on_ray: Callable[..., StudyRecord], tmp_path: Path
+) -> None:
+    folder = study(tmp_path / "study", trials=6)
+    record = on_ray(folder, SHARED, sharing=PROGRAMS)
+    assert len(record.ranked()) == 6
+    checked(folder, tmp_path / "alone")
+
+
+class DyingWorker(Worker):
+    """Its process dies once, with the first epoch of trial 1 trained and not reported."""
+
+    def __init__(self, task: TrialTask, worker: Worker) -> None:
+        super().__init__(task)
+        self._worker = worker
+
+    def run_epoch(self) -> EpochResult | None:
+        result = self._worker.run_epoch()
+        if self.task.number == 1:
+            die_once(self.task.folder)
+        return result
+
+    def close(self) -> None:
+        self._worker.close()
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        raise NotImplementedError
+
+
+class DyingWorkers(Workers):
+    """Create workers that share programs, of which one dies."""
+
+    def __init__(self) -> None:
+        self._workers = SharedTrainingWorkers()
+
+    def __call__(self, task: TrialTask) -> Worker:
+        return DyingWorker(task, self._workers(task))
+
+    def test(self, task: TrialTask) -> Measured:
+        return self._workers.test(task)
+
+
+@pytest.mark.cluster
+def test_networks_that_share_places_go_on_after_a_kill_and_a_resumption(
+    on_ray: Callable[..., StudyRecord], tmp_path: Path
+) -> None:
+    folder = study(tmp_path / "study", trials=8)
+    with pytest.raises(KilledError):
+        on_ray(folder, SHARED, sharing=PROGRAMS, killed_after=3)
+    record = on_ray(folder, SHARED, sharing=PROGRAMS)
+    assert len(record.ranked()) == 8
+    checked(folder, tmp_path / "alone")
+
+
+@pytest.mark.cluster
+def test_networks_whose_process_dies_go_on_from_their_checkpoints(
+    on_ray: Callable[..., StudyRecord], tmp_path: Path
+) -> None:
+    folder = study(tmp_path / "study", trials=6)
+    record = on_ray(folder, LoggedWorkers(DyingWorkers(), own_process=True), sharing=PROGRAMS)
+    assert len(record.ranked()) == 6
+    assert [each.cause for each in record.trials[1].retries] == ["crashed"]
+    checked(folder, tmp_path / "alone")
