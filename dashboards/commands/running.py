@@ -66,13 +66,13 @@ def watched(where: Execution) -> Execution:
 
 
 def _prepare() -> None:
-    """Load the modules that compute and draw a report, which takes two seconds, while trials run."""
+    """Load the modules that compute and draw a report, which takes a second, while trials run."""
     with uncollected():
         from skipstack.dashboards.charts import drawing  # noqa: F401 (imported for its side effect)
-        from skipstack.search.analysis.exploration import importance
+        from skipstack.search.analysis.exploration import additive_model
 
         DRAWING.begin()
-        importance.load()
+        additive_model.load()
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """An additive model of all trials, its effects shrunk by as much as the trials do not support them.
 
-Array legend: N trials, P columns of the design (the mean, then the tried parts of each axis).
+Array legend: S searches, N trials, P columns of the design (the mean, then the tried parts of each axis).
 
 The final score y_i of trial i, with part l_ia of each axis a that is active in it:
 
@@ -23,7 +23,7 @@ the model assumes that the gain after epoch e does not depend on the values.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skipstack.search.analysis.exploration.levels import INACTIVE
+from skipstack.search.analysis.exploration.simplex import minimise
 
 Array = NDArray[np.floating[Any]]
 
@@ -42,6 +43,9 @@ WHOLE_TRIALS: Final = 3
 
 LEAST: Final = 1e-3
 """The lower bound of standard deviations, as a share of that of all scores."""
+
+AT_ONCE: Final = 250_000
+"""The number of elements of the designs that are fitted at once: as many as the caches of a processor hold."""
 
 VAGUE: Final = 4.0
 """The standard deviation of log tau beforehand: it keeps tau off 0 and infinity where trials say nothing of it."""
@@ -57,7 +61,7 @@ class Fit:
     and the covariance of mu and of the betas of ``keys``, given the scores.
     """
 
-    keys: Sequence[Key]
+    keys: tuple[Key, ...]
     expected: "pd.Series[float]"
     left: "pd.Series[float]"
     deviation: float
@@ -73,32 +77,63 @@ class Fit:
         return float(contrast_P @ self.place_P), float(np.sqrt(contrast_P @ self.covariance_PP @ contrast_P))
 
 
+def load() -> None:
+    """Import what a fit needs of scipy, which takes a while, while something else is waited for."""
+    import scipy.special  # noqa: F401 (imported for its side effect)
+
+
 def fit(scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame) -> Fit:
     """Fit the model to all trials with a score; all arguments by trial.
 
     ``scores``: NaN without one. ``whole``: whether the trial was trained to its end. ``reached``: the best score up to
     each epoch, one column per epoch, NaN after a trial's end. ``parts``: from ``levels.levels``.
     """
+    (found,) = fits(scores, whole, reached, [parts])
+    return found
+
+
+def fits(
+    scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame, parts: Sequence[pd.DataFrame]
+) -> list[Fit]:
+    """Fit the model to searches that differ in their ``parts`` alone; the arguments are otherwise those of ``fit``."""
     gains = _Gains(scores, whole, reached)
     used = scores.notna() & (whole | gains.mean.notna())
     if not used.any() or not whole[used].any():
         none = pd.Series(dtype=float)
-        return Fit((), none, none, float("nan"), float("nan"), np.zeros(1), np.zeros((1, 1)))
+        return [Fit((), none, none, float("nan"), float("nan"), np.zeros(1), np.zeros((1, 1))) for _ in parts]
     scale = float(scores[used].std(ddof=0)) or 1.0
     centre = float(scores[used].mean())
-    keys = [(str(axis), part) for axis in parts.columns for part in _tried(parts.loc[used, axis])]
-    columns_NP = design(parts[used], {axis: [part for of, part in keys if of == axis] for axis in dict(keys)})
-    model = _Posterior(
-        columns_NP,
-        score_N=(scores[used].to_numpy(float) - centre) / scale,
-        gain_N=gains.mean[used].fillna(0.0).to_numpy(float) / scale,
-        deviation_N=np.where(whole[used], 0.0, np.maximum(gains.deviation[used].fillna(0.0) / scale, LEAST)),
-    )
-    sigma, tau, place_P, covariance_PP, expected_N = model.maximum()
-    expected = pd.Series(expected_N * scale + centre, index=scores.index[used])
-    expected = expected.where(~whole[used], scores[used])  # to the last digit
-    left = expected - centre - columns_NP @ place_P * scale
-    return Fit(keys, expected, left, sigma * scale, tau * scale, place_P * scale, covariance_PP * scale**2)
+    score_N = (scores[used].to_numpy(float) - centre) / scale
+    gain_N = gains.mean[used].fillna(0.0).to_numpy(float) / scale
+    deviation_N = np.where(whole[used], 0.0, np.maximum(gains.deviation[used].fillna(0.0) / scale, LEAST))
+    keys = [tuple((str(axis), part) for axis in own.columns for part in _tried(own.loc[used, axis])) for own in parts]
+    columns = {key: place for place, key in enumerate(dict.fromkeys(chain.from_iterable(keys)), start=1)}
+    found: list[Fit] = []
+    size = max(1, AT_ONCE // (len(score_N) * (1 + len(columns))))
+    for start in range(0, len(parts), size):
+        own = keys[start : start + size]
+        places = [[0, *(columns[key] for key in each)] for each in own]
+        columns_SNP = np.zeros((len(own), len(score_N), 1 + len(columns)))  # one of zeros changes nothing
+        for number, (each, place) in enumerate(zip(parts[start : start + size], places, strict=True)):
+            seen = {axis: [part for of, part in own[number] if of == axis] for axis, _ in own[number]}
+            columns_SNP[number][:, place] = design(each[used], seen)
+        model = _Posterior(columns_SNP, score_N=score_N, gain_N=gain_N, deviation_N=deviation_N)
+        sigma_S, tau_S, place_SP, covariance_SPP, expected_SN = model.maximum()
+        for number, place in enumerate(places):
+            expected = pd.Series(expected_SN[number] * scale + centre, index=scores.index[used])
+            expected = expected.where(~whole[used], scores[used])  # to the last digit
+            found.append(
+                Fit(
+                    own[number],
+                    expected,
+                    expected - centre - columns_SNP[number] @ place_SP[number] * scale,
+                    float(sigma_S[number]) * scale,
+                    float(tau_S[number]) * scale,
+                    place_SP[number, place] * scale,
+                    covariance_SPP[number][np.ix_(place, place)] * scale**2,
+                )
+            )
+    return found
 
 
 def design(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]]) -> Array:
@@ -137,87 +172,86 @@ class _Gains:
 
 
 class _Posterior:
-    """The distribution of mu and beta given the scores. With m_i the model's mean, V_i = sigma^2 + s_i^2 (s_i = 0 for a
-    whole trial) and d_i = r_i + g_i - m_i, a trial has the log-likelihood -log(V_i) / 2 - d_i^2 / (2 V_i), and if it
-    was stopped
+    """For each search the distribution of mu and beta given the scores.
+
+    With m_i the model's mean, V_i = sigma^2 + s_i^2 (s_i = 0 for a whole trial) and d_i = r_i + g_i - m_i, a trial has
+    the log-likelihood -log(V_i) / 2 - d_i^2 / (2 V_i), and if it was stopped
 
         + log Phi(k_i),    k_i = ((m_i - r_i) s_i^2 + g_i sigma^2) / (sigma s_i sqrt(V_i))
     """
 
-    def __init__(self, columns_NP: Array, *, score_N: Array, gain_N: Array, deviation_N: Array) -> None:
-        self._columns_NP = columns_NP
+    def __init__(self, columns_SNP: Array, *, score_N: Array, gain_N: Array, deviation_N: Array) -> None:
+        self._columns_SNP = columns_SNP
+        self._transposed_SPN = np.ascontiguousarray(columns_SNP.swapaxes(1, 2))
         self._stopped_N = deviation_N > 0
         self._score_N = score_N
         self._gain_N = np.where(self._stopped_N, gain_N, 0.0)
         self._deviation_N = deviation_N
-        self._place_P: Array = np.zeros(columns_NP.shape[1])
+        self._place_SP: Array = np.zeros((len(columns_SNP), columns_SNP.shape[2]))
 
-    @cached_property
-    def _varied(self) -> int:
-        return len(self._place_P) - 1
-
-    def maximum(self) -> tuple[float, float, Array, Array, Array]:
+    def maximum(self) -> tuple[Array, Array, Array, Array, Array]:
         """The most likely sigma and tau; given them, the mode and covariance of mu and beta; the final scores."""
-        from scipy.optimize import minimize  # which takes a while to load
+        start_SV = np.log(np.tile([0.7, 0.5], (len(self._place_SP), 1)))
+        sigma_S, tau_S = _bounded(minimise(self._cost, start_SV, apart=0.01, differing=1e-3))
+        curvature_SPP, _ = self._climb(sigma_S, tau_S)
+        middle_SN, spread_SN, above_SN = self._above(sigma_S)
+        expected_SN = np.where(self._stopped_N, middle_SN + spread_SN * self._hazard(above_SN), self._score_N)
+        return sigma_S, tau_S, self._place_SP, np.linalg.inv(curvature_SPP), expected_SN
 
-        start = np.log([0.7, 0.5])
-        found: Any = minimize(self._cost, start, method="Nelder-Mead", options={"xatol": 0.01, "fatol": 1e-3})
-        sigma, tau = _bounded(found.x)
-        curvature_PP, _ = self._climb(sigma, tau)
-        middle_N, spread_N, above_N = self._above(sigma)
-        expected_N = np.where(self._stopped_N, middle_N + spread_N * _hazard(above_N), self._score_N)
-        return sigma, tau, self._place_P, np.linalg.inv(curvature_PP), expected_N
+    def _cost(self, logarithms_SV: Array) -> Array:
+        """Minus the log-likelihoods of sigma and tau."""
+        sigma_S, tau_S = _bounded(logarithms_SV)
+        curvature_SPP, likelihood_S = self._climb(sigma_S, tau_S)
+        beta_SP, log_S = self._place_SP[:, 1:], np.log(tau_S)
+        prior_S = -(beta_SP**2).sum(axis=1) / (2 * tau_S**2) - beta_SP.shape[1] * log_S - (log_S / VAGUE) ** 2 / 2
+        return np.asarray(np.linalg.slogdet(curvature_SPP)[1] / 2 - likelihood_S - prior_S)
 
-    def _cost(self, logarithms: Array) -> float:
-        """Minus the log-likelihood of sigma and tau."""
-        sigma, tau = _bounded(logarithms)
-        curvature_PP, likelihood = self._climb(sigma, tau)
-        beta_P = self._place_P[1:]
-        prior = -beta_P @ beta_P / (2 * tau**2) - self._varied * np.log(tau) - (np.log(tau) / VAGUE) ** 2 / 2
-        return float(np.linalg.slogdet(curvature_PP)[1] / 2 - likelihood - prior)
-
-    def _climb(self, sigma: float, tau: float) -> tuple[Array, float]:
-        """Move to the mode of mu and beta by Newton's method; the curvature and the log-likelihood there."""
-        variance_N = sigma**2 + self._deviation_N**2
-        slope_N = np.where(self._stopped_N, self._deviation_N / (sigma * np.sqrt(variance_N)), 0.0)
-        precision_P = np.full(len(self._place_P), tau**-2.0)
-        precision_P[0] = 0.0  # nothing is known of mu beforehand
+    def _climb(self, sigma_S: Array, tau_S: Array) -> tuple[Array, Array]:
+        """Move to the modes of mu and beta by Newton's method; the curvatures and the log-likelihoods there."""
+        variance_SN = sigma_S[:, None] ** 2 + self._deviation_N**2
+        slope_SN = self._deviation_N / (sigma_S[:, None] * np.sqrt(variance_SN))
+        precision_SP = np.repeat(tau_S[:, None] ** -2.0, self._place_SP.shape[1], axis=1)
+        precision_SP[:, 0] = 0.0  # nothing is known of mu beforehand
+        diagonal = np.arange(self._place_SP.shape[1])
         for _ in range(50):
-            _, _, above_N = self._above(sigma)
-            apart_N = self._score_N + self._gain_N - self._columns_NP @ self._place_P
-            hazard_N = _hazard(above_N)
-            weight_N = 1 / variance_N + np.where(self._stopped_N, hazard_N * (hazard_N + above_N) * slope_N**2, 0.0)
-            curvature_PP = self._columns_NP.T @ (weight_N[:, None] * self._columns_NP) + np.diag(precision_P)
-            gradient_P = self._columns_NP.T @ (apart_N / variance_N + hazard_N * slope_N) - precision_P * self._place_P
-            step_P = np.linalg.solve(curvature_PP, gradient_P)
-            self._place_P = self._place_P + step_P
-            if np.abs(step_P).max() < 1e-7:
+            _, _, above_SN = self._above(sigma_S)
+            apart_SN = self._score_N + self._gain_N - self._means()
+            hazard_SN = self._hazard(above_SN)
+            weight_SN = 1 / variance_SN + hazard_SN * (hazard_SN + above_SN) * slope_SN**2
+            curvature_SPP = self._transposed_SPN @ (weight_SN[:, :, None] * self._columns_SNP)
+            curvature_SPP[:, diagonal, diagonal] += precision_SP
+            push_SN = apart_SN / variance_SN + hazard_SN * slope_SN
+            gradient_SP = (self._transposed_SPN @ push_SN[:, :, None])[:, :, 0] - precision_SP * self._place_SP
+            step_SP = np.linalg.solve(curvature_SPP, gradient_SP[:, :, None])[:, :, 0]
+            self._place_SP = self._place_SP + step_SP
+            if np.abs(step_SP).max() < 1e-7:
                 break
-        logs = -np.log(variance_N) / 2 - apart_N**2 / (2 * variance_N)
-        return curvature_PP, float(logs.sum() + _log_below(above_N[self._stopped_N]).sum())
+        logs_SN = -np.log(variance_SN) / 2 - apart_SN**2 / (2 * variance_SN)
+        return curvature_SPP, logs_SN.sum(axis=1) + self._log_below(above_SN).sum(axis=1)
 
-    def _above(self, sigma: float) -> tuple[Array, Array, Array]:
+    def _means(self) -> Array:
+        return np.asarray((self._columns_SNP @ self._place_SP[:, :, None])[:, :, 0])
+
+    def _above(self, sigma_S: Array) -> tuple[Array, Array, Array]:
         """The mean and deviation of the final scores before truncation at the reached score, and k."""
-        mean_N, variance_N = self._columns_NP @ self._place_P, sigma**2 + self._deviation_N**2
-        joint_N = mean_N * self._deviation_N**2 + (self._score_N + self._gain_N) * sigma**2
-        middle_N, spread_N = joint_N / variance_N, sigma * self._deviation_N / np.sqrt(variance_N)
-        safe_N = np.where(self._stopped_N, spread_N, 1.0)
-        return middle_N, spread_N, np.where(self._stopped_N, (middle_N - self._score_N) / safe_N, 0.0)
+        variance_SN = sigma_S[:, None] ** 2 + self._deviation_N**2
+        joint_SN = self._means() * self._deviation_N**2 + (self._score_N + self._gain_N) * sigma_S[:, None] ** 2
+        middle_SN, spread_SN = joint_SN / variance_SN, sigma_S[:, None] * self._deviation_N / np.sqrt(variance_SN)
+        safe_SN = np.where(self._stopped_N, spread_SN, 1.0)
+        return middle_SN, spread_SN, np.where(self._stopped_N, (middle_SN - self._score_N) / safe_SN, 0.0)
+
+    def _hazard(self, above_SN: Array) -> Array:
+        """phi(k) / Phi(k), stable far below 0; 0 for a whole trial."""
+        logarithm_SN = -(above_SN**2) / 2 - np.log(2 * np.pi) / 2 - self._log_below(above_SN)
+        return np.where(self._stopped_N, np.exp(logarithm_SN), 0.0)
+
+    def _log_below(self, above_SN: Array) -> Array:
+        """Log Phi(k); 0 for a whole trial."""
+        from scipy.special import log_ndtr  # which takes a while to load
+
+        return np.where(self._stopped_N, log_ndtr(above_SN), 0.0)
 
 
-def _bounded(logarithms: Array) -> tuple[float, float]:
-    sigma, tau = np.exp(np.clip(logarithms, np.log(LEAST), 3.0))
-    return float(sigma), float(tau)
-
-
-def _hazard(above_N: Array) -> Array:
-    """phi(k) / Phi(k), stable far below 0."""
-    logarithm_N: Array = -(above_N**2) / 2 - np.log(2 * np.pi) / 2 - _log_below(above_N)
-    return np.exp(logarithm_N)
-
-
-def _log_below(above_N: Array) -> Array:
-    """Log Phi(k)."""
-    from scipy.special import log_ndtr  # which takes a while to load
-
-    return np.asarray(log_ndtr(above_N))
+def _bounded(logarithms_SV: Array) -> tuple[Array, Array]:
+    sigma_S, tau_S = np.exp(np.clip(logarithms_SV, np.log(LEAST), 3.0)).T
+    return sigma_S, tau_S

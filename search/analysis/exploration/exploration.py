@@ -13,6 +13,7 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.budgets import Continued, continued, expected_best
 from skipstack.search.analysis.exploration.effects import Effects, effects
+from skipstack.search.analysis.exploration.importance import importances
 from skipstack.search.analysis.exploration.levels import Domains, levels
 from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
@@ -98,13 +99,11 @@ class Exploration:
     def by_chance(self) -> list[Shuffled]:
         """The same search in which no axis matters; none without whole trials."""
         seen = self.seen
-        return list(shuffled(seen.trials, seen.whole, self.reached, seen.parts)) if self.effects.whole else []
+        return shuffled(seen.trials, seen.whole, self.reached, seen.parts) if self.effects.whole else []
 
     @cached_property
     def importances(self) -> pd.DataFrame:
         """The importance of each axis."""
-        from skipstack.search.analysis.exploration.importance import importances  # which loads optuna
-
         return importances(self.effects.model.expected, self.seen.trials, self.domains, self.by_chance)
 
     @cached_property

@@ -4,7 +4,7 @@ Whatever is said of axes is computed from such searches, too, ends of stopped tr
 says has to exceed what these say.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.data.basis.seeding import generator
-from skipstack.search.analysis.exploration.additive_model import Fit, fit
+from skipstack.search.analysis.exploration.additive_model import Fit, fits
 
 TIMES: Final = 20
 """How many are made."""
@@ -32,14 +32,17 @@ class Shuffled:
 
 def shuffled(
     trials: pd.DataFrame, whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame
-) -> Iterator[Shuffled]:
+) -> list[Shuffled]:
     """``TIMES`` of them, the same for the same study. ``parts``: from ``levels.levels``, a column for each axis."""
     scored, axes = trials.index[trials["score"].notna()], list(parts.columns)
-    scores, points, own = trials.loc[scored, "score"], trials.loc[scored, axes], parts.loc[scored]
-    for time in range(TIMES):
-        order = generator(0, "shuffled", time).permutation(len(scored))
-        dealt = own.iloc[order].set_axis(scored)
-        yield Shuffled(points.iloc[order].set_axis(scored), dealt, fit(scores, whole.loc[scored], reached, dealt))
+    points, own = trials.loc[scored, axes], parts.loc[scored]
+    orders = [generator(0, "shuffled", time).permutation(len(scored)) for time in range(TIMES)]
+    dealt = [own.iloc[order].set_axis(scored) for order in orders]
+    models = fits(trials.loc[scored, "score"], whole.loc[scored], reached, dealt)
+    return [
+        Shuffled(points.iloc[order].set_axis(scored), each, model)
+        for order, each, model in zip(orders, dealt, models, strict=True)
+    ]
 
 
 def limit(largest: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ from scipy.integrate import trapezoid
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from skipstack.search.analysis.exploration.additive_model import VAGUE, Fit, fit
+from skipstack.search.analysis.exploration.additive_model import VAGUE, Fit, fit, fits
 from skipstack.search.analysis.exploration.effects import Effects, effects
 from tests.search.analysis.exploration.planted import TRUTH, Planted, planted
 
@@ -220,3 +220,24 @@ def test_equal_scores_have_no_effects_but_zero() -> None:
     found = _grid([0.5] * 4, {"a": [0, 0, 1, 1]})
     assert [effect.value for effect in found.of.values()] == pytest.approx([0, 0], abs=1e-12)
     assert all(effect.open for effect in found.of.values())
+
+
+def test_searches_that_are_fitted_together_have_the_fits_that_they_have_alone() -> None:
+    """In some of them a part is tried that others have not tried, and trials whose gains are not known."""
+    each = planted(0, trials=30)
+    reached = each.reached.copy()
+    unknown = each.whole.index[~each.whole][:4]
+    reached.loc[unknown] = np.nan
+    source = np.random.default_rng(0)
+    dealt = [each.parts.iloc[source.permutation(30)].set_axis(each.parts.index) for _ in range(5)]
+    dealt[1] = dealt[1].assign(depth=dealt[1]["depth"].clip(upper=1))
+    dealt[3] = dealt[3].assign(rate=0)
+    together = fits(each.scores, each.whole, reached, dealt)
+    assert len({own.keys for own in together}) == 3
+    for own, parts in zip(together, dealt, strict=True):
+        alone = fit(each.scores, each.whole, reached, parts)
+        assert own.keys == alone.keys
+        assert own.expected.index.equals(alone.expected.index)
+        assert not set(unknown) & set(own.expected.index)
+        for name in ("deviation", "spread", "place_P", "covariance_PP", "expected", "left"):
+            assert np.asarray(getattr(own, name)) == pytest.approx(np.asarray(getattr(alone, name)), rel=1e-6, abs=1e-9)

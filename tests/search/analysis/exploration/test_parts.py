@@ -51,7 +51,7 @@ def _dealt(scores: "pd.Series[float]", trials: pd.DataFrame) -> list[Shuffled]:
     axes = {axis: pd.factorize(trials[axis])[0] % 9 for axis in DOMAINS if axis in trials}
     points = trials.assign(score=scores)[[*axes, "score"]]
     reached = pd.DataFrame({1: scores})
-    return list(shuffled(points, scores.notna(), reached, pd.DataFrame(axes, index=trials.index)))
+    return shuffled(points, scores.notna(), reached, pd.DataFrame(axes, index=trials.index))
 
 
 def test_planted_importances_are_found_conditional_axes_included() -> None:
@@ -98,7 +98,7 @@ def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
 def test_points_are_dealt_to_the_curves_of_others_and_parts_with_them() -> None:
     each = planted(0, trials=30)
     trials = each.parts.assign(score=each.scores)
-    found = list(shuffled(trials, each.whole, each.reached, each.parts))
+    found = shuffled(trials, each.whole, each.reached, each.parts)
     assert len(found) == TIMES
     for one in found:
         assert one.points.equals(one.parts)  # here a value is its part
@@ -125,7 +125,7 @@ def test_what_pairs_have_left_is_the_interaction_of_a_full_grid() -> None:
 
 
 def _dealt_grid(scores: "pd.Series[float]", reached: pd.DataFrame, grid: pd.DataFrame) -> list[Shuffled]:
-    return list(shuffled(grid.assign(score=scores), scores.notna(), reached, grid))
+    return shuffled(grid.assign(score=scores), scores.notna(), reached, grid)
 
 
 def test_a_planted_interaction_stands_out_and_nothing_else() -> None:
@@ -141,7 +141,7 @@ def test_a_planted_interaction_stands_out_and_nothing_else() -> None:
 
 def test_of_stopped_trials_pairs_say_how_many_they_are() -> None:
     each = planted(0)
-    dealt = list(shuffled(each.parts.assign(score=each.scores), each.whole, each.reached, each.parts))
+    dealt = shuffled(each.parts.assign(score=each.scores), each.whole, each.reached, each.parts)
     found = pairs(_fit(each), each.parts, each.whole, dealt)
     cell = found[(found["axis_one"] == "depth") & (found["part_one"] == 2) & (found["axis_two"] == "rate")].iloc[0]
     mine = (each.parts["depth"] == 2) & (each.parts["rate"] == cell["part_two"])

@@ -1,0 +1,144 @@
+"""A forest of regression trees, all grown at once: a level of all trees is a few operations on arrays.
+
+Array legend: T trees, N points, D dimensions, L boxes of a tree. A tree cuts the space into boxes; of a tree with fewer
+than L the others are empty.
+
+A tree is grown from as many points as there are, drawn with replacement (Breiman, "Random Forests", 2001). Each box of
+a level is cut where the squares left of its scores are the smallest, halfway between two points, until its scores are
+equal or its points are. Of equally good cuts in several dimensions one is drawn.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+
+ROUNDED: Final = 1e-9
+"""Sums of squares that differ by less, relative to those of all scores, are taken as equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """From ``low_TLD`` to ``high_TLD`` a box has the mean score ``value_TL``; empty ones are from 0 to 0."""
+
+    low_TLD: Array
+    high_TLD: Array
+    value_TL: Array
+
+
+def drawn(points: int, trees: int, source: np.random.Generator) -> NDArray[np.int64]:
+    """How often each tree has each point, as (T, N)."""
+    return source.multinomial(points, np.full(points, 1 / points), size=trees)
+
+
+def grow(
+    place_ND: Array,
+    score_N: Array,
+    bounds_D2: Array,
+    times_TN: NDArray[np.int64],
+    depth: int,
+    source: np.random.Generator,
+) -> Boxes:
+    """A tree for each row of ``times_TN``, with ``depth`` cuts or fewer one below the other; ``source`` draws among
+    equals.
+    """
+    trees, (points, dimensions) = len(times_TN), place_ND.shape
+    centred_N = score_N - score_N.mean()
+    square = float(centred_N @ centred_N) or 1.0
+    low_TLD, high_TLD = np.zeros((2, trees, 2**depth, dimensions))
+    low_TLD[:, 0], high_TLD[:, 0] = bounds_D2.T
+    box_TN = np.zeros((trees, points), dtype=np.int64)
+    by_place_DN = np.argsort(place_ND, axis=0, kind="stable").T
+    for boxes in 2 ** np.arange(depth):  # how many there are at most
+        level = _Level(place_ND, centred_N, times_TN, by_place_DN, box_TN, int(boxes), ROUNDED * square)
+        tree_M, box_M, dimension_M, place_M = level.cuts(source)
+        if not len(tree_M):
+            break
+        # The lower part keeps the number of the box.
+        for side_TLD in (low_TLD, high_TLD):
+            side_TLD[tree_M, box_M + boxes] = side_TLD[tree_M, box_M]
+        low_TLD[tree_M, box_M + boxes, dimension_M] = high_TLD[tree_M, box_M, dimension_M] = place_M
+        cut_TL, along_TL = np.full((trees, boxes), np.inf), np.zeros((trees, boxes), dtype=np.int64)
+        cut_TL[tree_M, box_M], along_TL[tree_M, box_M] = place_M, dimension_M
+        own_TN = place_ND[np.arange(points), np.take_along_axis(along_TL, box_TN, axis=1)]
+        box_TN = box_TN + boxes * (own_TN > np.take_along_axis(cut_TL, box_TN, axis=1))
+    weight_TL, sum_TL = (_totals(times_TN * each_N, box_TN, 2**depth) for each_N in (np.ones(points), centred_N))
+    return Boxes(low_TLD, high_TLD, sum_TL / np.maximum(weight_TL, 1) + score_N.mean())
+
+
+class _Level:
+    """All places where the boxes of a level can be cut. Points are sorted by box, then by place; those that a tree does
+    not have are in a last box of their own.
+    """
+
+    def __init__(
+        self,
+        place_ND: Array,
+        score_N: Array,
+        times_TN: NDArray[np.int64],
+        by_place_DN: NDArray[np.int64],
+        box_TN: NDArray[np.int64],
+        boxes: int,
+        rounded: float,
+    ) -> None:
+        self._boxes, self._rounded = boxes, rounded
+        apart_TN = np.where(times_TN > 0, box_TN, boxes).astype(np.uint8)
+        box_TDN = apart_TN[:, by_place_DN]
+        sorted_TDN = np.argsort(box_TDN, axis=2, kind="stable")
+        point_TDN = np.take_along_axis(np.broadcast_to(by_place_DN, box_TDN.shape), sorted_TDN, axis=2)
+        self._box_TDN = np.take_along_axis(box_TDN, sorted_TDN, axis=2).astype(np.int64)
+        self._place_TDN = place_ND[point_TDN, np.arange(place_ND.shape[1])[:, None]]
+        tree_T11 = np.arange(len(times_TN))[:, None, None]
+        self._count_TL = _totals(np.ones(times_TN.shape), apart_TN, boxes + 1).astype(np.int64)
+        weight_TL, sum_TL, square_TL = (
+            _totals(times_TN * each_N, apart_TN, boxes + 1) for each_N in (np.ones_like(score_N), score_N, score_N**2)
+        )
+        times_TDN = times_TN[tree_T11, point_TDN]
+        below_TDN = np.cumsum(times_TDN, axis=2) - _before(weight_TL)[tree_T11, self._box_TDN]
+        sum_TDN = np.cumsum(times_TDN * score_N[point_TDN], axis=2) - _before(sum_TL)[tree_T11, self._box_TDN]
+        above_TDN = np.maximum(weight_TL[tree_T11, self._box_TDN] - below_TDN, 1)
+        rest_TDN = sum_TL[tree_T11, self._box_TDN] - sum_TDN
+        unequal_TL = square_TL - sum_TL**2 / np.maximum(weight_TL, 1) > rounded
+        unequal_TL[:, boxes] = False
+        between_TDN = np.diff(self._box_TDN, axis=2, append=-1) == 0
+        between_TDN &= np.diff(self._place_TDN, axis=2, append=np.inf) > 0
+        between_TDN &= unequal_TL[tree_T11, self._box_TDN]
+        explained_TDN = sum_TDN**2 / np.maximum(below_TDN, 1) + rest_TDN**2 / above_TDN
+        self._explained_TDN = np.where(between_TDN, explained_TDN, -np.inf)
+
+    def cuts(
+        self, source: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Array]:
+        """Of each cut the tree, the box, the dimension and the place."""
+        trees, dimensions, points = self._explained_TDN.shape
+        first_TL = _before(self._count_TL)
+        row_TD1 = points * np.arange(trees * dimensions).reshape(trees, dimensions, 1)
+        there_TDL = np.broadcast_to(self._count_TL[:, None] > 0, (trees, dimensions, self._boxes + 1))
+        best_TDL = np.full(there_TDL.shape, -np.inf)
+        starts = (row_TD1 + first_TL[:, None])[there_TDL]
+        best_TDL[there_TDL] = np.maximum.reduceat(self._explained_TDN.ravel(), starts)
+        best_TL = best_TDL.max(axis=1)
+        tree_M, box_M = np.nonzero(best_TL > -np.inf)
+        least_M = best_TL[tree_M, box_M] - self._rounded
+        equal_MD = best_TDL[tree_M, :, box_M] >= least_M[:, None]
+        dimension_M = np.where(equal_MD, source.random(equal_MD.shape), -1.0).argmax(axis=1)
+        as_good_MN = self._explained_TDN[tree_M, dimension_M] >= least_M[:, None]
+        as_good_MN &= self._box_TDN[tree_M, dimension_M] == box_M[:, None]
+        last_M = as_good_MN.argmax(axis=1)
+        place_M = (self._place_TDN[tree_M, dimension_M, last_M] + self._place_TDN[tree_M, dimension_M, last_M + 1]) / 2
+        return tree_M, box_M, dimension_M, place_M
+
+
+def _totals(each_TN: Array, box_TN: NDArray[Any], boxes: int) -> Array:
+    """The sum over the points of each box, as (T, L)."""
+    trees = len(each_TN)
+    flat = (box_TN + boxes * np.arange(trees)[:, None]).ravel()
+    return np.bincount(flat, each_TN.ravel(), minlength=trees * boxes).reshape(trees, boxes).astype(float)
+
+
+def _before(total_TL: NDArray[Any]) -> NDArray[Any]:
+    """The sum over the boxes before each one."""
+    return np.asarray(np.cumsum(total_TL, axis=1) - total_TL)

@@ -1,0 +1,73 @@
+"""Nelder and Mead's method ("A Simplex Method for Function Minimization", 1965), for many functions at once.
+
+Each function goes the way that ``scipy.optimize.minimize`` goes; only it takes the others along.
+
+Array legend: S functions, V variables, C = V + 1 corners of a simplex, the best first.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+
+WIDER: Final = 1.05
+"""The first simplex: a corner has one variable of the start so many times as large."""
+
+OFF_ZERO: Final = 0.00025
+"""What a variable that is 0 becomes instead."""
+
+STEPS: Final = 200
+"""The maximum number of steps for each variable."""
+
+
+def minimise(values: Callable[[Array], Array], start_SV: Array, *, apart: float, differing: float) -> Array:
+    """The place of each function's minimum. ``values``: from a place of each, (S, V), to its value there, (S,).
+
+    A function is done when the corners of its simplex are no further ``apart`` from the best one, in any variable, and
+    their values ``differing`` no more.
+    """
+    variables = start_SV.shape[1]
+    place_SCV = np.repeat(start_SV[:, None], variables + 1, axis=1)
+    for one in range(variables):
+        place_SCV[:, one + 1, one] = np.where(start_SV[:, one] == 0, OFF_ZERO, start_SV[:, one] * WIDER)
+    value_SC = np.stack([values(place_SCV[:, corner]) for corner in range(variables + 1)], axis=1)
+    place_SCV, value_SC = _ordered(place_SCV, value_SC)
+    for _ in range(STEPS * variables):
+        done_S = np.abs(place_SCV[:, 1:] - place_SCV[:, :1]).max(axis=(1, 2)) <= apart
+        done_S &= np.abs(value_SC[:, 1:] - value_SC[:, :1]).max(axis=1) <= differing
+        if done_S.all():
+            break
+        middle_SV, worst_SV = place_SCV[:, :-1].mean(axis=1), place_SCV[:, -1]
+        mirrored_SV = 2 * middle_SV - worst_SV
+        mirrored_S = values(mirrored_SV)
+        best_S, second_S, worst_S = value_SC[:, 0], value_SC[:, -2], value_SC[:, -1]
+        further_S, between_S = mirrored_S < best_S, mirrored_S < worst_S
+        kept_S = ~further_S & (mirrored_S < second_S)  # nothing else is tried
+        share_S = np.where(further_S, 2.0, np.where(between_S, 0.5, -0.5))
+        other_SV = middle_SV + share_S[:, None] * (middle_SV - worst_SV)
+        other_S = values(other_SV)
+        taken_S = np.where(
+            further_S, other_S < mirrored_S, np.where(between_S, other_S <= mirrored_S, other_S < worst_S)
+        )
+        taken_S &= ~kept_S
+        shrunk_S = ~(further_S | kept_S | taken_S | done_S)
+        new_SV = np.where(taken_S[:, None], other_SV, mirrored_SV)
+        new_S = np.where(taken_S, other_S, mirrored_S)
+        moved_S = ~(shrunk_S | done_S)
+        place_SCV[moved_S, -1], value_SC[moved_S, -1] = new_SV[moved_S], new_S[moved_S]
+        if shrunk_S.any():
+            nearer_SCV = (place_SCV + place_SCV[:, :1]) / 2
+            for corner in range(1, variables + 1):
+                nearer_S = values(nearer_SCV[:, corner])
+                place_SCV[shrunk_S, corner] = nearer_SCV[shrunk_S, corner]
+                value_SC[shrunk_S, corner] = nearer_S[shrunk_S]
+        place_SCV, value_SC = _ordered(place_SCV, value_SC)
+    return place_SCV[:, 0]
+
+
+def _ordered(place_SCV: Array, value_SC: Array) -> tuple[Array, Array]:
+    order_SC = np.argsort(value_SC, axis=1, kind="stable")
+    return np.take_along_axis(place_SCV, order_SC[:, :, None], axis=1), np.take_along_axis(value_SC, order_SC, axis=1)
