@@ -179,7 +179,8 @@ def test_after_driver_and_cluster_were_killed_fresh_hosts_go_on(tmp_path: Path) 
     check_as_alone(folder, tmp_path / "alone")
 
 
-def test_a_head_whose_ray_dies_interrupts_the_study_in_order(cluster: Cluster) -> None:
+@pytest.mark.parametrize("what", [signal.SIGKILL, signal.SIGSTOP], ids=["dies", "hangs"])
+def test_a_head_whose_ray_is_gone_interrupts_the_study_in_order(cluster: Cluster, what: signal.Signals) -> None:
     folder = cluster.disk / "study"
     cluster.start()
     size = ("--trials", "30", "--epochs", "12", "--set", "data.corpus.train=1200")
@@ -188,8 +189,8 @@ def test_a_head_whose_ray_dies_interrupts_the_study_in_order(cluster: Cluster) -
     )
     wait_for(lambda: third_reports(folder), process)
     for ray in cluster.hosts.processes(1):
-        if ray.name() in ("raylet", "gcs_server"):
-            ray.kill()
+        if ray.name() == "gcs_server" or (ray.name() == "raylet" and what == signal.SIGKILL):
+            ray.send_signal(what)
     _, error = process.communicate(timeout=600)
     assert process.returncode == 130, error
     assert "nothing is lost" in error

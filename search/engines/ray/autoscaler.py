@@ -27,7 +27,8 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.faults import ClusterLostError
 from skipstack.search.engines.growth import Asking, Growth, MachineType
-from skipstack.search.engines.ray.machines import Question, check_this_machine
+from skipstack.search.engines.ray.head import check_this_machine, nodes, of_the_head
+from skipstack.search.engines.ray.machines import Question
 from skipstack.search.engines.room import Resources
 
 HEAD: Final = "node:__internal_head__"
@@ -58,7 +59,7 @@ def growth() -> Growth | None:
     if ray.util.client.ray.is_connected():
         return None
     head = _head()
-    stored = state.get_cluster_config()
+    stored = of_the_head(state.get_cluster_config)
     if stored is not None and stored.node_group_configs:
         groups = stored.node_group_configs
         kinds = (MachineType(each.name, dict(each.resources), _bound(each.max_count)) for each in groups)
@@ -73,7 +74,7 @@ def growth() -> Growth | None:
 
 def _head() -> dict[str, Any]:
     """The machine that is always there."""
-    return next(node for node in ray.nodes() if node["Alive"] and HEAD in node["Resources"])
+    return next(node for node in nodes() if node["Alive"] and HEAD in node["Resources"])
 
 
 def _bound(count: int) -> int | None:
@@ -174,6 +175,9 @@ class Requests:
 
     def post(self, bundles: list[dict[str, float]]) -> None:
         """Ask for all of them at once."""
+        of_the_head(partial(self._post, bundles))
+
+    def _post(self, bundles: list[dict[str, float]]) -> None:
         if self._withdrawal is None:
             self._withdrawal = _withdrawal(self._job)
         _internal_kv_put(LAST_TO_ASK, self._job)
@@ -183,6 +187,9 @@ class Requests:
 
     def withdraw(self) -> None:
         """Ask for nothing any more."""
+        of_the_head(self._withdraw)
+
+    def _withdraw(self) -> None:
         if _internal_kv_get(LAST_TO_ASK) == self._job.encode():
             request_resources(bundles=[])
         if self._withdrawal is not None:
@@ -192,7 +199,7 @@ class Requests:
         """Whether the last request was refused; None where that is not known, or not yet."""
         if not self._answers:
             return None
-        said = _status().autoscaling_state
+        said = of_the_head(_status).autoscaling_state
         if said.last_seen_cluster_resource_state_version <= self._since:
             return None
         return bool(said.infeasible_cluster_resource_constraints)

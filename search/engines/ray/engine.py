@@ -37,6 +37,7 @@ from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
 from skipstack.search.engines.ray.carrying.keeper import Keeping
 from skipstack.search.engines.ray.carrying.mark import Mark
 from skipstack.search.engines.ray.carrying.study import carried, gather
+from skipstack.search.engines.ray.head import check_this_machine
 from skipstack.search.engines.ray.losses import loss_of
 from skipstack.search.engines.ray.machines import (
     OF_A_MACHINE,
@@ -44,7 +45,6 @@ from skipstack.search.engines.ray.machines import (
     asked,
     check_address,
     check_answers,
-    check_this_machine,
     cluster_in_words,
     joined,
     lost_cluster_interrupts,

@@ -12,6 +12,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.faults import DIED, GONE, TAKEN_BACK, Fault
+from skipstack.search.engines.ray.head import nodes, of_the_head
 from skipstack.search.engines.ray.machines import OF_A_MACHINE, Question, draining
 
 GOING: Final = 5.0
@@ -40,9 +41,9 @@ def machine_of(error: BaseException | None) -> str | None:
     actor = error.actor_id if isinstance(error, RayActorError) else None
     if actor is None or ray.util.client.ray.is_connected():
         return None
-    found = state.actor_table(actor)
+    found = of_the_head(partial(state.actor_table, actor))
     machine = found["Address"]["NodeID"] if found else None
-    return machine if any(node["NodeID"] == machine for node in ray.nodes()) else None
+    return machine if any(node["NodeID"] == machine for node in nodes()) else None
 
 
 class UnclearDeath:

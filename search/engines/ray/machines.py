@@ -7,8 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 import ray
@@ -30,6 +28,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.system import usable_cpus
 from skipstack.search.driver.faults import ClusterLostError, WorkersSilentError
+from skipstack.search.engines.ray.head import check_this_machine, leave, nodes, of_the_head, raylet_socket
 from skipstack.search.engines.ray.sockets import session_folder
 from skipstack.search.engines.ray.token import authenticated
 from skipstack.search.engines.room import Machines
@@ -78,7 +77,7 @@ def joined(address: str | None) -> Iterator[None]:
     with ExitStack() as leaving:
         leaving.enter_context(authenticated(own=address is None))
         folder = leaving.enter_context(session_folder()) if address is None else None
-        leaving.callback(ray.shutdown)
+        leaving.callback(leave)
         try:
             ray.init(
                 address=address or "local",  # None would join any cluster that was started on this machine
@@ -176,14 +175,14 @@ def machines() -> Machines:
     leaving = draining()
     return {
         node["NodeID"]: (_name(node), {name: node["Resources"].get(name, 0.0) for name in ("CPU", "GPU")})
-        for node in ray.nodes()
+        for node in nodes()
         if node["Alive"] and node["NodeID"] not in leaving
     }
 
 
 def draining() -> frozenset[str]:
     """The machines that are to go, as was announced, by the ids of their nodes: they take no more work."""
-    return frozenset() if ray.util.client.ray.is_connected() else frozenset(state.get_draining_nodes())
+    return frozenset() if ray.util.client.ray.is_connected() else frozenset(of_the_head(state.get_draining_nodes))
 
 
 def not_on(avoided: frozenset[str]) -> dict[str, str]:
@@ -269,7 +268,7 @@ def last_words() -> str | None:
 
     None where there is none, as for a client of a cluster elsewhere.
     """
-    raylet = _raylet()
+    raylet = raylet_socket()
     if raylet is None:
         return None
     folder = raylet.parents[1] / "logs"
@@ -279,35 +278,6 @@ def last_words() -> str | None:
         if words := [line for line in lines if line and not line.startswith(":")]:  # lines with a colon are ray's marks
             return words[-1]
     return None
-
-
-def check_this_machine() -> None:
-    """Raises ClusterLostError where ray no longer runs on this machine: no actor could start, and none is to blame."""
-    raylet = _raylet()
-    if raylet is None:
-        return
-    try:
-        with socket.socket(socket.AF_UNIX) as knocking:
-            knocking.connect(str(raylet))
-    except OSError as error:
-        raise ClusterLostError(f"ray does not run on this machine any more ({one_line(error)})") from error
-
-
-def _raylet() -> Path | None:
-    """The socket of the raylet on this machine, in the folder of its session; None for a client of a cluster elsewhere.
-
-    Whether the raylet still listens, and where its logs are, no public part of ray says.
-    """
-    if ray.util.client.ray.is_connected():
-        return None
-    here = ray.get_runtime_context()
-    return _socket(here.get_session_name(), here.get_node_id())
-
-
-@lru_cache(maxsize=1)
-def _socket(session: str, node_id: str) -> Path | None:
-    """Asked of the cluster, which must answer the first time."""
-    return next((Path(node["RayletSocketName"]) for node in ray.nodes() if node["NodeID"] == node_id), None)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,8 @@ from ray.tune.utils.object_cache import _ObjectCache
 from ray.util.placement_group import placement_group
 
 from skipstack.data.basis.errors import one_line
+from skipstack.search.driver.faults import ClusterLostError
+from skipstack.search.engines.ray.head import of_the_head
 from skipstack.search.engines.ray.machines import not_on, silent
 from skipstack.search.engines.ray.plugins import SchedulerPlugin
 from skipstack.search.engines.ray.sockets import LOOPBACK
@@ -156,6 +158,10 @@ class Registry(_Registry):  # type: ignore[misc]
 
     def forget(self) -> None:
         """Take all back that was registered here, also from a cluster that goes on."""
+        with suppress(ClusterLostError):
+            of_the_head(self._forget)
+
+    def _forget(self) -> None:
         for category, key in self._registered:
             self.unregister(category, key)
 
@@ -190,6 +196,13 @@ class Controller(TuneController):  # type: ignore[misc]
 
         self.failure: Exception | None = None
         """What ended the worker that the scheduler is told of. What Tune keeps in a file is its text."""
+
+    def on_step_begin(self) -> None:
+        """As Tune's, which only looks what the cluster has, for its progress, and would wait for ever for a head that
+        is gone: of a study, the engine looks.
+        """
+        if not self._is_ours:
+            super().on_step_begin()
 
     def _process_trial_failure(self, trial: Trial, exception: Exception) -> None:
         self.failure = exception

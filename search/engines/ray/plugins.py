@@ -29,8 +29,9 @@ from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worke
 from skipstack.search.engines.ray.actor import Assignment
 from skipstack.search.engines.ray.cards import IN_A_ROW, Card, Cards
 from skipstack.search.engines.ray.carrying.carried_workers import PartedError, UnsentResult
+from skipstack.search.engines.ray.head import check_this_machine
 from skipstack.search.engines.ray.losses import UnclearDeath, loss_of, machine_of
-from skipstack.search.engines.ray.machines import check_this_machine, lost_cluster_interrupts, machines
+from skipstack.search.engines.ray.machines import lost_cluster_interrupts, machines
 from skipstack.search.engines.ray.preflight import Preflight
 from skipstack.search.engines.room import Capacity, Given, slots
 from skipstack.search.engines.settling import Settling

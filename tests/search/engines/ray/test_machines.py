@@ -19,7 +19,8 @@ from skipstack.search.api.start import run_study
 from skipstack.search.driver.faults import ClusterLostError, WorkersSilentError
 from skipstack.search.engines.ray import machines, patches
 from skipstack.search.engines.ray.engine import RayEngine
-from skipstack.search.engines.ray.machines import check_this_machine, joined, own_cpus
+from skipstack.search.engines.ray.head import check_this_machine
+from skipstack.search.engines.ray.machines import joined, own_cpus
 from skipstack.search.engines.ray.patches import patched
 from skipstack.search.ledger.events import Interrupted
 from skipstack.search.ledger.ledger import Ledger
@@ -40,7 +41,7 @@ def test_ray_counts_the_cpus_itself_unless_this_process_may_use_only_some(monkey
 def test_the_last_words_of_a_worker_are_the_last_line_of_the_latest_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machines, "_raylet", lambda: tmp_path / "sockets" / "raylet")
+    monkeypatch.setattr(machines, "raylet_socket", lambda: tmp_path / "sockets" / "raylet")
     assert machines.last_words() is None
     (tmp_path / "logs").mkdir()
     for age, (name, text) in enumerate(

@@ -1,0 +1,98 @@
+"""The head of a Ray cluster, which knows all about its machines: asked so that nobody waits for one that is gone."""
+
+import atexit
+import socket
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import ray
+
+from skipstack.data.basis.errors import one_line
+from skipstack.search.driver.faults import ClusterLostError
+
+HEAD_SECONDS: Final = 60.0
+"""Within which the head must have answered; Ray itself gives up a head after as many."""
+
+LOOKED_AT: Final = 1.0
+"""Seconds between two looks whether Ray still runs on this machine, while an answer is awaited."""
+
+Value = TypeVar("Value")
+
+
+def of_the_head(question: Callable[[], Value]) -> Value:
+    """What ``question`` returns, which asks the head. Raises ClusterLostError where no answer comes.
+
+    Ray waits without end for the answer of a head that is gone, and Ctrl-C is not heard meanwhile. So a thread waits,
+    which is left behind then.
+    """
+    answers: list[Value] = []
+    failures: list[Exception] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        try:
+            answers.append(question())
+        except Exception as failure:  # noqa: BLE001 (any is raised where the answer is awaited)
+            failures.append(failure)
+        finally:
+            over.set()
+
+    threading.Thread(target=ask, name="asks the head", daemon=True).start()
+    until = time.monotonic() + HEAD_SECONDS
+    while not over.wait(LOOKED_AT):
+        check_this_machine()
+        if time.monotonic() > until:
+            raise ClusterLostError(f"the head of the Ray cluster did not answer within {HEAD_SECONDS:g} s")
+    if failures:
+        raise failures[0]
+    return answers[0]
+
+
+def nodes() -> list[dict[str, Any]]:
+    """The machines that are in the cluster, or were, as Ray describes them."""
+    return of_the_head(ray.nodes)
+
+
+def leave() -> None:
+    """Leave the cluster, or end the one that was started here.
+
+    Ray asks the head for its leave, without end where that hangs, and would ask again when the interpreter exits.
+    """
+    leaving = threading.Thread(target=ray.shutdown, name="leaves the cluster", daemon=True)
+    leaving.start()
+    leaving.join(HEAD_SECONDS)
+    if leaving.is_alive():
+        atexit.unregister(ray.shutdown)
+
+
+def check_this_machine() -> None:
+    """Raises ClusterLostError where ray no longer runs on this machine: no actor could start, and none is to blame."""
+    raylet = raylet_socket()
+    if raylet is None:
+        return
+    try:
+        with socket.socket(socket.AF_UNIX) as knocking:
+            knocking.connect(str(raylet))
+    except OSError as error:
+        raise ClusterLostError(f"ray does not run on this machine any more ({one_line(error)})") from error
+
+
+def raylet_socket() -> Path | None:
+    """The socket of the raylet on this machine, in the folder of its session; None for a client of a cluster elsewhere.
+
+    Whether the raylet still listens, and where its logs are, no public part of ray says.
+    """
+    if ray.util.client.ray.is_connected():
+        return None
+    here = ray.get_runtime_context()
+    return _socket(here.get_session_name(), here.get_node_id())
+
+
+@lru_cache(maxsize=1)
+def _socket(session: str, node_id: str) -> Path | None:
+    """Asked of the head, which must answer the first time: nothing is known yet by which it could be missed."""
+    return next((Path(node["RayletSocketName"]) for node in ray.nodes() if node["NodeID"] == node_id), None)

@@ -1,0 +1,48 @@
+import threading
+import time
+
+import pytest
+
+from skipstack.search.driver.faults import ClusterLostError
+from skipstack.search.engines.ray import head
+from skipstack.search.engines.ray.head import of_the_head
+
+
+@pytest.fixture
+def never(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """A head that does not answer, asked by one who is soon tired of it."""
+    monkeypatch.setattr(head, "LOOKED_AT", 0.01)
+    monkeypatch.setattr(head, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(head, "check_this_machine", lambda: None)
+    return threading.Event()
+
+
+def test_what_the_head_answers_or_raises_is_answered_or_raised(never: threading.Event) -> None:
+    assert of_the_head(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        of_the_head(lambda: 1 // 0)
+
+
+def test_a_head_that_does_not_answer_is_given_up(never: threading.Event) -> None:
+    try:
+        with pytest.raises(ClusterLostError, match=r"did not answer within 0\.1 s"):
+            of_the_head(never.wait)
+    finally:
+        never.set()
+
+
+def test_a_head_is_given_up_at_once_where_ray_has_ended_on_this_machine(
+    never: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone() -> None:
+        raise ClusterLostError("gone")
+
+    monkeypatch.setattr(head, "HEAD_SECONDS", 3600.0)
+    monkeypatch.setattr(head, "check_this_machine", gone)
+    begun = time.monotonic()
+    try:
+        with pytest.raises(ClusterLostError, match="gone"):
+            of_the_head(never.wait)
+    finally:
+        never.set()
+    assert time.monotonic() - begun < 60
