@@ -78,7 +78,8 @@ clean:
 	@for link in .venv/lib/python*/site-packages/__editable__.skipstack-*.pth; do echo ../../../../src > "$$link"; done
 	@# The byte code of all libraries, which pip would make by one process alone, and the machine code that the first
 	@# training would otherwise compile, for some seconds in each of its processes: side by side, each half a minute. Some
-	@# libraries have files that are no Python of this version: nobody imports them.
-	{ $(RUN)/python -W ignore -m compileall -qq -j 0 .venv/lib || true; } & \
+	@# libraries have files that are no Python of this version: nobody imports them, nor the libraries' own tests and
+	@# Ray's RLlib, which are a quarter of all.
+	{ $(RUN)/python -W ignore -m compileall -qq -j 0 -x '/(tests|rllib)/' .venv/lib || true; } & \
 	  $(RUN)/python -m skipstack.models.training.prepare; prepared=$$?; wait; exit $$prepared
 	@touch $@

@@ -19,6 +19,7 @@ from skipstack.dashboards.commands.commands import Commands
 from skipstack.dashboards.reports.printing import print_everywhere, say
 from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.left_behind import leave
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
 from skipstack.data.basis.streams import OutputLostError, standard_streams
@@ -43,7 +44,7 @@ def main() -> NoReturn:
     atexit.register(gc.freeze)  # no garbage collection at exit: it takes a second after a study
     with standard_streams():
         code = _code()
-    sys.exit(code)
+    leave(code)
 
 
 def _code() -> int:

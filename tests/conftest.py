@@ -1,10 +1,11 @@
 """What every test shares: one thread, as the workers have, so that numbers and times do not depend on the machine."""
 
 import gc
+import importlib
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,20 @@ os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("project", deadline=None)
 settings.load_profile("project")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Each of several workers imports test modules of its own first. In a fresh checkout pytest rewrites the asserts of
+    each as it is imported, and keeps that: so none rewrites all of them, which takes longer than to import them.
+    """
+    here = Path(__file__).parent
+    worker = getattr(session.config, "workerinput", None)
+    if worker is not None and [Path(each).resolve() for each in session.config.args] == [here]:
+        number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+        for path in sorted(here.rglob("test_*.py"))[number::count]:
+            with suppress(Exception, pytest.skip.Exception):  # which the collection will tell
+                importlib.import_module(".".join(path.relative_to(here.parent).with_suffix("").parts))
 
 
 @pytest.hookimpl(trylast=True)
@@ -67,7 +82,7 @@ def _nothing_is_drawn_for_mlflow() -> Iterator[None]:
     runs a study in this process. ``tests/search/tracking/test_publishing.py`` shows what comes of it.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skipstack.search.api.run.Run.publish", lambda *_: None)
+        patch.setattr("skipstack.search.api.run.Run.publish", lambda *_: {})
         yield
 
 

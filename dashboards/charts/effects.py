@@ -1,4 +1,4 @@
-"""A forest plot of effects: confirmed ones with intervals, exploratory ones with the bands of a model."""
+"""A forest plot: differences with intervals that are corrected as their marks are, or effects with a model's bands."""
 
 import textwrap
 from collections.abc import Sequence
@@ -9,35 +9,39 @@ import pandas as pd
 
 from skipstack.dashboards.charts.theme import BLUE, LETTERS, ORANGE, WIDTH, Look, data, finished, named, symbols
 from skipstack.dashboards.charts.titles import difference_title, not_drawn, shown
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
-CONFIRMED, EXPLORED = LOOKS = (
-    Look("confirmed, with its 95 % interval", BLUE),
+MARKED, OPEN, EXPLORED = LOOKS = (
+    Look("marked *, its interval corrected for all rows", BLUE),
+    Look("open, likewise", BLUE, "square", hollow=True),
     Look("exploration, with the 95 % band of a model", ORANGE, "diamond", hollow=True),
 )
 
 
 def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", told: str = "") -> Any:
-    """A row for each value of each axis: a filled point with its interval, or a hollow diamond with its thin band.
+    """A row for each value of each axis: a filled point for a marked difference, a hollow one for an open one, and a
+    diamond with a thin band for an exploratory effect.
 
-    ``frame`` has the columns axis, value, effect, low and high: the ends of the 95 % interval, or of the band of an
-    exploratory effect; in the measure's own unit. Rows stay in their order, below their axis. ``confirmed``, a column
-    that may be left out where none is: a confirmed effect of a single seed has no interval, and NaN there. ``told``: a
-    subtitle instead of the number of effects of each kind.
+    ``frame`` has the columns axis, value, effect, low and high: the ends of its interval, or of the band of an
+    exploratory effect; in the measure's own unit. Rows stay in their order, below their axis. ``marked`` is a column of
+    confirmed rows alone: a difference of a single seed is open and has no interval, and NaN there. ``told``: a subtitle
+    instead of the number of rows of each kind.
     """
-    rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "confirmed"])
-    settled = rows["confirmed"].eq(True)
-    rows["kind"] = settled.map({True: CONFIRMED.name, False: EXPLORED.name})
+    rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "marked"])
+    names = {True: MARKED.name, False: OPEN.name} if "marked" in frame else {}
+    rows["kind"] = [names.get(mark, EXPLORED.name) for mark in rows["marked"]]
     rows[["effect", "low", "high"]] = rows[["effect", "low", "high"]].astype(float) * shown(measure)
     present = [look for look in LOOKS if look.name in set(rows["kind"])]
     axes = list(dict.fromkeys(rows["axis"]))
     title = difference_title(measure, what)
     panels = [_panel(rows[rows["axis"] == axis], present, title if axis == axes[-1] else None) for axis in axes]
-    confirmed = int(settled.sum())
+    marked = int(rows["kind"].eq(MARKED.name).sum())
+    of = f"{counted(marked, 'difference')} of {len(rows):,} {'is' if marked == 1 else 'are'} beyond chance"
     lost = len(frame) - len(rows)
     return finished(
         alt.vconcat(*panels, spacing=8).resolve_scale(x="shared"),
-        told or f"{confirmed:,} confirmed and {len(rows) - confirmed:,} exploratory effects",
+        told or (of if names else counted(len(rows), "exploratory effect")),
         not_drawn(lost, "value", "without an effect"),
     )
 

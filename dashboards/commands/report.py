@@ -8,6 +8,7 @@ import typer
 from skipstack.dashboards.commands.options import AnyStudyPath, StoreOfStudy, located
 from skipstack.dashboards.formats.rendering import FileFormat
 from skipstack.dashboards.reports.named_logs import with_logs
+from skipstack.dashboards.reports.next_step import DIR
 from skipstack.dashboards.reports.printing import print_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.collection import collection_left_to_the_end
@@ -40,6 +41,14 @@ def report(
             "--randomise", help="Also test confirmed differences by approximate randomisation; this takes seconds."
         ),
     ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Also print what a first look does without: each value of each axis, importance, pairs, rungs, "
+            "forecasts, faults.",
+        ),
+    ] = False,
     trace: Annotated[
         bool,
         typer.Option(
@@ -50,9 +59,10 @@ def report(
 ) -> None:
     """Print the report of a study.
 
-    First what is confirmed: the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time,
-    and stops no trial early. Then what the search saw: the score that each value of each axis reached, and which axes
-    matter.
+    First the verdict, in a sentence. Then what is confirmed: the rows of `skipstack ablate`, and of a study that tries
+    a grid, or one value at a time, and stops no trial early. Then the best trial of the search beside base and
+    baseline, what it changes, what the search cost, and what to type next. With --full follows what the search saw: the
+    score that each value of each axis reached, and which axes matter.
     """
     if against is not None and (by or confirmed):
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
@@ -68,7 +78,8 @@ def report(
 
     folder = located([study], tracking_uri)[0]
     frames = study_frames(folder)
-    found = study_report(frames, table, by or (), confirmed=confirmed, randomise=randomise)
+    named = DIR if folder != study else str(study)
+    found = study_report(frames, table, by or (), confirmed=confirmed, randomise=randomise, folder=named)
     if trace:
         from skipstack.search.analysis.frames.trace import lines
 
@@ -76,4 +87,5 @@ def report(
             print(line)
     else:
         told = warned(found, frames.warnings)
-        print_report(told if against or confirmed else with_logs(told, frames.trials, StudyFolder(folder)), form, out)
+        told = told if against or confirmed else with_logs(told, frames.trials, StudyFolder(folder))
+        print_report(told, form, out, full=full)

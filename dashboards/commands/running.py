@@ -3,20 +3,19 @@
 import shlex
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
+from skipstack.dashboards.commands.next_steps import next_steps, to_look_at
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.live.progress import Progress
-from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
-from skipstack.dashboards.reports.confirmation.verdict import verdict_of
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report, with_next_step
 from skipstack.dashboards.reports.named_logs import with_logs
 from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
-from skipstack.dashboards.reports.printing import print_report, print_sentence, say, unless_lost
+from skipstack.dashboards.reports.printing import print_report, say, unless_lost
 from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.loading import uncollected
@@ -99,38 +98,33 @@ def finish(run: Run) -> int:
 
 
 def _searched(run: Run) -> int:
-    from skipstack.dashboards.reports.confirmation.reports import confirmed_reports, with_confirmed
-    from skipstack.dashboards.reports.exploration.closing import search_in_a_sentence
-    from skipstack.dashboards.reports.exploration.report import exploration_report
+    from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
+    from skipstack.dashboards.reports.study_report import whole_report
 
     with run.finished() as record:
         found = exploration_of(record)
-        report = with_confirmed(exploration_report(found), list(confirmed_reports(record)))
+        report = whole_report(found, list(confirmed_tables(record)), folder=str(run.folder.path))
         report = with_logs(warned(report, record.warnings), found.seen.trials, run.folder)
         with _printed(run):
             print_report(report)
     with said_if_long(PUBLISHING):
-        page = run.publish(partial(published, found=found, warn=say), record)
-    _next_steps(run, record, page)
-    code = _faults(record, run.folder)
-    with _printed(run):
-        print_sentence(search_in_a_sentence(found))
-    return code
+        pages = run.publish(partial(published, found=found, warn=say), record)
+    _next_steps(run, record, pages)
+    return _faults(record, run.folder)
 
 
 def _ablated(run: Run) -> int:
     with run.finished() as record:
         confirmed = ablated(record)
         with _printed(run):
-            print_report(warned(ablated_report(record, confirmed), record.warnings))
+            report = with_next_step(ablated_report(record, confirmed), record, confirmed, str(run.folder.path))
+            print_report(warned(report, record.warnings))
     with said_if_long(PUBLISHING):
-        run.publish(partial(published, warn=say))
-    for line in after_ablation(run.folder.path, record):
+        pages = run.publish(partial(published, warn=say))
+    own = {name: page for name, page in pages.items() if name == f"ablation {run.ablation}"}
+    for line in to_look_at(run.folder.path, private_runs=run.execution.store is None, pages=own):
         say(line)
-    code = _faults(record, run.folder)
-    with _printed(run):
-        print_sentence(verdict_of(record, confirmed))
-    return code
+    return _faults(record, run.folder)
 
 
 def _printed(run: Run) -> AbstractContextManager[None]:
@@ -138,12 +132,12 @@ def _printed(run: Run) -> AbstractContextManager[None]:
     return unless_lost(f"`{shlex.join(['skipstack', 'report', str(run.folder.path)])}` prints the report")
 
 
-def _next_steps(run: Run, record: StudyRecord, page: str | None) -> None:
+def _next_steps(run: Run, record: StudyRecord, pages: Mapping[str, str]) -> None:
     lines = next_steps(
         run.folder.path,
         record,
         private_runs=run.execution.store is None,
-        page=page,
+        pages=pages,
         data=run.folders(record),
         code=run.execution.code,
     )

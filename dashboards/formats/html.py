@@ -5,7 +5,7 @@ the page would show nothing. ``Content-Security-Policy`` makes the browser run n
 names in a study contain.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 from typing import Final, assert_never
@@ -14,6 +14,7 @@ from skipstack.dashboards.formats.page import (
     Block,
     Cell,
     Column,
+    Groups,
     Heading,
     Listing,
     Page,
@@ -21,6 +22,7 @@ from skipstack.dashboards.formats.page import (
     Row,
     Sentence,
     Table,
+    about,
     captioned,
 )
 from skipstack.dashboards.formats.style import STYLE
@@ -56,11 +58,28 @@ def as_html(page: Page, pictures: Sequence[Picture]) -> str:
 
 
 def as_elements(page: Page) -> Iterator[str]:
-    """The blocks of a page as HTML elements, without title and pictures, to embed in another page."""
-    caption = page.title or "skipstack"
-    for block in (block for group in page.groups for block in group):
+    """The verdict and the blocks of a page as HTML elements, its details folded, without title and pictures, to embed
+    in another page.
+    """
+    if page.verdict:
+        yield f'<p class="verdict">{escape(page.verdict)}</p>'
+    yield from _blocks(page.groups, page.title or "skipstack")
+    for part in page.details:
+        yield from _folded(part.heading, _blocks(part.groups, about(page, part.heading)))
+
+
+def _blocks(groups: Groups, caption: str) -> Iterator[str]:
+    """The blocks in order; ``caption``: the heading above them."""
+    for block in (block for group in groups for block in group):
         caption = block.text if isinstance(block, Heading) else caption
         yield from _block(block, caption)
+
+
+def _folded(heading: str, elements: Iterable[str]) -> Iterator[str]:
+    """Elements that a click on their heading unfolds."""
+    yield f"<details><summary>{escape(heading)}</summary>"
+    yield from elements
+    yield "</details>"
 
 
 def _block(block: Block, caption: str) -> Iterator[str]:
@@ -129,21 +148,28 @@ def _cell(cell: Cell, column: Column) -> str:
 
 
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
-    drawn = [picture for picture in pictures if picture.svg]
+    """The pictures that are drawn, folded ones in a part of their own, and the reasons why others are not."""
+    drawn = [(f"picture-{place}", picture) for place, picture in enumerate(pictures) if picture.svg]
     missing: dict[str, list[str]] = {}
     for picture in pictures:
         if not picture.svg:
             missing.setdefault(picture.about, []).append(picture.heading)
-    if drawn:
-        yield '<div class="pictures">'
-        for place, picture in enumerate(drawn):
-            yield f"<section><h2>{escape(picture.heading)}</h2>"
-            yield f"<figure>{inlined(picture.svg, name=f'picture-{place}', about=picture.about)}"
-            yield f"<figcaption>{escape(picture.about)}</figcaption></figure></section>"
-        yield "</div>"
+    if shown := [each for each in drawn if not each[1].folded]:
+        yield from _figures(shown)
+    if folded := [each for each in drawn if each[1].folded]:
+        yield from _folded("pictures of the search", _figures(folded))
     if missing:
         left_out = "; ".join(f"{', '.join(headings)} ({why})" for why, headings in missing.items())
         yield f'<p class="dim">Pictures that are left out: {escape(left_out)}.</p>'
+
+
+def _figures(named: Iterable[tuple[str, Picture]]) -> Iterator[str]:
+    yield '<div class="pictures">'
+    for name, picture in named:
+        yield f"<section><h2>{escape(picture.heading)}</h2>"
+        yield f"<figure>{inlined(picture.svg, name=name, about=picture.about)}"
+        yield f"<figcaption>{escape(picture.about)}</figcaption></figure></section>"
+    yield "</div>"
 
 
 def _code(text: str, *, code: bool) -> str:

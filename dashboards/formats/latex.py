@@ -6,7 +6,18 @@ from itertools import chain, count, groupby, takewhile
 from typing import Final, assert_never
 
 from skipstack.dashboards.formats.latex_text import DEFINITIONS, LONGEST, latex_text, printed_width
-from skipstack.dashboards.formats.page import Cell, Column, Heading, Listing, Page, Row, Sentence, Table, captioned
+from skipstack.dashboards.formats.page import (
+    Cell,
+    Column,
+    Heading,
+    Listing,
+    Page,
+    Row,
+    Sentence,
+    Table,
+    about,
+    captioned,
+)
 
 BEGINNING: Final = r"""% Compile this file as it is, or \input it in a document, which takes its tables alone.
 % Such a document needs \usepackage{booktabs,graphicx}, and with pdfLaTeX \usepackage[T1]{fontenc}.
@@ -44,6 +55,7 @@ def as_latex(page: Page) -> str:
     """The page, ending in a line break; notes stand below the table before them."""
     blocks = [block for group in page.groups for block in group]
     lines = _aside([rf"\section*{{{latex_text(page.title)}}}"] if page.title else [])
+    lines += _aside([rf"\textbf{{{latex_text(page.verdict)}}}\par"] if page.verdict else [])
     labels: set[str] = set()
     caption = page.title
     for block, following in zip(blocks, (blocks[place:] for place in range(1, len(blocks) + 1)), strict=True):
@@ -55,7 +67,7 @@ def as_latex(page: Page) -> str:
             case Sentence(is_note=True) if labels:
                 pass
             case _:
-                caption = block.text if isinstance(block, Heading) else caption
+                caption = about(page, block.text) if isinstance(block, Heading) else caption
                 lines += _aside(_text(block))
     return BEGINNING + DEFINITIONS + "\n\n" + "\n".join(lines) + "\n" + END
 

@@ -15,7 +15,8 @@ def as_markdown(page: Page) -> str:
     """The page, ending in a line break."""
     blocks = [lines for group in page.groups for block in group if (lines := list(_block(block)))]
     title = [f"## {_escaped(page.title)}"] if page.title else []
-    return "\n\n".join(["\n".join(lines) for lines in [title, *blocks] if lines]) + "\n"
+    verdict = [f"**{_escaped(page.verdict)}**"] if page.verdict else []
+    return "\n\n".join(["\n".join(lines) for lines in [title, verdict, *blocks] if lines]) + "\n"
 
 
 def _block(block: Block) -> Iterator[str]:

@@ -5,7 +5,7 @@ and no particular report.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from skipstack.spaces.subject import Scalar
@@ -111,24 +111,65 @@ class Listing:
 Block = Heading | Sentence | Listing | Table
 
 
+Groups = tuple[tuple[Block, ...], ...]
+"""Blocks, with space between the groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a page that is folded at first, under its heading."""
+
+    heading: str
+    groups: Groups
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A title, and groups of blocks with space between them."""
+    """A title, the verdict in a sentence, the groups of blocks that are read first, and the details, part by part.
+
+    ``whole``: the command that prints the details, too, where a format leaves them out.
+    """
 
     title: str
-    groups: tuple[tuple[Block, ...], ...]
+    groups: Groups
+    verdict: str = ""
+    details: tuple[Part, ...] = ()
+    whole: str = ""
+
+
+def about(page: Page, heading: str) -> str:
+    """What tables below a heading are about: captions and labels also name the page."""
+    return heading if not page.title or heading.startswith(page.title) else f"{page.title}: {heading}"
+
+
+def shortened(page: Page) -> Page:
+    """The page without its details, which its last line names."""
+    if not page.details:
+        return page
+    named = "; ".join(part.heading for part in page.details)
+    left_out = Sentence(f"`{page.whole}` also prints: {named}." if page.whole else f"Left out: {named}.")
+    *others, last = page.groups
+    return replace(page, groups=(*others, (*last, left_out)), details=())
+
+
+def unfolded(page: Page) -> Page:
+    """The page with its details as further groups."""
+    further = (group for part in page.details for group in ((Heading(part.heading),), *part.groups))
+    return replace(page, groups=(*page.groups, *further), details=())
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A picture below the page, in formats that show pictures: its heading, its description and the drawing.
 
-    ``svg`` is empty if there is no drawing; then ``about`` says why, as a part of a sentence.
+    ``svg`` is empty if there is no drawing; then ``about`` says why, as a part of a sentence. ``folded``: it belongs to
+    the details of the page.
     """
 
     heading: str
     about: str
     svg: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar, assert_never, cast
 from skipstack.dashboards.formats.html import as_html
 from skipstack.dashboards.formats.latex import as_latex
 from skipstack.dashboards.formats.markdown import as_markdown
-from skipstack.dashboards.formats.page import Report
+from skipstack.dashboards.formats.page import Report, shortened, unfolded
 from skipstack.dashboards.formats.raw import as_csv, as_json, as_parquet
 from skipstack.dashboards.formats.text import PAGE, as_text
 from skipstack.data.basis.printable import UNSEEN, visible
@@ -19,8 +19,8 @@ FileFormat = Literal[Format, "parquet"]
 T = TypeVar("T")
 
 
-def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = False) -> str:
-    """The report, ending in a line break.
+def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = False, full: bool = False) -> str:
+    """The report, ending in a line break; ``full``: with its details, which HTML alone has otherwise, folded.
 
     ``text`` is laid out to ``width`` columns, with colours for a ``terminal``.
     ``markdown`` is GitHub's. ``latex`` compiles as it is, and a document can take its tables. ``html`` is
@@ -28,15 +28,17 @@ def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = 
     everything; both carry raw numbers by their full names, scores in [0, 1]. In all of them control characters are
     escaped (``data.basis.printable``).
     """
+    page = all_visible(unfolded(report.page) if full else report.page if form == "html" else shortened(report.page))
     match form:
         case "text":
-            return as_text(all_visible(report.page), width, terminal=terminal)
+            return as_text(page, width, terminal=terminal)
         case "markdown":
-            return as_markdown(all_visible(report.page))
+            return as_markdown(page)
         case "latex":
-            return as_latex(all_visible(report.page))
+            return as_latex(page)
         case "html":
-            return as_html(all_visible(report.page), all_visible(tuple(report.pictures())))
+            pictures = (replace(each, folded=each.folded and not full) for each in report.pictures())
+            return as_html(page, all_visible(tuple(pictures)))
         case "csv":
             return visible(as_csv(report.records, report.names))
         case "json":
@@ -45,11 +47,11 @@ def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = 
             assert_never(form)
 
 
-def rendered(report: Report, form: FileFormat, *, width: int = PAGE) -> bytes:
+def rendered(report: Report, form: FileFormat, *, width: int = PAGE, full: bool = False) -> bytes:
     """The report as the bytes of a file. ``parquet`` has the rows and names of ``csv``, with typed values."""
     if form == "parquet":
         return as_parquet(report.records, report.names)
-    return render(report, form, width=width).encode(errors="backslashreplace")
+    return render(report, form, width=width, full=full).encode(errors="backslashreplace")
 
 
 def all_visible(value: T) -> T:

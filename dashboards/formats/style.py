@@ -21,6 +21,7 @@ thead { border-top: 2px solid; border-bottom: 1px solid; } tbody:last-child { bo
 tbody tr:not(.section):hover { background: var(--band); }
 .mark { display: inline-block; width: 1.2rem; }
 .bold > *, td.bold { font-weight: bold; } .dim, .dim > * { color: var(--pale); }
+.verdict { font-weight: 600; } summary { cursor: pointer; color: var(--cyan); padding: 0.3rem 0; }
 .green { color: var(--green); } .red { color: var(--red); } .cyan { color: var(--cyan); }
 """
 """The CSS of tables and of the words of Rich styles."""
@@ -41,6 +42,8 @@ p, li, figcaption { max-width: 45rem; }
 """
     + TABLES
     + """\
+main > .verdict { font-size: 1.1rem; max-width: 52rem; } summary { font-size: 1.1rem; font-weight: 600; }
+@media print { details::details-content { content-visibility: visible; height: auto; } summary { list-style: none; } }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); gap: 1rem 2rem; }
 .pictures section { min-width: 0; break-inside: avoid; }
 figure { margin: 0; } figure svg { width: 100%; height: auto; overflow: visible; }

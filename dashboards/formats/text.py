@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from io import StringIO
+from textwrap import wrap
 from typing import Final, assert_never
 
 from rich.console import Console, Group, RenderableType
@@ -15,6 +16,9 @@ from skipstack.dashboards.formats.page import Block, Column, Heading, Listing, P
 PAGE: Final = 80
 """The width of piped output, which people read in mail, diffs and editors. Tables name the columns that they drop;
 the other formats have all columns."""
+
+HARD: Final = "\u00a0"
+"""A blank where lines do not break."""
 
 INDENT = (0, 0, 0, 2)
 """Rich's padding of list items: above, right, below, left."""
@@ -40,6 +44,8 @@ def as_text(page: Page, width: int, *, terminal: bool) -> str:
 def renderable(page: Page, width: int) -> RenderableType:
     """The page as Rich prints it on a console of ``width`` columns."""
     parts: list[RenderableType] = [Text(page.title, style="bold")] if page.title else []
+    if page.verdict:
+        parts += ["", _wrapped(page.verdict, width)] if parts else [_wrapped(page.verdict, width)]
     missing = []
     for group in page.groups:
         parts += [""] if parts else []
@@ -47,8 +53,15 @@ def renderable(page: Page, width: int) -> RenderableType:
             parts.extend(_block(block, width))
             missing += left_out(block, fitted(block, width)) if isinstance(block, Table) else []
     if missing:
-        parts.append(Text(f"left out at this width: {', '.join(missing)}", style="dim"))
+        parts.append(Text(f"left out at this width: {', '.join(dict.fromkeys(missing))}", style="dim"))
     return Group(*parts)
+
+
+def _wrapped(sentence: str, width: int) -> Text:
+    """A sentence in lines that do not break before ``%`` or next to ``±``."""
+    together = sentence.replace(" %", f"{HARD}%").replace(" ± ", f"{HARD}±{HARD}")
+    lines = wrap(together, width, break_on_hyphens=False)
+    return Text("\n".join(lines).replace(HARD, " "), style="bold")
 
 
 def _block(block: Block, width: int) -> Iterator[RenderableType]:

@@ -9,7 +9,18 @@ from collections import Counter
 from dataclasses import dataclass
 
 from skipstack.search.ablation.trained import settled_trials
-from skipstack.search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Shortened, Started, Tested
+from skipstack.search.ledger.events import (
+    Ended,
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Reported,
+    Resumed,
+    Shortened,
+    Started,
+    Tested,
+)
 from skipstack.search.objectives.hours import HOUR
 from skipstack.search.proposers.config import PathConfig
 from skipstack.search.record.study_record import StudyRecord
@@ -30,13 +41,82 @@ FEWEST = 20
 class Level:
     """The trials whose last rung is ``rung`` (0: none yet), counted by state.
 
-    A state is the reason of the trial's end, or ``running`` or ``paused``. The rung is measured in ``resource``, that
-    of the study's scheduler.
+    A state is the reason of the trial's end, or ``waiting``, ``running`` or ``paused``. The rung is measured in
+    ``resource``, that of the study's scheduler.
     """
 
     rung: int
     resource: Resource
     counts: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one trial adds to the counts; ``rung``: the last that it reached, None if it is whole."""
+
+    state: str
+    rung: int | None
+    epochs: int
+    seconds: float
+    tested: bool
+
+    @classmethod
+    def of(cls, trial: TrialRecord) -> "_Part":
+        rungs = [decided.rung for decided in trial.decisions if decided.rung is not None]
+        reached = None if trial.reason == "completed" else max(rungs, default=0)
+        return cls(trial.doing, reached, trial.epochs, trial.seconds, bool(trial.tested))
+
+
+class _Tally:
+    """The sums of the parts of all trials; only trials with new events are looked at again."""
+
+    def __init__(self, record: StudyRecord) -> None:
+        self._record = record
+        self._parts: dict[int, _Part] = {}
+        self._stale = set(record.trials)
+        self._states: Counter[tuple[str, int | None]] = Counter()
+        self._epochs = self._tested = 0
+
+    def note(self, event: Event) -> None:
+        """Note an event that the record has already."""
+        if isinstance(event, Extended | Resumed):
+            self._stale |= set(self._record.trials)  # all may go on
+        elif (number := getattr(event, "trial", None)) is not None:
+            self._stale.add(number)
+
+    @property
+    def states(self) -> Counter[tuple[str, int | None]]:
+        """The number of trials by state and last rung; a rung of None: whole."""
+        self._update()
+        return self._states
+
+    @property
+    def epochs(self) -> int:
+        self._update()
+        return self._epochs
+
+    @property
+    def seconds(self) -> float:
+        self._update()
+        return math.fsum(part.seconds for part in self._parts.values())
+
+    @property
+    def tested(self) -> int:
+        self._update()
+        return self._tested
+
+    def _update(self) -> None:
+        for number in self._stale:
+            if (old := self._parts.get(number)) is not None:
+                self._add(old, -1)
+            self._parts[number] = part = _Part.of(self._record.trials[number])
+            self._add(part, 1)
+        self._stale.clear()
+
+    def _add(self, part: _Part, times: int) -> None:
+        self._states[part.state, part.rung] += times
+        self._epochs += times * part.epochs
+        self._tested += times * part.tested
 
 
 class StudyCounts:
@@ -56,6 +136,7 @@ class StudyCounts:
         self.ended = sum(trial.reason is not None for trial in record.trials.values())
         """How many trials have ended."""
         self._total: int | None = None
+        self._tally = _Tally(record)
 
     def apply(self, event: Event, now: float) -> None:
         """Add the next event to the record and to the counts."""
@@ -65,6 +146,7 @@ class StudyCounts:
 
     def note(self, event: Event, now: float) -> None:
         """Add an event that the record has already, in the order of the ledger."""
+        self._tally.note(event)
         match event:
             case Started():
                 self._began = now if self._began is None else self._began
@@ -110,16 +192,21 @@ class StudyCounts:
     @property
     def tested(self) -> int:
         """How many trials were measured on the test split."""
-        return sum(bool(trial.tested) for trial in self.record.trials.values())
+        return self._tally.tested
 
     @property
     def epochs(self) -> int:
         """Trained epochs over all trials."""
-        return sum(trial.epochs for trial in self.record.trials.values())
+        return self._tally.epochs
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training and evaluation over all trials."""
+        return self._tally.seconds
 
     def count(self, state: str) -> int:
-        """How many trials ended for this reason, or are ``running`` or ``paused``."""
-        return sum(trial.state == state for trial in self.record.trials.values())
+        """How many trials ended for this reason, or are ``waiting``, ``running`` or ``paused``."""
+        return sum(number for (of, _), number in self._tally.states.items() if of == state)
 
     def levels(self) -> list[Level]:
         """Trials by the last rung that they reached, the lowest first; the last level has the whole trials."""
@@ -127,10 +214,9 @@ class StudyCounts:
         subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.seeds)
         resource, whole = subject.spending.resource, subject.spending.whole
         levels = {rung: Level(rung, resource, Counter()) for rung in (0, *subject.rungs, whole)}
-        for trial in self.record.trials.values():
-            rungs = [decided.rung for decided in trial.decisions if decided.rung is not None]
-            reached = whole if trial.reason == "completed" else max(rungs, default=0)
-            levels[reached].counts[trial.state] += 1
+        for (state, rung), number in self._tally.states.items():
+            if number:
+                levels[whole if rung is None else rung].counts[state] += number
         return list(levels.values())
 
     def per_minute(self, now: float) -> float | None:

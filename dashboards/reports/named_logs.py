@@ -1,10 +1,10 @@
-"""At the end of a report: which trials a fault has ended, and the commands that print what they said."""
+"""At the end of a report's details: which trials a fault has ended, and the commands that print what they said."""
 
 from dataclasses import replace
 
 import pandas as pd
 
-from skipstack.dashboards.formats.page import Block, Listing, Report, Sentence
+from skipstack.dashboards.formats.page import Block, Listing, Part, Report, Sentence
 from skipstack.dashboards.reports.wording import listed, reason_in_words
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.record.folder import StudyFolder
@@ -14,7 +14,9 @@ NAMED = 5
 
 
 def with_logs(report: Report, trials: pd.DataFrame, folder: StudyFolder) -> Report:
-    """The report, at its end the trials of each kind of fault that left a log; ``trials``: the study's frame."""
+    """The report, at the end of its details the trials of each kind of fault that left a log; ``trials``: the study's
+    frame.
+    """
     blocks: list[Block] = []
     for reason in FAULTS:
         numbers = [int(number) for number in trials.index[trials["state"] == reason]]
@@ -28,4 +30,5 @@ def with_logs(report: Report, trials: pd.DataFrame, folder: StudyFolder) -> Repo
             ]
     if not blocks:
         return report
-    return replace(report, page=replace(report.page, groups=(*report.page.groups, tuple(blocks))))
+    faults = Part("faults", (tuple(blocks),))
+    return replace(report, page=replace(report.page, details=(*report.page.details, faults)))

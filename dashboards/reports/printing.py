@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from textwrap import wrap
 from typing import Final
 
 from rich.console import Console
@@ -25,9 +24,6 @@ from skipstack.data.basis.streams import OutputLostError, shown
 TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "→": "->", "◆": "*"}
 """The special characters of reports, each with its replacement in ASCII."""
 
-HARD: Final = "\u00a0"
-"""A blank where lines do not break."""
-
 
 def print_everywhere() -> None:
     """Makes printing succeed in any encoding of the terminal.
@@ -41,18 +37,19 @@ def print_everywhere() -> None:
             stream.reconfigure(errors="skipstack")
 
 
-def print_report(report: Report, form: FileFormat = "text", out: Path | None = None) -> None:
+def print_report(report: Report, form: FileFormat = "text", out: Path | None = None, *, full: bool = False) -> None:
     """Print a report, in the width and colours of the terminal or plain, ``page_width`` wide; or write it to a file.
+    ``full``: with its details.
 
     Raises UserError if the file cannot be written, and for a binary format without a file.
     """
     if out is not None:
-        write_report(report, form, out)
+        write_report(report, form, out, full=full)
         return
     if form == "parquet":
         raise UserError("--format parquet: got no file for it (allowed: with --out FILE)")
     console = Console()
-    sys.stdout.write(render(report, form, width=_width(console), terminal=console.is_terminal))
+    sys.stdout.write(render(report, form, width=_width(console), terminal=console.is_terminal, full=full))
     _say_undrawn(form)
 
 
@@ -67,20 +64,9 @@ def page_width() -> int:
     return int(asked) if asked.isdecimal() and int(asked) else PAGE
 
 
-def print_sentence(sentence: str) -> None:
-    """Print a sentence below a report, after an empty line, in lines of at most 80 columns.
-
-    Lines do not break before ``%`` or next to ``±``.
-    """
-    width = min(_width(Console()), PAGE)
-    together = visible(sentence).replace(" %", f"{HARD}%").replace(" ± ", f"{HARD}±{HARD}")
-    lines = wrap(together, width, break_on_hyphens=False)
-    sys.stdout.write("\n" + "".join(f"{line}\n" for line in lines).replace(HARD, " "))
-
-
-def write_report(report: Report, form: FileFormat, out: Path) -> None:
+def write_report(report: Report, form: FileFormat, out: Path, *, full: bool = False) -> None:
     """Write a report to a file atomically. Raises UserError if it cannot be written."""
-    write_file(rendered(report, form, width=page_width()), out)
+    write_file(rendered(report, form, width=page_width(), full=full), out)
     _say_undrawn(form)
 
 

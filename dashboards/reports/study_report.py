@@ -6,23 +6,34 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skipstack.dashboards.formats.page import Report
+from skipstack.dashboards.reports.next_step import DIR
+from skipstack.dashboards.reports.next_step import whole_report as command
 from skipstack.data.basis.errors import UserError
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.confirmation.papers import PaperTable
+    from skipstack.search.analysis.exploration.exploration import Exploration
     from skipstack.search.analysis.study_frames import StudyFrames
+    from skipstack.search.analysis.verdict.of_study import Tables
 
     NamedTable = tuple[str, PaperTable]
 
 
 def study_report(
-    frames: "StudyFrames", against: "NamedTable | None", by: Sequence[str], *, confirmed: bool, randomise: bool
+    frames: "StudyFrames",
+    against: "NamedTable | None" = None,
+    by: Sequence[str] = (),
+    *,
+    confirmed: bool = False,
+    randomise: bool = False,
+    folder: str = DIR,
 ) -> Report:
-    """The confirmed rows, then what the search saw.
+    """The report of a study: the verdict, what is confirmed, what the search saw, and the next step.
 
     ``against``: a comparison with this table of a paper instead; ``by``: the search alone, by these axes;
     ``confirmed``: the confirmed rows alone; ``randomise``: their differences are also tested by approximate
-    randomisation. Raises UserError for confirmed rows alone where there are none.
+    randomisation; ``folder``: of the study, for the commands that come next. Raises UserError for confirmed rows alone
+    where there are none.
     """
     if against is not None:
         from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
@@ -31,28 +42,39 @@ def study_report(
 
         found = compare(frames.record, *against, randomise=randomise)
         return replace(comparison_report(found), traced=partial(traced_comparison, found, frames.record))
-    reports: list[Report] = []
+    tables: Tables = []
     if frames.fixed and not by:
-        from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
+        from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
 
-        reports += confirmed_reports(frames.record, randomise=randomise, alone=confirmed)
+        tables = list(confirmed_tables(frames.record, randomise=randomise))
     if confirmed:
-        return _confirmed(frames, reports)
+        return _confirmed(frames, [each for each in tables if each[1].confirmed], folder)
+    return whole_report(frames.exploration(by), tables, by, folder=folder)
+
+
+def whole_report(seen: "Exploration", tables: "Tables", by: Sequence[str] = (), *, folder: str = DIR) -> Report:
+    """The report of what a search saw, with the confirmed ``tables`` of its study."""
     from skipstack.dashboards.reports.exploration.report import exploration_report
 
-    explored = exploration_report(frames.exploration(by))
-    if not reports:
+    explored = exploration_report(seen, by, tables=tables, folder=folder)
+    if not tables:
         return explored
-    from skipstack.dashboards.reports.confirmation.reports import with_confirmed
+    from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
+    from skipstack.dashboards.reports.confirmation.reports import first_shown, with_confirmed
 
-    return with_confirmed(explored, reports)
+    return with_confirmed(explored, [ablated_report(*each) for each in tables], first_shown(tables))
 
 
-def _confirmed(frames: "StudyFrames", reports: Sequence[Report]) -> Report:
-    from skipstack.dashboards.reports.confirmation.reports import one_report
-    from skipstack.search.analysis.confirmation.designs import why_not_by_design
+def _confirmed(frames: "StudyFrames", tables: "Tables", folder: str) -> Report:
+    """The reports of these tables alone."""
+    if not tables:
+        from skipstack.search.analysis.confirmation.designs import why_not_by_design
 
-    if not reports:
         why = why_not_by_design(frames.record) or "one seed does not show how much scores vary by chance"
         raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
-    return one_report(reports)
+    from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
+    from skipstack.dashboards.reports.confirmation.reports import first_shown, one_report
+
+    reports, first = [ablated_report(*each) for each in tables], first_shown(tables)
+    found = one_report(reports, "" if first is None else reports[first].page.verdict)
+    return replace(found, page=replace(found.page, whole=command(folder, "--confirmed")))

@@ -7,7 +7,7 @@ from skipstack.dashboards.formats.page import Block, Report, Sentence
 
 
 def warned(report: Report, warnings: Sequence[str]) -> Report:
-    """The report with warnings about its corpora at the top; unchanged if there are none."""
+    """The report with warnings about its corpora below its verdict; unchanged if there are none."""
     if not warnings:
         return report
     return replace(

@@ -8,9 +8,10 @@ import streamlit as st
 
 from skipstack.dashboards.web.confidence_page import confidence_page
 from skipstack.dashboards.web.effects_page import effects_page
-from skipstack.dashboards.web.elements import ICON, STYLE, sentence
+from skipstack.dashboards.web.elements import ICON, STYLE, sentence, verdict
 from skipstack.dashboards.web.export_page import export_page
 from skipstack.dashboards.web.running_page import running_page
+from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.studies_page import studies_page
 from skipstack.dashboards.web.study_folders import all_studies
 from skipstack.data.basis.errors import UserError
@@ -60,6 +61,8 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
         sentence("There is no study here any more.")
     else:
         try:
+            if PAGES[page] is not running_page:  # which follows the study, and says itself how it stands
+                verdict(snapshot(studies[name]).verdict)
             PAGES[page](studies[name])
         except UserError as error:  # damaged or deleted meanwhile
             sentence(str(error))

@@ -62,7 +62,7 @@ def _confirmed(of: Snapshot) -> None:
     if not of.frames.confirms:
         sentence(NOTHING)
     for place, each in enumerate(reports):
-        report(each)
+        report(each, said=of.verdict)
         chart(confirmed_chart(each.page.title, each.records, of.frames.measure), f"confirmed {place} {of.path}")
     for drawn in trend_charts(of.record):
         chart(drawn, f"trend {of.path}")

@@ -60,12 +60,12 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
 
 def whole_report(of: Snapshot) -> "Report":
     """The report that ``skipstack report`` prints."""
-    return warned(study_report(of.frames, None, (), confirmed=False, randomise=False), of.frames.warnings)
+    return warned(study_report(of.frames), of.frames.warnings)
 
 
 def report_file(of: Snapshot, form: FileFormat) -> bytes:
-    """The file that ``skipstack report --format`` writes."""
-    return rendered(whole_report(of), form)
+    """The file that ``skipstack report --format`` writes, with all details."""
+    return rendered(whole_report(of), form, full=form != "html")  # in which they are folded
 
 
 def bundle_file(of: Snapshot, number: int) -> bytes:

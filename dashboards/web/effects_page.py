@@ -9,7 +9,8 @@ import streamlit as st
 from skipstack.dashboards.reports.exploration.report import about
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
-from skipstack.dashboards.web.elements import chart, charts, sentence
+from skipstack.dashboards.web.downloads import whole_report
+from skipstack.dashboards.web.elements import chart, charts, report, sentence
 from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.trial_filters import chosen_axes, chosen_trials, trials_table
 
@@ -24,7 +25,11 @@ MOST_AXES: Final = 6
 
 def effects_page(path: Path) -> None:
     """The page. It shows one question at a time, so that only its charts are drawn."""
-    seen = snapshot(path).explored
+    of = snapshot(path)
+    seen = of.explored
+    with st.expander("The report", key="report", on_change="rerun") as folded:
+        if folded.open:  # it costs more than the page
+            report(whole_report(of), titled=False, said=of.verdict)
     sentence(about(seen.config.search), pale=True)
     if seen.seen.trials["score"].notna().sum() < 2:
         sentence("Fewer than two trials have a score: there is nothing to compare yet.")

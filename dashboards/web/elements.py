@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -52,6 +53,11 @@ def sentence(text: str, *, pale: bool = False) -> None:
     st.html(f"<p{' class=pale' if pale else ''}>{words}</p>")
 
 
+def verdict(said: str) -> None:
+    """The verdict on a study, which each of its pages begins with."""
+    st.html(f'<p class="verdict">{_shown(said)}</p>')
+
+
 def chart(drawn: Drawn, key: str) -> None:
     """A chart below its heading, or the reason why there is none."""
     heading(drawn.heading, level=3)
@@ -76,11 +82,12 @@ def charts(drawn: Iterable[Drawn], key: str) -> None:
         sentence(f"Not drawn: {', '.join(missing)}.", pale=True)
 
 
-def report(shown: Report, *, titled: bool = True) -> None:
-    """The page of a report, without its pictures."""
-    if titled and shown.page.title:
-        heading(shown.page.title)
-    st.html("\n".join(as_elements(all_visible(shown.page))))
+def report(shown: Report, *, titled: bool = True, said: str = "") -> None:
+    """The page of a report, without its pictures; ``said``: the verdict that already stands above."""
+    page = shown.page if shown.page.verdict != said else replace(shown.page, verdict="")
+    if titled and page.title:
+        heading(page.title)
+    st.html("\n".join(as_elements(all_visible(page))))
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

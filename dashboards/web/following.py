@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -13,19 +12,24 @@ import streamlit as st
 from skipstack.dashboards.live.counts import Level, StudyCounts
 from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
-from skipstack.search.ledger.event_values import Usage
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.ledger.event_values import Gain, HoursOver, Usage
 from skipstack.search.ledger.events import (
     FAULTS,
+    Ablated,
+    Begun,
     Decided,
     Ended,
     Event,
     Interrupted,
     Placed,
+    Reported,
     Resumed,
     Retried,
     Started,
     Used,
 )
+from skipstack.search.ledger.following import Following
 from skipstack.search.ledger.ledger import Ledger, events_of
 from skipstack.search.record.columnar_record import columnar_record
 from skipstack.search.record.folder import StudyFolder
@@ -38,13 +42,9 @@ if TYPE_CHECKING:
 SPANS = ("trial", "began", "until", "state")
 """The columns of ``Standing.spans``."""
 
-TOLD = tuple(
-    f'"{key}":"{value}"'.encode()
-    for key, value in (
-        *(("kind", kind) for kind in ("started", "ended", "retried", "placed", "interrupted", "resumed", "finished")),
-        ("decision", "pause"),
-    )
-)
+KINDS = ("started", "begun", "ended", "retried", "placed", "interrupted", "resumed", "finished")
+
+TOLD = (*(f'"kind":"{kind}"'.encode() for kind in KINDS), b'"decision":"pause"')
 """Marks of the ledger lines that say when trials were trained."""
 
 
@@ -64,9 +64,10 @@ class Standing:
     """The state of a study at the last event that was read, at ``time`` in Unix seconds.
 
     ``per_minute`` and ``seconds_left`` follow the pace since the study was last started or resumed; None if it is not
-    known. ``running``: by training trial, its last epoch and its differences from the base. ``usage``: by trial, the
-    last reported resource usage of its worker while the study was followed. ``spans``: when workers trained which
-    trial (``SPANS``), in Unix seconds.
+    known. ``trials``: how many were begun. ``best``: the number of the best trial and its score. ``running``: by
+    training trial, its last epoch and its differences from the base; ``waiting``: how many wait for a worker.
+    ``usage``: by trial, the last reported resource usage of its worker while the study was followed. ``seconds``: of
+    training. ``cut``: where the study's ``hours`` were over, the trials that ended because of that, by how they ended.
     """
 
     state: str
@@ -78,64 +79,114 @@ class Standing:
     seconds_left: float | None
     levels: tuple[Level, ...]
     running: dict[int, tuple[int, str]]
+    waiting: int
     usage: dict[int, Usage]
-    spans: pd.DataFrame
     faults: tuple[Fault, ...]
     placed: Placed | None
-    seen: "Exploration"
+    measure: Measure
+    trials: int
+    best: tuple[int, float] | None
+    seconds: float
+    enough: Gain | None
+    hours: HoursOver | None
+    cut: dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """What the pictures of a running study show: its search so far, and when workers trained which trial (``SPANS``),
+    in Unix seconds.
+    """
+
+    search: "Exploration"
+    spans: pd.DataFrame
 
 
 class Followed:
-    """Follows the study in a folder. Raises UserError if there is none or it is damaged, as every look does."""
+    """Follows the study in a folder. Raises UserError if there is none or it is damaged, as every look does.
+
+    A look reads the new lines of the ledger alone, and looks again at the trials that they are about. The pictures are
+    made of all trials, so they cost more the longer the study is.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._ledger = Ledger(StudyFolder.existing(path).ledger)
+        self._news = Following(self._ledger.folder)
         self._lock = Lock()
-        self._appends = 0
         self._counts = StudyCounts(StudyRecord())
         self._time = 0.0
+        self._since = 0.0
+        """When something last happened to a trial of the search: an ablation has no part in its pace."""
+        self._waiting: dict[int, float] = {}
+        """The trials that wait for a worker, and since when."""
+        self._says_who_waits = False
+        """Whether its version writes when a worker takes a trial up."""
         self._open: dict[int, float] = {}
         self._spans: list[tuple[int, float, float, str]] = []
         self._faults: list[Fault] = []
         self._usage: dict[int, Usage] = {}
         self._placed: Placed | None = None
         self._standing: Standing | None = None
+        self._progressed: Progressed | None = None
         self.seconds = 0.0
         """The duration of the last look that found new events."""
+        self.progress_seconds = 0.0
+        """The duration of the last reading of the search."""
 
     def look(self) -> Standing:
         """The current state. Thread-safe."""
         with self._lock:
-            began = time.perf_counter()
-            if not self._appends and self._ledger.whole(lambda: is_long(self._ledger)):
-                self._appends = self._ledger.whole(self._begin)
-            new = self._ledger.whole(lambda: list(islice(self._ledger.lines(), self._appends, None)))
-            for event in (event for line in new for event in events_of(line)):
-                self._note(event)
-                self._counts.apply(event, event.time)
-            self._appends += len(new)
-            if new or self._standing is None:
-                self._standing = self._now()
-                self.seconds = time.perf_counter() - began
-            return self._standing
+            return self._look()
 
-    def _begin(self) -> int:
-        """Read a long ledger: its record as columns, and only the events that say when trials were trained."""
-        lines = list(self._ledger.lines())
+    def progressed(self) -> Progressed:
+        """The search so far, for pictures. Thread-safe."""
+        with self._lock:
+            self._look()
+            if self._progressed is None:
+                began = time.perf_counter()
+                self._progressed = self._read()
+                self.progress_seconds = time.perf_counter() - began
+            return self._progressed
+
+    def _look(self) -> Standing:
+        began = time.perf_counter()
+        if self._ledger.whole(self._take) or self._standing is None:
+            self._standing, self._progressed = self._now(), None
+            self.seconds = time.perf_counter() - began
+        return self._standing
+
+    def _take(self) -> bool:
+        """Take in what is new; whether there was anything."""
+        if self._standing is None and is_long(self._ledger) and self._begin():
+            return True
+        found = False
+        for event in self._news.events():
+            found = True
+            self._note(event)
+            self._counts.apply(event, event.time)
+        return found
+
+    def _begin(self) -> bool:
+        """Read a long ledger: its record as columns, and only the events that say when trials were trained. False where
+        it must be read as events.
+        """
+        news = Following(self._ledger.folder)
+        lines = list(news.lines())
         record = columnar_record(lines)
         if record is None:
-            return 0
-        self._counts = StudyCounts(record)
+            return False
+        self._news, self._counts = news, StudyCounts(record)
         told = (line for line in lines[:-1] if any(mark in (line.payload or b"") for mark in TOLD))
         for event in (event for line in (*told, *lines[-1:]) for event in events_of(line)):
             self._note(event)
             self._counts.note(event, event.time)
-        return len(lines)
+        return True
 
     def _note(self, event: Event) -> None:
         """Note what the counts do not keep of an event: times, faults, usage and placement."""
         self._time = event.time
+        self._since = self._since if isinstance(event, Ablated) else event.time
         match event:
             case Resumed():
                 self._close_all()
@@ -145,7 +196,12 @@ class Followed:
             case Placed():
                 self._placed = event
             case Started(trial=number):
-                self._open[number] = event.time
+                (self._waiting if self._counts.record.queues else self._open)[number] = event.time
+            case Begun(trial=number):
+                self._says_who_waits = True
+                self._begin_training(number, event.time)
+            case Reported(trial=number) if number in self._waiting:
+                self._begin_training(number, event.time - event.seconds)
             case Retried(trial=number):
                 self._close(number, reason_in_words(event.cause))
                 self._faults.append(Fault(event.time, number, reason_in_words(event.cause), event.message, again=True))
@@ -161,41 +217,65 @@ class Followed:
             case _:
                 pass
 
+    def _begin_training(self, number: int, time: float) -> None:
+        self._waiting.pop(number, None)
+        self._open[number] = time
+
     def _close(self, number: int, state: str) -> None:
+        since = self._waiting.pop(number, None)
+        if since is not None and not self._says_who_waits:
+            self._open[number] = since
         if number in self._open:
             self._spans.append((number, self._open.pop(number), self._time, state))
 
     def _close_all(self) -> None:
-        for number in tuple(self._open):
+        for number in (*self._waiting, *self._open):
             self._close(number, "interrupted")
 
     def _now(self) -> Standing:
-        from skipstack.search.analysis.study_frames import StudyFrames
-
         counts, record = self._counts, self._counts.record
-        frames = StudyFrames.of(record, self._path)
-        seen = frames.exploration()
-        seen.curves()  # read now what pictures need, since the record will change
-        spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
-        trials = (record.trials[number] for number in self._open)
+        running = (record.trials[number] for number in self._open)
+        best = counts.best
         return Standing(
             state="running" if counts.epochs and counts.state in ("", "starting workers") else counts.state,
             time=self._time,
             total=counts.total,
             ended=counts.ended,
             epochs=counts.epochs,
-            per_minute=counts.per_minute(self._time),
-            seconds_left=counts.seconds_left(self._time),
+            per_minute=counts.per_minute(self._since),
+            seconds_left=counts.seconds_left(self._since),
             levels=tuple(counts.levels()),
             running={
-                each.number: (len(each.reports), ", ".join(differences(record, each)) or "the base") for each in trials
+                each.number: (len(each.reports), ", ".join(differences(record, each)) or "the base") for each in running
             },
+            waiting=len(self._waiting),
             usage={number: self._usage[number] for number in self._open if number in self._usage},
-            spans=pd.DataFrame(spans, columns=list(SPANS)),
             faults=tuple(self._faults),
             placed=self._placed,
-            seen=seen,
+            measure=record.measure,
+            trials=len(record.trials),
+            best=None if best is None or best.score is None else (best.number, best.score),
+            seconds=counts.seconds,
+            enough=None if record.enough is None else record.enough.gain,
+            hours=record.over,
+            cut={} if record.over is None else _cut(record),
         )
+
+    def _read(self) -> Progressed:
+        from skipstack.search.analysis.study_frames import StudyFrames
+
+        search = StudyFrames.of(self._counts.record, self._path).exploration()
+        search.curves()  # read now what pictures need, since the record will change
+        spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
+        return Progressed(search, pd.DataFrame(spans, columns=list(SPANS)))
+
+
+def _cut(record: StudyRecord) -> dict[str, list[int]]:
+    cut: dict[str, list[int]] = {}
+    for trial in record.trials.values():
+        if trial.state == "stopped" and trial.message:
+            cut.setdefault(trial.message, []).append(trial.number)
+    return cut
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

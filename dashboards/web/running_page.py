@@ -1,7 +1,7 @@
 """The page "Is it going well?": state, pace, rungs, curves, workers and faults of a running study."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -10,12 +10,15 @@ import streamlit as st
 from skipstack.dashboards.live.counts import Level
 from skipstack.dashboards.live.progress import reached
 from skipstack.dashboards.reports.pictures.picture import Drawn
-from skipstack.dashboards.reports.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.pictures.search_pictures import progress_charts
+from skipstack.dashboards.reports.verdict import in_a_sentence
 from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
-from skipstack.dashboards.web.elements import charts, heading, sentence, table
-from skipstack.dashboards.web.following import Standing, followed
+from skipstack.dashboards.web.elements import charts, heading, sentence, table, verdict
+from skipstack.dashboards.web.following import Progressed, Standing, followed
+from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.counted import counted
+from skipstack.search.analysis.verdict.of_study import verdict as verdict_so_far
 from skipstack.search.ledger.event_values import Usage
 
 EVERY: Final = 3.0
@@ -24,20 +27,34 @@ EVERY: Final = 3.0
 SHARE: Final = 5
 """The least interval between two looks, as a multiple of the duration of one: long ledgers are read less often."""
 
-SHOWN: Final = ("Learning curves", "Trials at each rung", "Score and training time")
-"""The charts of a search that show its progress."""
-
 FAULTS: Final = 20
 """The most faults that are listed: the last ones."""
 
 
 def running_page(path: Path) -> None:
-    """The page; it updates itself until the study is finished."""
+    """The page; it updates itself until the study is finished. The pictures of a long study do so less often."""
     with st.spinner("Reading the ledger", show_time=True):
         found = followed(str(path))
         over = found.look().state == "finished"
-    every = max(EVERY, SHARE * found.seconds)
-    st.fragment(lambda: _look(path), run_every=None if over else every, key=f"running {path}")()
+    first = st.container()
+    _fragment(lambda: _look(path), f"running {path}", found.seconds, over=over)
+    with st.spinner("Reading the search", show_time=True):
+        found.progressed()
+    with first:
+        _fragment(lambda: _verdict(path), f"verdict {path}", found.progress_seconds, over=over)
+    _fragment(lambda: _pictures(path), f"pictures {path}", found.progress_seconds, over=over)
+    _fragment(lambda: _told(path), f"told {path}", found.seconds, over=over)
+
+
+def _fragment(show: Callable[[], None], key: str, seconds: float, *, over: bool) -> None:
+    """A part of the page that is shown anew now and then, since making it takes some ``seconds``."""
+    st.fragment(show, run_every=None if over else max(EVERY, SHARE * seconds), key=key)()
+
+
+def _verdict(path: Path) -> None:
+    found = followed(str(path))
+    over = found.look().state == "finished"  # then ablations are read, too
+    verdict(snapshot(path).verdict if over else in_a_sentence(verdict_so_far(found.progressed().search)))
 
 
 def _look(path: Path) -> None:
@@ -53,51 +70,56 @@ def _look(path: Path) -> None:
             table(*_workers(standing))
         else:
             sentence("No trial is being trained.")
-    charts(running_charts(standing), f"running {path}")
+
+
+def _pictures(path: Path) -> None:
+    charts(running_charts(followed(str(path)).progressed()), f"running {path}")
+
+
+def _told(path: Path) -> None:
+    standing = followed(str(path)).look()
     _faults(standing)
     _log(path, standing)
     _place(standing)
 
 
-def running_charts(standing: Standing) -> Iterator[Drawn]:
+def running_charts(progressed: Progressed) -> Iterator[Drawn]:
     """The charts of this page."""
     from skipstack.dashboards.charts.history import history
     from skipstack.dashboards.charts.timeline import timeline
 
-    seen = standing.seen
-    trials, spans, measure = seen.seen.trials, standing.spans, seen.measure
+    search, spans = progressed.search, progressed.spans
+    trials, measure = search.seen.trials, search.measure
     scored = trials["score"].notna().any()
     yield Drawn("History", (lambda: history(trials, measure)) if scored else "no trial has a score")
-    found = {each.heading: each for each in search_charts(seen)}
-    yield from (found[name] for name in SHOWN)
+    yield from progress_charts(search)
     yield Drawn("Timeline", (lambda: timeline(spans)) if len(spans) else "no trial has started")
 
 
 def _numbers(standing: Standing) -> None:
-    seen = standing.seen
-    measure, best = seen.measure, seen.best
-    value = NONE if best is None else measure.written(float(seen.seen.trials["score"][best]))
+    measure, best = standing.measure, standing.best
+    value = NONE if best is None else measure.written(best[1])
     ago = max(time.time() - standing.time, 0.0)
     numbers = {
         "state": standing.state,
         "trials ended": f"{standing.ended:,} of {standing.total:,}",
         f"best {measure.label} on dev" + (" (%)" if measure.in_points else ""): value,
-        "trials running": f"{len(standing.running):,}" if standing.state != "finished" else NONE,
+        "trials training": f"{len(standing.running):,}" if standing.state != "finished" else NONE,
+        **({"trials waiting": f"{standing.waiting:,}"} if standing.waiting else {}),
         "time left, about": duration(standing.seconds_left),
         "trials a minute": NONE if standing.per_minute is None else f"{standing.per_minute:.1f}",
         "epochs trained": f"{standing.epochs:,}",
-        "training, all trials": duration(seen.seconds),
+        "training, all trials": duration(standing.seconds),
     }
     with st.container(horizontal=True, key="numbers"):
         for label, shown in numbers.items():
             st.metric(label, shown, width="content")
     since = f"The last event was recorded {duration(ago)} ago"
-    told = "" if best is None else f"; trial {best} is the best so far, which is described and not tested"
-    sentence(f"{since}{told}.", pale=True)
-    if seen.enough is not None:
-        sentence(enough_in_words(seen.enough, measure))
-    if seen.over is not None:
-        sentence(hours_over_in_words(seen.over, seen.cut))
+    sentence(f"{since}.", pale=True)
+    if standing.enough is not None:
+        sentence(enough_in_words(standing.enough, measure))
+    if standing.hours is not None:
+        sentence(hours_over_in_words(standing.hours, standing.cut))
 
 
 def _rungs(levels: tuple[Level, ...]) -> tuple[list[str], list[list[str]]]:
@@ -135,18 +157,17 @@ def _faults(standing: Standing) -> None:
 
 
 def _log(path: Path, standing: Standing) -> None:
-    trials = len(standing.seen.seen.trials)
-    if not trials:
+    if not standing.trials:
         return
     heading("Log", level=3)
     key = f"log {path}"
     first = standing.faults[-1].trial if standing.faults else min(standing.running, default=0)
     st.session_state.setdefault(key, first)
     number = int(st.number_input("Trial", min_value=0, step=1, key=key, width=160))
-    if number < trials:
+    if number < standing.trials:
         trial_log(path, number)
     else:
-        sentence(f"There is no trial {number} yet (allowed: 0 to {trials - 1}).")
+        sentence(f"There is no trial {number} yet (allowed: 0 to {standing.trials - 1}).")
 
 
 def _place(standing: Standing) -> None:

@@ -41,6 +41,16 @@ class Snapshot:
         """The results of its search."""
         return self.frames.exploration()
 
+    @cached_property
+    def verdict(self) -> str:
+        """The verdict on the study, in a sentence."""
+        from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
+        from skipstack.dashboards.reports.verdict import in_a_sentence
+        from skipstack.search.analysis.verdict.of_study import verdict
+
+        tables = list(confirmed_tables(self.record)) if self.frames.fixed else []
+        return in_a_sentence(verdict(self.explored, tables))
+
     @property
     def record(self) -> "StudyRecord":
         """The record, trial by trial; reading it from a long ledger takes a while."""

@@ -49,9 +49,10 @@ class StudyFrames:
     """A study as it was when it was read. Its frames have the columns of ``COLUMNS`` and are computed on first access.
 
     ``study``: its config, including extensions; ``corpora``: by the identity of their configs; ``base``: the number of
-    the trial of the base config; ``finished``: whether nothing is left to run; ``ablated``: whether it has an ablation;
-    ``warnings``: of its record; ``enough``: the gain for which the study itself stopped starting trials; ``over``: its
-    hours, if they were over; ``lost``: how many attempts at trials ended with their machine.
+    the trial of the base config; ``finished``: whether nothing is left to run, ``searched``: of the search itself;
+    ``ablated``: whether it has an ablation; ``warnings``: of its record; ``enough``: the gain for which the study
+    itself stopped starting trials; ``over``: its hours, if they were over; ``lost``: how many attempts at trials ended
+    with their machine.
     """
 
     past: PastEvents
@@ -59,6 +60,7 @@ class StudyFrames:
     corpora: Mapping[str, CorpusPrepared]
     base: int | None
     finished: bool
+    searched: bool
     ablated: bool
     warnings: tuple[str, ...]
     enough: Gain | None
@@ -78,6 +80,7 @@ class StudyFrames:
             corpora=record.corpora,
             base=None if base is None else base.number,
             finished=record.finished and all(each.finished for each in record.ablations.values()),
+            searched=record.finished,
             ablated=bool(record.ablations),
             warnings=record.warnings,
             enough=None if record.enough is None else record.enough.gain,
@@ -139,6 +142,7 @@ class StudyFrames:
             enough=self.enough,
             over=self.over,
             lost=self.lost,
+            finished=self.searched,
         )
         known = self.__dict__.get(IMPORTANCES, self.cached(IMPORTANCES))
         if known is not None:
@@ -218,6 +222,7 @@ def study_frames(path: Path) -> StudyFrames:
             corpora={each.corpus: each for each in corpora},
             base=found.about["base"],
             finished=found.about["finished"],
+            searched=found.about.get("searched", found.about["finished"]),  # which earlier versions did not keep
             ablated=found.about["ablated"],
             warnings=tuple(found.about.get("warnings", ())),  # which versions before 0.2.0 did not keep
             enough=None if gain is None else Gain.model_validate(gain),
@@ -249,6 +254,7 @@ def _about(frames: StudyFrames) -> dict[str, Any]:
         "corpora": [each.model_dump(mode="json") for each in frames.corpora.values()],
         "base": frames.base,
         "finished": frames.finished,
+        "searched": frames.searched,
         "ablated": frames.ablated,
         "warnings": list(frames.warnings),
         "enough": None if frames.enough is None else frames.enough.model_dump(mode="json"),

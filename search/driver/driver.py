@@ -19,6 +19,7 @@ from skipstack.search.driver.study_state import StudyState
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, task_of
 from skipstack.search.ledger.event_values import HoursOver
 from skipstack.search.ledger.events import (
+    Begun,
     Decided,
     Ended,
     Event,
@@ -185,6 +186,10 @@ class Driver:
     def not_continued(self, number: int) -> None:
         """Record the end of a trial that no worker has taken up before the study's hours were over."""
         self._end([number], NOT_CONTINUED)
+
+    def begun(self, number: int) -> None:
+        """Record that a worker took up a trial, which had waited for it."""
+        self._tell(Begun(time=self._clock(), trial=number))
 
     def report(self, number: int, result: EpochResult) -> Decision:
         """Record an epoch of a trial and decide whether it goes on. Report, decision and end are one append."""

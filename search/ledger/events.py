@@ -153,9 +153,16 @@ class Proposed(_Happened):
 
 
 class Started(_Happened):
-    """A worker started or continued the trial."""
+    """A trial was started or continued: a worker has it, or on Ray is to take it up (``Begun``)."""
 
     kind: Literal["started"] = "started"
+    trial: NonNegativeInt
+
+
+class Begun(_Happened):
+    """A worker of Ray took the trial up, which had waited for it since it was started."""
+
+    kind: Literal["begun"] = "begun"
     trial: NonNegativeInt
 
 
@@ -426,6 +433,7 @@ OwnEvent = Annotated[
     | Proposed
     | Reused
     | Started
+    | Begun
     | Reported
     | Used
     | Decided

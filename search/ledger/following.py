@@ -27,11 +27,23 @@ class Following:
         A reading that fails, or that is left, goes on with the next: after the last append of which an event was read.
         Raises OSError where a file cannot be read, and UserError, with file and line, as ``Ledger.read`` does.
         """
+        for line in self._unread():
+            events = events_of(line)
+            self._appends += 1
+            yield from events
+
+    def lines(self) -> Iterator[Line]:
+        """The same as lines, one an append, which are not understood yet."""
+        for line in self._unread():
+            self._appends += 1
+            yield line
+
+    def _unread(self) -> Iterator[Line]:
         for file in self._ledger.files():
             if self._file is None or file.name >= self._file.name:
-                yield from self._events_in(file)
+                yield from self._unread_in(file)
 
-    def _events_in(self, file: Path) -> Iterator[Event]:
+    def _unread_in(self, file: Path) -> Iterator[Line]:
         if file != self._file:
             self._file, self._place, self._lines = file, 0, 0
         for line in _compacted(file) if file.suffix == ".parquet" else self._added(file):
@@ -44,9 +56,7 @@ class Following:
                 raise damaged(
                     f"{line.segment}:{line.number}", f"append {found} stands where append {self._appends + 1} should"
                 )
-            events = events_of(line)
-            self._appends += 1
-            yield from events
+            yield line
 
     def _added(self, file: Path) -> Iterator[Line]:
         """The whole lines that a segment has beyond the place where the last reading ended."""

@@ -12,6 +12,7 @@ from pydantic import Field
 from skipstack.data.basis.frozen import Frozen
 from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import (
+    Begun,
     Decided,
     Ended,
     Event,
@@ -26,7 +27,7 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.statistics.maxima import gain_of_more
 
-WORK: Final = (Proposed, Reused, Started, Reported, Used, Decided, Promoted, Retried, Ended)
+WORK: Final = (Proposed, Reused, Started, Begun, Reported, Used, Decided, Promoted, Retried, Ended)
 """Events between which trials are trained. Time next to other events does not count: no driver may have run."""
 
 

@@ -11,6 +11,7 @@ from skipstack.search.config import MOST_TRIALS
 from skipstack.search.ledger.events import (
     Ablated,
     AblationPlanned,
+    Begun,
     CorpusPrepared,
     Decided,
     Ended,
@@ -86,9 +87,9 @@ def check_next(record: "StudyRecord", event: Event) -> None:
         case Decided(trial=number, epoch=epoch) | Used(trial=number, epoch=epoch):
             _check_trial(record, number)
             _check_epoch(record, epoch)
-        case Reused(trial=number) | Started(trial=number) | Promoted(trial=number) | Retried(trial=number):
+        case Reused(trial=number) | Started(trial=number) | Begun(trial=number) | Promoted(trial=number):
             _check_trial(record, number)
-        case Ended(trial=number) | Untested(trial=number):
+        case Retried(trial=number) | Ended(trial=number) | Untested(trial=number):
             _check_trial(record, number)
         case AblationPlanned(rows=rows):
             if not any(role.kind == "winner" for row in rows for role in row.roles):

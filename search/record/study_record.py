@@ -15,6 +15,7 @@ from skipstack.search.ledger.events import (
     LOSSES,
     Ablated,
     AblationPlanned,
+    Begun,
     CorpusPrepared,
     Decided,
     Ended,
@@ -74,6 +75,8 @@ class StudyRecord:
         """The event by which the study itself stopped starting trials; None if it did not, or was extended since."""
         self.over: HoursOver | None = None
         """The hours of the study, once they are over; None before, and after an extension."""
+        self.queues = False
+        """Whether its trials wait for workers once they are started, as on Ray."""
         self.working = Working()
         """The time for which it was run."""
         self.plan: AblationPlanned | None = None
@@ -129,6 +132,7 @@ class StudyRecord:
                 self.trials[number].reused = event
             case Reported():
                 self.report(event, self.events)
+                self.trials[event.trial].waits = False
             case Decided(trial=number):
                 if event.rung is not None or event.decision != "continue":
                     self.trials[number].decisions.append(event)
@@ -164,6 +168,9 @@ class StudyRecord:
                 self.over = event.over or self.over
             case Started(trial=number):
                 self.trials[number].starts += 1
+                self.trials[number].waits = self.queues
+            case Begun(trial=number):
+                self.trials[number].waits = False
             case Retried(trial=number):
                 self.trials[number].retries.append(event)
             case AblationPlanned():
@@ -172,7 +179,9 @@ class StudyRecord:
                 ablation = self.ablations.setdefault(number, StudyRecord())
                 ablation.events = self.events
                 ablation.apply(event.event)
-            case Interrupted() | Placed() | Used():
+            case Placed():
+                self.queues = event.engine == "ray"
+            case Interrupted() | Used():
                 pass
             case _:
                 assert_never(event)

@@ -32,10 +32,10 @@ class TrialRecord:
 
     ``measure``: the measure that ranks it. ``decisions``: those at rungs, and the last one. ``seeds``: its seeds; if
     they race, those trained to the end, or the first group before that. ``paused``: it waits at a rung. ``starts``: the
-    number of workers that trained it. ``parameters``: of one lane; None if they are no objective. ``reused``: the trial
-    whose recording it has, if it was not trained. ``untested``: failed measurements on the test split; ``given_up``:
-    the message of the last one, if it is not tried again. ``happened``: the event numbers of the last event of each
-    kind.
+    number of workers that trained it. ``waits``: for one of them. ``parameters``: of one lane; None if they are no
+    objective. ``reused``: the trial whose recording it has, if it was not trained. ``untested``: failed measurements on
+    the test split; ``given_up``: the message of the last one, if it is not tried again. ``happened``: the event numbers
+    of the last event of each kind.
     """
 
     number: int
@@ -51,6 +51,7 @@ class TrialRecord:
     reason: Reason | None = None
     message: str = ""
     starts: int = 0
+    waits: bool = False
     retries: list[Retried] = field(default_factory=list)
     tested: Metrics = field(default_factory=dict)
     packed: SentenceCounts | None = field(default=None, repr=False)
@@ -77,6 +78,11 @@ class TrialRecord:
     def state(self) -> str:
         """The reason of its end, or ``paused`` or ``running``."""
         return self.reason or ("paused" if self.paused else "running")
+
+    @property
+    def doing(self) -> str:
+        """Its state, or ``waiting`` where it runs and no worker has it yet."""
+        return "waiting" if self.waits and self.state == "running" else self.state
 
     @property
     def whole(self) -> bool:

@@ -94,6 +94,17 @@ def half_width(parts: Sequence[Part], covered: float) -> Values:
     return half
 
 
+def half_width_at(parts: Sequence[Part], level: float) -> Values:
+    """Half the width of the interval that contains 0 where ``p_value`` is above ``level``, which may be small:
+    the root of sum_i t_i(level)^2 v_i.
+    """
+    from scipy.special import stdtrit
+
+    squares = [float(stdtrit(part.degrees, level / 2)) ** 2 * part.variance for part in parts]
+    half: Values = np.sqrt(np.sum(squares, axis=0))
+    return half
+
+
 def p_value(value: Values, parts: Sequence[Part]) -> Values:
     """The smallest p with value^2 >= sum_i t_i(p)^2 v_i, t_i(p) being the two-sided quantile (Banerjee 1961).
 

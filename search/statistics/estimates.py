@@ -4,11 +4,11 @@ Array legend: R seeds, S sentences.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from skipstack.search.statistics.chance import Part, chance, error, half_width, p_value
+from skipstack.search.statistics.chance import Part, chance, error, half_width, half_width_at, p_value
 from skipstack.search.statistics.pseudo_values import Values
 from skipstack.search.statistics.rounding import is_rounding
 
@@ -30,7 +30,7 @@ class Estimate:
     there is no interval; ``why`` says why. ``sentences``: None if counts by sentence are unknown; then the interval
     covers the variation of seeds only. ``documents``: their number, where sentences come in documents and the interval
     is that over new documents. ``corpora``: the number of corpora of a mean; then ``seeds`` is the smallest
-    number of any.
+    number of any. ``parts``: the components of its variance; none without an interval.
     """
 
     value: float
@@ -44,6 +44,7 @@ class Estimate:
     high: float | None = None
     p: float | None = None
     why: str = ""
+    parts: tuple[Part, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def half(self) -> float | None:
@@ -56,6 +57,13 @@ class Estimate:
         if self.low is None or self.high is None:
             return 0
         return int(self.low > 0) - int(self.high < 0)
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """The values that are no further from it than what has a p of ``level``; None if there is no interval."""
+        if not self.parts:
+            return None
+        half = float(half_width_at(self.parts, level))
+        return self.value - half, self.value + half
 
 
 def over_seeds(values_R: Sequence[float], *, scale: float | None = None) -> Estimate:
@@ -110,4 +118,5 @@ def with_interval(plain: Estimate, parts: Sequence[Part], *, scale: float) -> Es
         high=plain.value + half,
         p=float(p_value(np.asarray(plain.value), parts)),
         why="",
+        parts=tuple(parts),
     )

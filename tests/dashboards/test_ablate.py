@@ -1,6 +1,7 @@
 """``skipstack ablate`` as a user types it: what it says beforehand, what it leaves, what it refuses."""
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 import skipstack
+from skipstack.search.ablation.comparisons import compared
 from skipstack.search.record.folder import BEST
 from skipstack.search.record.reading import read_study
 from tests.command_line import refusal, typed
@@ -80,15 +82,15 @@ def test_one_after_another_each_on_seeds_of_its_own_with_runs_of_its_own(searche
     path = shutil.copytree(searched, tmp_path / "study")
     first = typed("ablate", path, "--seeds", "2", *SERIAL)
     assert first.code == 0
-    assert "next:" in first.error
-    assert f"skipstack report {shlex.quote(str(path))}" in first.error
+    command = f"skipstack report {shlex.quote(str(path))}"
+    assert re.sub(r"\s", "", f"see it beside what was explored: {command}`") in re.sub(r"\s", "", first.out + "`")
     second = skipstack.ablate(path, seeds=1, path=True)
     assert second.finished
     record = read_study(path)
     assert list(record.ablations) == [1, 2]
     assert not list((path / "ablations").rglob(BEST))
     assert list((path / "trials").rglob(BEST))
-    names = {f"ablation {number}, trial {trial}" for number, own in record.ablations.items() for trial in own.trials}
+    names = {f"ablation {number}: {each.row}" for number, own in record.ablations.items() for each in compared(own)}
     expected = {
         "study",
         "study, ablation 1",

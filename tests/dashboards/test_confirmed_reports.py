@@ -43,7 +43,7 @@ NAMED = {"runs/one": (0, 1, 2), "runs/other": (7, 8, 9)}
 
 def test_the_text_is_what_a_reader_expects() -> None:
     assert (
-        render(confirmed(), "text", width=80)
+        render(confirmed(), "text", width=80, full=True)
         == """\
 made-up on grammar: confirmed on test
 
@@ -60,6 +60,9 @@ model.stack.shortcut.gate
 ±: half the 95 % interval, which holds the chance of 3 seeds and 60 sentences.
 Difference: to the base on test, in points, paired by seed. *: significant at 5
 %, corrected for 3 rows (Holm); the others leave open which is better.
+
+how far the table reaches
+
 p: corrected (Holm). g: the difference in standard deviations over seeds
 (Hedges).
 In 80 of 100 such experiments, a true difference of 16 points gets a mark as one
@@ -97,7 +100,7 @@ def test_no_line_is_wider_than_the_page(made: Any, width: int) -> None:
 
 def test_randomisation_has_its_column_where_it_was_asked_for() -> None:
     assert "p sent." not in render(confirmed(), "text")
-    text = render(confirmed(randomise=True), "text")
+    text = render(confirmed(randomise=True), "text", full=True)
     assert "p sent." in text
     assert "of these trained networks only" in " ".join(text.split())
 

@@ -85,7 +85,7 @@ def test_a_report_has_its_words_where_addresses_are_limited_and_its_pictures_whe
     whole, limited = reported(resource.RLIM_INFINITY), reported(12_000_000_000)
     assert (whole.stdout.count("<svg "), whole.stderr) == (5, "")
     assert "<svg" not in limited.stdout
-    words = whole.stdout.partition('<div class="pictures">')[0]
+    words = whole.stdout.partition("<details><summary>pictures of the search")[0]
     assert limited.stdout.startswith(words)
     (line,) = limited.stderr.splitlines()
     why = "(`ulimit -v` allows 12.0 GB of addresses, and drawing reserves more)"

@@ -15,6 +15,7 @@ from skipstack.dashboards.formats.page import (
     Heading,
     Listing,
     Page,
+    Part,
     Picture,
     Report,
     Row,
@@ -54,7 +55,7 @@ ALLOWED = {
         "div",
         "span",
     ),
-    *("section", "figure", "figcaption", "table", "caption", "thead", "tbody", "tr", "th", "td"),
+    *("details", "summary", "section", "figure", "figcaption", "table", "caption", "thead", "tbody", "tr", "th", "td"),
     *("svg", "g", "path", "text", "rect", "line", "defs", "clippath", "lineargradient", "stop"),
 }
 
@@ -128,6 +129,34 @@ def test_what_names_hold_is_text_wherever_it_stands() -> None:
     assert {text for text in HOSTILE if len(text) < 30} <= written
     titles = [text for name in ("title", "h1", "h2", "caption") for text, _ in read.every(name)]
     assert titles == [HOSTILE[0]] * 4 + [f"{HOSTILE[0]}: {HOSTILE[0]}"]
+
+
+def test_the_verdict_stands_first_and_details_are_folded_unless_all_is_asked_for() -> None:
+    detail = Part("rungs", ((Sentence("of three rungs"),), (Listing(("one",)),)))
+    drawing = as_svg(
+        importance(pd.DataFrame({"axis": ["a"], "fanova": [1.0], "by_chance": [0.1], "stands_out": [True]}))
+    )
+    page = Page("a study", ((Sentence("first"),),), "It is <better>.", (detail,), whole="skipstack report DIR --full")
+    pictures = [Picture("seen", "at once", drawing), Picture("of the search", "", drawing, folded=True)]
+    report = Report(page=page, content={}, pictures=lambda: pictures)
+    read = Reader(render(report, "html"))
+    assert [text for text, _ in read.every("p")] == ["It is <better>.", "first", "of three rungs"]
+    assert next(own.get("class") for _, own in read.every("p")) == "verdict"
+    assert [text for text, _ in read.every("summary")] == ["rungs", "pictures of the search"]
+    folded = [text for text, _ in read.every("details")]
+    assert "of three rungs" in folded[0]
+    assert "of the search" in folded[1]
+    assert "seen" not in "".join(folded)
+    assert set(read.names) <= ALLOWED
+    whole = Reader(render(report, "html", full=True))
+    assert not whole.every("details")
+    assert [text for text, _ in whole.every("h2")] == ["rungs", "seen", "of the search"]
+    for form in ("text", "markdown"):
+        short, full = render(report, form), render(report, form, full=True)  # type: ignore[arg-type]
+        assert "of three rungs" not in short
+        assert "also prints: rungs." in short
+        assert "of three rungs" in full
+        assert "also prints" not in full
 
 
 def test_those_who_do_not_see_it_are_told() -> None:

@@ -89,10 +89,14 @@ def made_up() -> Report:
 
 def test_the_report_of_a_study_is_a_table_with_its_notes_and_the_text_around_it() -> None:
     report = made_up()
-    written = render(report, "latex")
-    rows, *_ = printed(written).tables
-    assert len([row for row in rows if len(row) > 2]) == 1 + len(report.records)
-    table = written[written.index(r"\begin{table}") : written.index(r"\end{table}")]
+    written = render(report, "latex", full=True)
+    whole, values, *_ = printed(written).tables
+    assert len([row for rows in (whole, values) for row in rows if len(row) > 2]) == 2 + len(report.records)
+    short = render(report, "latex")
+    assert printed(short).tables == [whole]
+    assert "also prints: values;" in short.split(r"\end{table}")[1]
+    table = written.split(r"\begin{table}")[2].split(r"\end{table}")[0]
+    assert r"\label{tab:made-up-values}" in table
     assert "trials: " not in table
     assert table.count("--") == 0
     assert r"\textdagger{}: not trained to its end." in table
@@ -128,4 +132,4 @@ def test_a_paper_takes_the_tables_alone(tmp_path: Path) -> None:
         assert "See Table 1." in shown
         assert "After it." in shown
         assert "standard" in shown
-        assert "seconds of training and evaluation" not in shown
+        assert "of training and evaluation" not in shown

@@ -12,7 +12,7 @@ import pytest
 
 from skipstack.dashboards.cli import main
 from skipstack.dashboards.commands import running
-from skipstack.dashboards.commands.next_steps import next_steps
+from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.commands.running import finish, said_if_long
 from skipstack.dashboards.reports.printing import print_everywhere
@@ -44,11 +44,9 @@ def test_commands_to_paste_name_the_folder_as_one_word(tmp_path: Path) -> None:
     folder = open_toy(path, toy_study(trials=2))
     record = run_toy(folder)
     heading, *lines = next_steps(path, record, private_runs=True)
-    assert heading == "next:"
+    assert heading == "also:"
     best = f"{path}-best"
     assert [shlex.split(line) for line in lines] == [
-        ["skipstack", "report", str(path), "--format", "markdown"],
-        ["skipstack", "ablate", str(path)],
         ["skipstack", "export", str(path), "--best", "1", "--to", best],
         ["skipstack", "verify", best],
         ["echo", "Words of a sentence", "|", "skipstack", "predict", best],
@@ -60,6 +58,18 @@ def test_commands_to_paste_name_the_folder_as_one_word(tmp_path: Path) -> None:
     assert shlex.split(str(refused.value).split("`")[1]) == ["skipstack", "resume", str(path)]
 
 
+def test_the_views_in_a_browser_stand_below_by_their_names(tmp_path: Path) -> None:
+    path = tmp_path / PLACE
+    record = run_toy(open_toy(path, toy_study(trials=2)))
+    pages = {"trials": "http://host/#/trials", "charts": "http://host/#/charts"}
+    told = ["in MLflow:", "  trials: http://host/#/trials", "  charts: http://host/#/charts"]
+    assert next_steps(path, record, private_runs=False, pages=pages)[-3:] == told
+    lines = after_ablation(path, record, private_runs=True, pages={"ablation 1": "http://host/#/rows"})
+    assert lines[-2:] == ["in MLflow:", "  ablation 1: http://host/#/rows"]
+    assert shlex.split(lines[-3]) == ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{path}/mlflow.db"]
+    assert "in MLflow:" not in after_ablation(path, record)
+
+
 def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -67,10 +77,10 @@ def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothin
     run = Run(folder, Execution(), SerialEngine(BrokenWorker), resuming=False)
     assert finish(run) == 3
     printed, told = capsys.readouterr()
-    assert printed.endswith("\n\nNo trial has a score, so the axes cannot be compared.\n")
-    assert "skipstack export" not in told
-    assert "no trial has a score: there is nothing to export\n  diverged, 3 of 6 trials: use smaller" in told
-    assert "\n  failed, 3 of 6 trials: fix what its message names\nnext:\n  skipstack report" in told
+    assert printed.startswith("toy\n\nNo verdict: no trial has a score (3 diverged, 3 failed).\n")
+    assert "skipstack export" not in printed + told
+    assert "\n  diverged, 3 of 6 trials: use smaller learning rates" in printed
+    assert "\n  failed, 3 of 6 trials: fix what its message names\n" in printed
     assert told.count("failed: RuntimeError: out of luck") == 3
 
 
@@ -84,7 +94,7 @@ def test_a_terminal_that_knows_only_ascii_gets_the_whole_report(
         streams = [TextIOWrapper(BytesIO(), encoding) for _ in range(2)]
         monkeypatch.setattr(sys, "stdout", streams[0])
         monkeypatch.setattr(sys, "stderr", streams[1])
-        monkeypatch.setattr(sys, "argv", ["skipstack", "report", str(folder.path)])
+        monkeypatch.setattr(sys, "argv", ["skipstack", "report", str(folder.path), "--full"])
         with pytest.raises(SystemExit) as stopped:
             main()
         assert stopped.value.code == 0
@@ -93,7 +103,10 @@ def test_a_terminal_that_knows_only_ascii_gets_the_whole_report(
         printed[encoding] = streams[0].buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
     assert re.search(r"› \d +1 +82\.03 +0\.03", printed["utf-8"])
     assert re.search(r"> \d +1 +82\.03 +0\.03", printed["ascii"])
-    words = {encoding: re.findall(r"[A-Za-z0-9.]+", text) for encoding, text in printed.items()}
+    words = {
+        encoding: re.findall(r"[A-Za-z0-9.]+", re.sub(r"(é|\\xe9)tude", "study", text))
+        for encoding, text in printed.items()
+    }
     assert words["ascii"] == words["utf-8"]
 
 

@@ -27,7 +27,7 @@ from tests.test_house import ROOT
 
 HEADINGS = [
     *("Effects of values", "Importance of axes", "Pairs of axes", "Learning curves", "Score and training time"),
-    *("Score and parameters", "Trials at each rung", "Expected best"),
+    *("Trials at each rung", "Score and parameters", "Expected best"),
 ]
 
 
@@ -68,8 +68,9 @@ def test_a_single_trial_has_few_pictures_and_says_so() -> None:
 
 
 def _row(row: str, **numbers: Any) -> dict[str, Any]:
-    names = ("paper_difference", "difference", "difference_low", "difference_high")
-    return {"row": row, "section": "", "corpus": "", "is_reference": False, **dict.fromkeys(names), **numbers}
+    ends = [f"difference_{end}{of}" for end in ("low", "high") for of in ("", "_corrected")]
+    known = dict.fromkeys(("paper_difference", "difference", *ends))
+    return {"row": row, "section": "", "corpus": "", "is_reference": False, "marked": False, **known, **numbers}
 
 
 ROWS = [
@@ -82,7 +83,9 @@ ROWS = [
 
 def test_what_was_confirmed_is_drawn_as_that_with_or_without_intervals() -> None:
     (picture,) = confirmed_pictures("confirmed", ROWS, MEASURES["accuracy"])
-    assert picture.about == "2 confirmed and 0 exploratory effects."
+    assert picture.about == "0 differences of 2 are beyond chance."
+    (marked,) = confirmed_pictures("confirmed", [*ROWS[:1], {**ROWS[1], "marked": True}], MEASURES["accuracy"])
+    assert marked.about == "1 difference of 1 is beyond chance."
     assert "difference in accuracy (points)" in picture.svg
     (nothing,) = confirmed_pictures("confirmed", ROWS[:1], MEASURES["accuracy"])
     assert nothing.about == "no row has a difference to the base"

@@ -15,8 +15,7 @@ from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Repor
 from skipstack.dashboards.formats.rendering import FileFormat, render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page
-from skipstack.dashboards.reports.confirmation.verdict import verdict_of
-from skipstack.dashboards.reports.printing import print_page, print_report, print_sentence
+from skipstack.dashboards.reports.printing import print_page, print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.forecast import Forecast, Resolution
@@ -127,8 +126,7 @@ def test_what_an_ablation_says_fits_with_all_columns(
     resolution = Resolution(smallest=0.0012, needed=None, sentences=12_345, questions=6)
     expected = Forecast(trials=14, most=18, seeds=3, searched=2, seconds=(1_000.0, 9_000.0), resolution=resolution)
     print_page(ablation_page(made(path, top=2, corpora=["own", "atis"], path=True), expected, record.measure))
-    print_report(report := ablated_report(record, found))
-    print_sentence(verdict_of(record, found))
+    print_report(report := ablated_report(record, found), full=True)
     text = capsys.readouterr().out
     assert max(map(cell_len, text.splitlines())) <= 80
     assert text.startswith("toy, ablation 2")
@@ -138,7 +136,7 @@ def test_what_an_ablation_says_fits_with_all_columns(
     told = " ".join(text.split())
     assert "that of a mean holds the chance of 2 corpora." in told
     assert "corrected for the rows of a corpus together, and for the means together (Holm)" in told
-    assert "On 2 corpora, the mean: of the winner's" in told
+    assert "On 2 corpora, the mean: the winner is not shown to differ from the base" in told
 
 
 def test_a_label_goes_on_in_a_second_line_before_a_column_goes() -> None:

@@ -1,44 +1,249 @@
-"""The last sentence of an ablation: verdicts where intervals carry them, and none elsewhere."""
+"""The verdict that reports begin with: what the numbers carry, whatever became of the study."""
 
 import re
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from skipstack.dashboards.reports.confirmation.verdict import ablation_in_a_sentence, verdict_of
+import numpy as np
+import pytest
+
+import skipstack
+from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
+from skipstack.dashboards.reports.verdict import in_a_sentence
+from skipstack.dashboards.reports.wording import listed, names
+from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.analysis.confirmation.ablated import ablated as confirmed
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
-from skipstack.search.statistics.estimates import Estimate
-from tests.search.ablation.toys import planted
+from skipstack.search.analysis.verdict.of_study import of_table, verdict
+from skipstack.search.analysis.verdict.verdicts import Change, Explored, Other, RowsTested, WinnerTested
+from skipstack.search.api.study import exploration_of
+from skipstack.search.driver.task import Measured, TrialTask
+from skipstack.search.ledger.events import Event, Finished, Reason
+from skipstack.search.ledger.sentences import SentenceCounts
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.statistics.estimates import NO_CHANCE, Estimate
+from tests.search.ablation.toys import PlantedWorker, beginning, grid_search, made, planted, run_ablation
+from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
+from tests.search.made_up import DEPTH, GATE, RATE, ended, history, proposed, record_of, reported, study
 
-DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
+BASE: dict[str, Any] = {DEPTH: 3, GATE: "sigmoid_below", RATE: 0.01}
+OTHER: dict[str, Any] = {DEPTH: 5, GATE: "none", RATE: 0.0123456}
+LUCK = "; the best of many is partly luck, and fresh seeds tell how much."
+
+
+def said_of(record: StudyRecord) -> str:
+    """The sentence on a study, with all that is confirmed of it."""
+    return in_a_sentence(verdict(exploration_of(record), list(confirmed_tables(record))))
+
+
+def searched(*trials: tuple[dict[str, Any], float | None, Reason | None], over: bool = True) -> str:
+    """Of a search of these trials: point, dev accuracy at the only epoch, and end; ``over``: none is to come."""
+    config = study()
+    events: list[Event] = []
+    for number, (point, accuracy, reason) in enumerate(trials):
+        events.append(proposed(config, number, point))
+        events += [] if accuracy is None else [reported(number, 1, accuracy, accuracy - 0.002)]
+        events += [] if reason is None else [ended(number, reason)]
+    return said_of(record_of(config, *events, *([Finished(time=0.0)] if over else [])))
+
+
+def test_a_search_says_what_the_best_has_beside_base_and_baseline_and_that_nothing_is_confirmed() -> None:
+    assert searched((BASE, 0.9512, "completed"), (OTHER, 0.964, "completed"), (OTHER | {DEPTH: 3}, 0.9, "failed")) == (
+        "Exploratory, not confirmed: trial 1, the best of 2 on dev, reaches 96.30 %, +1.28 points over the base and "
+        f"+25.05 over the baseline{LUCK}"
+    )
+
+
+def test_scores_that_print_alike_are_no_gain() -> None:
+    said = searched((BASE, 0.9512, "completed"), (BASE | {DEPTH: 5}, 0.951201, "completed"))
+    assert "reaches 95.02 %, as much as the base and +23.77 points over the baseline" in said
+
+
+def test_a_training_that_was_cut_short_is_not_called_whole() -> None:
+    other = BASE | {DEPTH: 5}
+    said = searched((BASE, 0.9512, "stopped"), (other, 0.96, "completed"))
+    assert "the best of 2 on dev (1 of the others stopped early), reaches" in said
+    assert "over the baseline, although the base was not trained to the end;" in said
+    said = searched((BASE, 0.9512, "stopped"), (other, 0.96, "stopped"))
+    assert "although it and the base were not trained to the end" in said
+    assert "although it was not" in searched((BASE, None, "failed"), (other, 0.96, "stopped"))
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        ([], "no other trial has a score"),
+        ([(OTHER, None, "failed")], "no other trial has a score"),
+        (
+            [(OTHER, 0.94, "stopped")],
+            "the other one was stopped after 1 of 6 epochs, so it is not known what it would reach",
+        ),
+        ([(OTHER, 0.94, "completed")], "the other one reached no more"),
+        ([(OTHER, 0.94, "completed"), (BASE | {DEPTH: 5}, 0.9512, "completed")], "none of the 2 others reached more"),
+        (
+            [(OTHER, 0.94, "stopped"), (BASE | {DEPTH: 5}, 0.9512, "stopped")],
+            "the 2 others were stopped after 1 of 6 epochs, so it is not known what they would reach",
+        ),
+        (
+            [(OTHER, 0.94, "stopped"), (BASE | {DEPTH: 5}, 0.9512, "completed")],
+            "the one other that was trained to its end reached no more; 1 was stopped after 1 of 6 epochs, so it is "
+            "not known what it would reach",
+        ),
+    ],
+)
+def test_the_base_may_be_the_best(others: list[Any], why: str) -> None:
+    said = searched((BASE, 0.9512, "completed"), *others)
+    assert said == (
+        f"Exploratory: the base itself is the best on dev, with 95.02 %, +23.77 points over the baseline: {why}."
+    )
+
+
+def test_without_a_score_of_the_base_nothing_is_compared_with_it() -> None:
+    assert searched((BASE, None, "failed"), (OTHER, 0.96, "completed")) == (
+        "Exploratory, not confirmed: trial 1, the only one with a score, reaches 95.90 %, +24.65 points over the "
+        "baseline; the base has no score to compare it with."
+    )
+
+
+def test_where_seeds_change_nothing_no_luck_of_seeds_is_told_of() -> None:
+    config = study()
+    exact = [proposed(config, 0, BASE), reported(0, 1, 0.91, 0.91), ended(0)]
+    exact += [proposed(config, 1, OTHER), reported(1, 1, 0.93, 0.93), ended(1), Finished(time=0.0)]
+    said = said_of(record_of(config, *exact))
+    assert said.endswith("; every trial has the same score with each of its seeds, so there is no chance of seeds.")
+    assert "luck" not in said
+
+
+def test_where_nothing_has_a_score_there_is_no_verdict_and_it_says_how_trials_ended() -> None:
+    assert searched((BASE, None, "failed"), (OTHER, 0.9, "diverged"), (OTHER, None, "out_of_memory")) == (
+        "No verdict: no trial has a score (1 diverged, 1 failed, 1 out of memory)."
+    )
+    assert searched() == "No verdict: no trial has a score."
+
+
+def test_a_study_that_goes_on_has_none_yet_and_says_how_far_it_is() -> None:
+    going = [(BASE, 0.9512, "completed"), (OTHER, 0.964, None)]
+    assert searched(*going, over=False) == (  # type: ignore[arg-type]
+        "Not finished, no verdict yet: 1 of at most 16 trials has ended; the best so far, trial 1, has 96.30 % on dev, "
+        "+1.28 points over the base."
+    )
+    assert searched((BASE, 0.9512, "completed"), over=False).endswith(
+        "the base is the best so far, with 95.02 % on dev."
+    )
+    assert searched((BASE, None, None), over=False) == (
+        "Not finished, no verdict yet: 0 of at most 16 trials have ended, and none has a score yet."
+    )
+    begun = StudyRecord.of(islice(history(study(trials=30), seed=1), 61))
+    assert said_of(begun).startswith("Not finished, no verdict yet: ")
+    assert said_of(StudyRecord.of(history(study(trials=30), seed=1))).startswith("Exploratory, not confirmed: ")
+
+
+DEPTHS: dict[str, object] = {DEPTH: {"choice": [1, 3]}}
 
 
 def ablated(path: Path, **axes: object) -> str:
-    """The last sentence of an ablation of a search over these axes, whose base has three layers."""
+    """Of an ablation of a search over these axes, whose base has three layers; those cost 32 points on test."""
     record = planted(path, axes)
-    return verdict_of(record, confirmed(record))
+    (found,) = [table for own, table in confirmed_tables(read_study(path)) if own.plan is not None]
+    assert said_of(read_study(path)) == in_a_sentence(of_table(record, found)), "the study's verdict is its ablation's"
+    return in_a_sentence(of_table(record, found))
 
 
-def test_a_planted_effect_earns_its_place_and_one_that_is_none_does_not(tmp_path: Path) -> None:
-    said = ablated(tmp_path / "study", **{DEPTH: {"choice": [1, 3]}, RATE: {"choice": [0.01, 0.02]}})
+def test_a_planted_effect_earns_its_place_and_one_that_is_none_is_open(tmp_path: Path) -> None:
+    said = ablated(tmp_path / "study", **DEPTHS, **{RATE: {"choice": [0.01, 0.02]}})
     assert re.fullmatch(
-        r"Of the winner's 2 changes: depth 1 \(without it -3\d\.\d\d ± \d\.\d\d points\) earns its place; "
-        r"learning_rate 0\.01 shows no effect beyond chance; "
-        r"the winner is ahead of the base, \+3\d\.\d\d ± \d\.\d\d points\.",
+        r"\+3\d\.\d\d ± \d\.\d\d points over the base on test, confirmed on 3 fresh seeds; "
+        r"depth 1 earns its place \(without it -3\d\.\d\d ± \d\.\d\d points\); learning_rate 0\.01 is open\.",
         said,
     ), said
 
 
 def test_a_single_change_taken_back_is_the_base(tmp_path: Path) -> None:
-    said = ablated(tmp_path / "study", **{DEPTH: {"choice": [1, 3]}})
+    said = ablated(tmp_path / "study", **DEPTHS)
     found = re.fullmatch(
-        r"The winner's one change: depth 1 \(without it -(.*) points\) earns its place; the winner is ahead of the "
-        r"base, \+(.*) points\.",
+        r"\+(.*) points over the base on test, confirmed on 3 fresh seeds; depth 1 earns its place "
+        r"\(without it -(.*) points\)\.",
         said,
     )
     assert found is not None, said
     assert found[1] == found[2]
+
+
+class OnlyTogetherWorker(PlantedWorker):
+    """On test, 23 of 25 tags are right with one layer and a rate of 0.01, and 15 where either is another."""
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        model, training = task.config.model, task.config.training
+        both = model.stack.depth == 1 and training.optimiser.learning_rate == 0.01
+        return told(task, 23 if both else 15)
+
+
+class NoEffectWorker(PlantedWorker):
+    """On test, 20 of 25 tags are right whatever the config, but for chance."""
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        return told(task, 20)
+
+
+def told(task: TrialTask, right: int) -> Measured:
+    """So many of 25 tags in each of 40 sentences, or one more or less."""
+    chance = [generator(seed, task.config.identity).integers(-1, 2, size=40) for seed in task.seeds]
+    counts = np.stack([np.stack([right + own, np.full(40, 25)], axis=-1) for own in chance])
+    accuracies = tuple((counts[..., 0].sum(axis=1) / 1000).tolist())
+    return Measured(metrics={"test_accuracy": accuracies}, sentences=SentenceCounts.of(counts, ("correct", "tags")))
+
+
+def ablated_by(worker: type[PlantedWorker], path: Path) -> WinnerTested:
+    """The verdict of an ablation in which this worker measures two changes on test, from a base of three layers."""
+    axes: dict[str, object] = {**DEPTHS, RATE: {"choice": [0.01, 0.02]}}
+    made_of = made(grid_search(path, axes), seeds=4)
+    run_ablation(path, made_of.number, beginning(path, made_of), worker=worker)
+    record = read_study(path)
+    found = verdict(exploration_of(record), list(confirmed_tables(record)))
+    assert isinstance(found, WinnerTested)
+    return found
+
+
+def test_a_planted_interaction_is_found_and_that_neither_change_helps_alone(tmp_path: Path) -> None:
+    found = ablated_by(OnlyTogetherWorker, tmp_path / "study")
+    assert {change.axis: change.standing for change in found.changes} == {DEPTH: "earns", RATE: "earns"}
+    assert {change.alone is not None and change.alone.marked for change in found.changes} == {False}
+    assert "depth 1 and learning_rate 0.01 are not shown to help alone." in in_a_sentence(found)
+
+
+def test_where_nothing_has_an_effect_none_is_found(tmp_path: Path) -> None:
+    found = ablated_by(NoEffectWorker, tmp_path / "study")
+    assert {change.standing for change in found.changes} == {"open"}
+    assert in_a_sentence(found).startswith("The winner is not shown to differ from the base on test, ")
+    assert in_a_sentence(found).endswith("depth 1 and learning_rate 0.01 are open.")
+
+
+def test_a_function_without_chance_has_an_exact_best_and_a_minimum_is_the_best(tmp_path: Path) -> None:
+    def objective(config: dict[str, Any], report: Any) -> None:
+        report(score=(config["x"] - 2) ** 2)
+
+    study = skipstack.search(
+        {"base": {"x": 1}, "axes": {"x": {"choice": [1, 2, 3]}}, "search": {"proposer": "grid", "scheduler": "none"}},
+        objective,
+        direction="minimise",
+        trials=3,
+        seeds=2,
+        epochs=1,
+        out=tmp_path / "study",
+        engine="serial",
+    )
+    found = verdict(study.explored())
+    assert isinstance(found, Explored)
+    assert (found.exact, found.score, found.base, found.baseline) == (True, 0, -1, None)
+    assert in_a_sentence(found) == (
+        "Exploratory, not confirmed: trial 1, the best of 3 on dev, reaches score 0, -1 against the base; every trial "
+        "has the same score with each of its seeds, so there is no chance of seeds."
+    )
 
 
 def test_of_several_winners_the_first_is_spoken_of(tmp_path: Path) -> None:
@@ -46,14 +251,13 @@ def test_of_several_winners_the_first_is_spoken_of(tmp_path: Path) -> None:
     assert record.plan is not None
     first, _ = winners = [row.point for row in record.plan.rows for role in row.roles if role.kind == "winner"]
     assert winners[0] != winners[1]
-    found = confirmed(record)
-    said = verdict_of(record, found)
-    assert f"depth {first[DEPTH]} (without it -3" in said
-    assert said.count("the winner is ahead of the base") == said.count("changes: ") == 1
+    (found,) = [table for own, table in confirmed_tables(read_study(tmp_path / "study")) if own.plan is not None]
+    said = in_a_sentence(of_table(record, found))
+    assert f"depth {first[DEPTH]} earns its place (without it -3" in said
     rows = {row.label: row for row in found.rows}
     ahead = next(row for label, row in rows.items() if label.startswith("winner")).difference
     assert ahead is not None
-    assert f"the winner is ahead of the base, {100 * ahead.value:+.2f} ± {100 * (ahead.half or 0):.2f}" in said
+    assert said.startswith(f"{100 * ahead.value:+.2f} ± {100 * (ahead.half or 0):.2f} points over the base")
 
 
 def row(difference: float | None = None, half: float = 1.0, *, marked: bool = False, why: str = "") -> ConfirmedRow:
@@ -67,8 +271,20 @@ def row(difference: float | None = None, half: float = 1.0, *, marked: bool = Fa
     return replace(plain, difference=estimate, p=estimate.p, marked=marked)
 
 
-def concluded(winner: ConfirmedRow, measure: str = "accuracy", **without: ConfirmedRow) -> str:
-    return ablation_in_a_sentence(winner, without, MEASURES[measure])
+def concluded(
+    winner: ConfirmedRow,
+    measure: str = "accuracy",
+    /,
+    others: tuple[Other, ...] = (),
+    alone: dict[str, ConfirmedRow] | None = None,
+    **without: ConfirmedRow,
+) -> str:
+    changes = tuple(
+        Change(axis=name, value=1, without=row, alone=(alone or {}).get(name)) for name, row in without.items()
+    )
+    return in_a_sentence(
+        WinnerTested(measure=MEASURES[measure], split="test", corpus="", winner=winner, changes=changes, others=others)
+    )
 
 
 def test_a_change_earns_its_place_where_the_row_without_it_is_worse_by_more_than_chance() -> None:
@@ -79,46 +295,112 @@ def test_a_change_earns_its_place_where_the_row_without_it_is_worse_by_more_than
         gate=row(0.1, 0.4),
         learning_rate=row(-0.5, 0.75),
     ) == (
-        "Of the winner's 4 changes: depth (without it -6.50 ± 1.25 points) and composition (without it -17.00 ± 2.00 "
-        "points) earn their place; gate and learning_rate show no effect beyond chance; the winner is ahead of the "
-        "base, +7.25 ± 1.50 points."
+        "+7.25 ± 1.50 points over the base on test, confirmed on 5 fresh seeds; depth 1 and composition 1 earn their "
+        "place (without them -6.50 ± 1.25 and -17.00 ± 2.00 points); gate 1 and learning_rate 1 are open."
     )
+
+
+def test_many_open_changes_are_counted_and_not_named() -> None:
+    unclear = {name: row(0.1, 0.4) for name in ("gate", "rate", "hidden", "dropout")}
+    assert concluded(row(0.2, 1), **unclear).endswith(" on 5 fresh seeds; all its 4 changes are open.")
+    said = concluded(row(7, 1, marked=True), depth=row(-7, 1, marked=True), **unclear)
+    assert said.endswith("depth 1 earns its place (without it -7.00 ± 1.00 points); 4 changes are open.")
+
+
+def test_changes_that_help_together_only_are_said_to() -> None:
+    """Either alone is open, or does harm: taking one back costs all that both bring."""
+    both = {"depth": row(-6, 1, marked=True), "gate": row(-6, 1, marked=True)}
+    said = concluded(row(6, 1, marked=True), alone={"depth": row(0.1, 1), "gate": row(-0.2, 1)}, **both)
+    assert "points), depth 1 and gate 1 are not shown to help alone." in said
+    said = concluded(row(6, 1, marked=True), alone={"depth": row(-9, 1, marked=True), "gate": row(0, 1)}, **both)
+    assert "points), gate 1 is not shown to help alone, depth 1 alone does harm." in said
+    said = concluded(row(6, 1, marked=True), alone={"depth": row(3, 1, marked=True)}, **both)
+    assert "alone" not in said
 
 
 def test_a_change_may_do_harm_and_an_interval_alone_is_no_mark() -> None:
     assert concluded(row(-2, 1, marked=True), dropout=row(3, 1, marked=True), depth=row(-2, 1)) == (
-        "Of the winner's 2 changes: dropout (without it +3.00 ± 1.00 points) does harm; depth shows no effect beyond "
-        "chance; the winner is behind the base, -2.00 ± 1.00 points."
+        "-2.00 ± 1.00 points against the base on test, worse, confirmed on 5 fresh seeds; dropout 1 does harm (without "
+        "it +3.00 ± 1.00 points); depth 1 is open."
     ), "depth is below 0 by its own interval, but not in its family"
 
 
 def test_without_any_effect_none_is_claimed() -> None:
     for difference in (0.2, 0.6):  # an interval above 0 is no mark in its family
         assert concluded(row(difference, 0.5), depth=row(0, 0.5)) == (
-            "The winner's one change: depth shows no effect beyond chance; the winner is not shown to differ from the "
-            f"base, +{difference:.2f} ± 0.50 points."
+            f"The winner is not shown to differ from the base on test, +{difference:.2f} ± 0.50 points on 5 fresh "
+            "seeds; depth 1 is open."
         )
 
 
 def test_what_has_no_interval_has_no_verdict() -> None:
     alone = "one seed does not show how far seeds lie apart"
     assert concluded(row(5, why=alone), depth=row(-6, why=alone), gate=row(why="not trained")) == (
-        f"Of the winner's 2 changes: of depth nothing is known ({alone}); of gate nothing is known (not trained)."
+        f"Nothing is confirmed of the winner: +5.00 points against the base on test, {alone}; "
+        f"of depth 1 nothing is known ({alone}); of gate 1 nothing is known (not trained)."
     )
+    exact = concluded(row(5, why=NO_CHANCE), depth=row(-6, why=NO_CHANCE), gate=row(-1, why=NO_CHANCE))
+    assert exact.endswith(f"; of depth 1 and gate 1 nothing is known ({NO_CHANCE}).")
+    assert concluded(row(why="not trained")) == "Nothing is confirmed of the winner: not trained."
 
 
 def test_of_perplexities_the_lower_is_the_better_and_they_have_no_points() -> None:
     said = concluded(row(500, 100, marked=True), "perplexity", depth=row(-300, 100, marked=True))
     assert said == (
-        "The winner's one change: depth (without it +3.00 ± 1.00) earns its place; the winner is ahead of the base, "
-        "-5.00 ± 1.00."
+        "-5.00 ± 1.00 against the base on test, better, confirmed on 5 fresh seeds; depth 1 earns its place (without "
+        "it +3.00 ± 1.00)."
     )
 
 
 def test_whole_configs_are_compared_without_a_word_of_changes() -> None:
-    other = {"the best of one-paper": row(-3, 1, marked=True)}
-    assert ablation_in_a_sentence(row(0.25, 0.5), {}, MEASURES["accuracy"], other) == (
-        "The winner is not shown to differ from the base, +0.25 ± 0.50 points; the best of one-paper is behind the "
-        "winner, -3.00 ± 1.00 points."
+    others = (
+        Other(kind="search", name="one-paper", row=row(-3, 1, marked=True)),
+        Other(kind="without", name="model.stack", row=row(0.5, 1)),
     )
-    assert ablation_in_a_sentence(row(why="not trained"), {}, MEASURES["accuracy"]) == "Of the winner nothing is known."
+    assert concluded(row(0.25, 0.5), others=others) == (
+        "The winner is not shown to differ from the base on test, +0.25 ± 0.50 points on 5 fresh seeds; the best of "
+        "one-paper is behind the winner, -3.00 ± 1.00 points; the winner without its changes of model.stack is not "
+        "shown to differ from the winner, +0.50 ± 1.00 points."
+    )
+
+
+def test_rows_fixed_in_advance_are_counted_and_the_largest_named() -> None:
+    said = said_of(record_of(CONFIG, *trials(), Finished(time=0.0)))
+    assert said == (
+        "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1 -27.22 ± 2.39 points); 2 are open."
+    )
+
+
+def test_rows_that_are_not_all_trained_decide_nothing_yet() -> None:
+    assert said_of(record_of(CONFIG, *trials())).startswith("Not finished, no verdict yet: 4 of at most 16 trials")
+
+
+def of_rows(*rows: ConfirmedRow, untold: int = 0) -> str:
+    return in_a_sentence(RowsTested(measure=MEASURES["accuracy"], split="test", rows=rows, untold=untold))
+
+
+def test_rows_of_which_none_is_marked_show_nothing() -> None:
+    named = [replace(row(value, 1), label="5", axis=DEPTH) for value in (0.5, -0.5)]
+    assert of_rows(*named, untold=1) == (
+        "None of 2 rows compared with the base on test with 5 seeds is shown to differ from it; of 1 more nothing is "
+        "known."
+    )
+    better = [replace(row(value, 1, marked=True), label=str(value), axis=DEPTH) for value in (2, 4, 3)]
+    worse = replace(row(-7, 1, marked=True), label="none", axis=GATE)
+    assert of_rows(*better, worse) == (
+        "Of 4 rows compared with the base on test with 5 seeds, 3 are better (the largest difference depth 4 +4.00 ± "
+        "1.00 points) and 1 is worse (gate none -7.00 ± 1.00 points)."
+    )
+    assert of_rows(untold=2) == (
+        "Nothing is confirmed: no row is compared with the base on test; of 2 more nothing is known."
+    )
+
+
+def test_changes_have_the_shortest_names_that_tell_them_apart() -> None:
+    assert names(["model.stack.depth", "model.head.kind"]) == ["depth", "head"]
+    assert names(["model.embedder.dropout", "model.stack.dropout"]) == ["embedder.dropout", "stack.dropout"]
+    assert names(["training.optimiser.kind", "training.optimiser.learning_rate"]) == ["optimiser", "learning_rate"]
+
+
+def test_a_list_reads_as_one_says_it() -> None:
+    assert [listed("abc"[:length]) for length in (1, 2, 3)] == ["a", "a and b", "a, b and c"]

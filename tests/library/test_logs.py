@@ -98,9 +98,10 @@ def test_a_failed_trial_names_the_command_in_the_terminal_and_in_the_report(
     prints = f"`skipstack log {study.folder} {number}`"
     assert re.search(rf"trial {number} failed: RuntimeError: no further; at .*; its log: {re.escape(prints)}\n", shown)
     assert "epoch 1 of x = 1" not in shown, "stdout is not stderr"
-    report = typed("report", study.folder).out
+    report = typed("report", study.folder, "--full").out
+    assert typed("report", study.folder).out.endswith("; faults.\n")
     assert f"failed: trial {number}; what was said there:\n  {prints.strip('`')}\n" in report
-    assert prints.strip("`") in typed("report", study.folder, "--format", "markdown").out
+    assert prints.strip("`") in typed("report", study.folder, "--format", "markdown", "--full").out
 
 
 @pytest.mark.long

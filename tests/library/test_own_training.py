@@ -60,7 +60,7 @@ def test_all_that_reads_a_study_reads_that_of_a_function(study: skipstack.Study)
     ablation = read_study(study.folder).ablations[1]
     assert {trial.state for trial in ablation.trials.values()} == {"completed"}
     assert {seed for trial in ablation.trials.values() for seed in trial.seeds} == set(range(1_000_000, 1_000_004))
-    said = typed("report", study.folder).out
+    said = typed("report", study.folder, "--full").out
     assert "hill, ablation 1 on hill in test_own_training.py: confirmed on dev" in " ".join(said.split())
     assert "dev: the score itself, on seeds of the rows' own; no other one was reported." in said
     assert "of 4 seeds alone." in " ".join(said.split())

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -93,8 +94,8 @@ class Chaos:
     """The folder of compiled code, the only one on its small disk; None: the user's."""
     told: list[str] = field(default_factory=list)
     """What happened, for the message of a failure."""
-    torn: set[Path] = field(default_factory=set)
-    """The best weights that were torn, from the study's folder on."""
+    torn: Counter[Path] = field(default_factory=Counter)
+    """How often best weights were torn, each time to half of what they were, from the study's folder on."""
 
     def __post_init__(self) -> None:
         self.draw: np.random.Generator = generator(self.seed, "chaos")
@@ -270,9 +271,9 @@ class Chaos:
         found = sorted([*self.folder.glob(f"trials/*/{BEST}"), *self.folder.glob(f"ablations/*/*/{BEST}")])
         if found:
             torn = found[int(self.draw.integers(len(found)))]
-            self.torn.add(torn.relative_to(self.folder))
             with suppress(FileNotFoundError):  # those that nobody needs go at any moment
                 os.truncate(torn, torn.stat().st_size // 2)
+                self.torn[torn.relative_to(self.folder)] += 1
 
     def _fill_the_disk(self) -> None:
         """Until the driver has ended for want of room, which it must by itself."""
@@ -415,14 +416,18 @@ OF_A_STORE = ("skipstack.study", "mlflow.parentRunId", "skipstack.ledger", "skip
 
 
 def runs(uri: str) -> dict[str, Any]:
-    """Every run of the only study in a store, by name, without what the clock gave: no name may come twice."""
+    """Every run of the only study in a store, by name, without what the clock gave: no name may come twice, but in
+    another ablation.
+    """
     from mlflow import MlflowClient
 
     client = MlflowClient(uri)
     found: dict[str, Any] = {}
     experiments = [each.experiment_id for each in client.search_experiments() if each.name.startswith("skipstack/")]
     for run in client.search_runs(experiments, max_results=1000):
-        assert run.info.run_name not in found, f"two runs for {run.info.run_name}"
+        ablation = run.data.tags.get("skipstack.ablation") if "skipstack.row" in run.data.tags else None
+        key = str(run.info.run_name) if ablation is None else f"ablation {ablation}: {run.info.run_name}"
+        assert key not in found, f"two runs for {key}"
         tags = {name: value for name, value in run.data.tags.items() if name not in OF_A_STORE}
         if "skipstack.trial" not in tags:
             tags.pop("mlflow.note.content", None)  # the report, which says how long trials took
@@ -431,5 +436,5 @@ def runs(uri: str) -> dict[str, Any]:
             for name in run.data.metrics
             if name != "seconds"
         }
-        found[str(run.info.run_name)] = (run.info.status, tags, run.data.params, curves)
+        found[key] = (run.info.status, tags, run.data.params, curves)
     return found

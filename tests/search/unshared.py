@@ -3,10 +3,11 @@
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from skipstack.search.driver.task import task_of
 from skipstack.search.ledger.events import Event
@@ -18,6 +19,8 @@ from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.workers.worker import TrainingWorker
 from tests.search.hosts import Hosts
+
+UNTORN: Final[Mapping[Path, int]] = {}
 
 MAIN = "from skipstack.dashboards.cli import main; main()"
 
@@ -83,9 +86,9 @@ def events(folder: Path) -> list[Event]:
     return Ledger(StudyFolder(folder).ledger).read()
 
 
-def check_as_alone(folder: Path, scratch: Path, torn: Collection[Path] = ()) -> StudyRecord:
+def check_as_alone(folder: Path, scratch: Path, torn: Mapping[Path, int] = UNTORN) -> StudyRecord:
     """Reports, tests and best weights of all trials, also of ablations, are those of one process that trains them with
-    the same decisions; no checkpoint is left. ``torn``: weights, from the folder on, that may be half of theirs.
+    the same decisions; no checkpoint is left. ``torn``: how often weights, from the folder on, may have been halved.
     """
     record = read_study(folder)
     studies = {None: record, **record.ablations}
@@ -94,7 +97,7 @@ def check_as_alone(folder: Path, scratch: Path, torn: Collection[Path] = ()) -> 
         study = StudyFolder(folder, ablation)
         for trial in own.trials.values():
             best = (study.trial(trial.number) / BEST).relative_to(folder)
-            check_trial(own, study, trial, scratch / str(ablation) / str(trial.number), torn=best in torn)
+            check_trial(own, study, trial, scratch / str(ablation) / str(trial.number), torn=torn.get(best, 0))
     for place in (TRIALS, ABLATIONS):
         assert not list((folder / place).rglob(CHECKPOINT))
         assert not list((folder / place).rglob(GROUP.format("*")))
@@ -102,9 +105,7 @@ def check_as_alone(folder: Path, scratch: Path, torn: Collection[Path] = ()) -> 
     return record
 
 
-def check_trial(
-    record: StudyRecord, study: StudyFolder, trial: TrialRecord, scratch: Path, *, torn: bool = False
-) -> None:
+def check_trial(record: StudyRecord, study: StudyFolder, trial: TrialRecord, scratch: Path, *, torn: int = 0) -> None:
     assert trial.reason in ("completed", "stopped"), trial.message
     task = replace(task_of(record, study, trial.number, device="cpu"), folder=scratch, time_left=None)
     earlier: tuple[int, ...] = ()
@@ -118,7 +119,8 @@ def check_trial(
         earlier += seeds
     left = study.trial(trial.number) / BEST
     if study.trials.exists() and (left.exists() or record.study.search.keep_checkpoints is None):
-        whole = (scratch / BEST).read_bytes()
-        assert left.read_bytes() in (whole, *([whole[: len(whole) // 2]] if torn else [])), trial.number
+        whole, found = (scratch / BEST).read_bytes(), left.read_bytes()
+        halved = [whole[: len(whole) >> times] for times in range(torn + 1)]
+        assert found in halved, f"trial {trial.number}: {len(found)} of {len(whole)} bytes, halved {torn} times"
     if trial.tested:
         assert trial.tested == TrainingWorker.test(replace(task, seeds=earlier)).metrics

@@ -4,28 +4,42 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from skipstack.dashboards.formats.page import Report, Sentence
+from skipstack.dashboards.formats.page import Part, Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
 from skipstack.dashboards.reports.confirmation.traced import traced_table
+from skipstack.dashboards.reports.next_step import after_ablation, whole_report
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
-from skipstack.dashboards.reports.wording import NONE, names_by_path
+from skipstack.dashboards.reports.verdict import KINDS, in_a_sentence
+from skipstack.dashboards.reports.wording import NONE
 from skipstack.search.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
+from skipstack.search.analysis.verdict.of_study import of_table
 from skipstack.search.record.study_record import StudyRecord
+from skipstack.spaces.short_names import names_by_path
 
 
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
-    """The report of a confirmed table.
+    """The report of a confirmed table, with its verdict.
 
-    It ends with the steps of the path, if the ablation has one; a grid with an axis of numbers also gets a chart of the
-    scores along it.
+    Its details end with the steps of the path, if the ablation has one; a grid with an axis of numbers also gets a
+    chart of the scores along it.
     """
-    report = confirmation_report(found, *_path(record))
+    report, verdict, path = confirmation_report(found), of_table(record, found), tuple(_path(record))
+    said = in_a_sentence(verdict)
+    walked_path = (Part("the path from the base to the winner", (path,)),) if path else ()
     return replace(
         report,
+        page=replace(report.page, verdict=said, details=(*report.page.details, *walked_path)),
+        content={**report.content, "verdict": {"kind": KINDS[type(verdict)], "sentence": said}},
         pictures=lambda: (*report.pictures(), *trend_pictures(record)),
         traced=partial(traced_table, record, found),
     )
+
+
+def with_next_step(report: Report, record: StudyRecord, found: Confirmation, folder: str) -> Report:
+    """The report of an ablation that has just ended, with what to type next; ``folder``: of its study."""
+    step = after_ablation(record.study.space.base, of_table(record, found), folder)
+    return replace(report, page=replace(report.page, groups=(*report.page.groups, step), whole=whole_report(folder)))
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:

@@ -4,7 +4,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.page import (
+    Block,
+    Cell,
+    Column,
+    Listing,
+    Numbers,
+    Page,
+    Part,
+    Report,
+    Row,
+    Sentence,
+    Table,
+)
 from skipstack.dashboards.reports.confirmation.estimates import (
     BOLD,
     MARK,
@@ -15,21 +27,22 @@ from skipstack.dashboards.reports.confirmation.estimates import (
     p_text,
 )
 from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_pictures
-from skipstack.dashboards.reports.wording import NONE, heading_of, names_by_path, sentence
+from skipstack.dashboards.reports.wording import NONE, heading_of, sentence
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import Reach
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.confirmation.differences import Split
+from skipstack.spaces.short_names import names_by_path
 
 Writer = Callable[[Numbers, Measure], str]
 """Writes a cell from the numbers of its row."""
 
 
-def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
-    """The report of a confirmation, with the sentences ``more`` below."""
+def confirmation_report(confirmation: Confirmation) -> Report:
+    """The report of a confirmation. How far it reaches, and why rows are without a difference, is in its details."""
     records = [confirmed_numbers(row) for row in confirmation.rows]
-    told = [Sentence(each, style="dim") for each in _sentences(confirmation)]
+    read, *further = (Sentence(each, style="dim") for each in _sentences(confirmation))
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
     missing: list[Block] = [Sentence("without a difference:"), Listing(without)] if without else []
     split = confirmation.split
@@ -40,9 +53,9 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
             title,
             (
                 (confirmed_table(records, confirmation.measure, split=split, about=confirmation.about),),
-                (*told, *missing),
-                *((more,) if more else ()),
+                (read,),
             ),
+            details=(Part("how far the table reaches", ((*further, *missing),)),) if further or missing else (),
         ),
         content={
             "study": confirmation.study,

@@ -56,6 +56,8 @@ def confirmed_numbers(row: ConfirmedRow) -> Numbers:
         "effect_size": row.effect_size,
         "p": None if row.difference is None else row.difference.p,
         "p_holm": row.p,
+        "difference_low_corrected": None if row.corrected is None else row.corrected[0],
+        "difference_high_corrected": None if row.corrected is None else row.corrected[1],
         "p_randomised": row.p_randomised,
         "marked": row.marked,
         "why": row.why or (row.difference.why if row.difference is not None else ""),

@@ -4,15 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from skipstack.dashboards.formats.page import Block, Heading, Picture, Report
+from skipstack.dashboards.formats.page import Block, Heading, Page, Part, Picture, Report, unfolded
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
 from skipstack.search.analysis.frames.trace import Traced
+from skipstack.search.analysis.verdict.of_study import Tables, decisive_table
 from skipstack.search.record.study_record import StudyRecord
-
-Tables = Sequence[tuple[StudyRecord, Confirmation]]
-"""Tables, each with the record of its trials."""
 
 
 def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
@@ -43,11 +41,17 @@ def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bo
             yield ablated_report(own, table)
 
 
-def one_report(reports: Sequence[Report]) -> Report:
-    """One report of several confirmed tables; a single one is unchanged."""
+def first_shown(tables: Tables) -> int | None:
+    """The place of the table that a report begins with: the one that its verdict is about, or else the study's own."""
+    own = next((place for place, (record, _) in enumerate(tables) if record.plan is None), None)
+    return own if (decisive := decisive_table(tables)) is None else decisive
+
+
+def one_report(reports: Sequence[Report], verdict: str = "") -> Report:
+    """One report of several confirmed tables, under the ``verdict`` on them; a single one is unchanged."""
     if len(reports) == 1:
         return reports[0]
-    page = replace(reports[0].page, title="", groups=tuple(_groups(reports)))
+    page = Page("", tuple(_groups(reports)), verdict, tuple(part for each in reports for part in _details(each)))
     return replace(
         reports[0],
         page=page,
@@ -59,15 +63,22 @@ def one_report(reports: Sequence[Report]) -> Report:
     )
 
 
-def with_confirmed(explored: Report, reports: Sequence[Report]) -> Report:
-    """The confirmed tables, then what the search saw. CSV has only the latter."""
+def with_confirmed(explored: Report, reports: Sequence[Report], first: int | None) -> Report:
+    """The confirmed table at the place ``first``, then what the search saw; the other tables are details. CSV has only
+    what the search saw.
+    """
     if not reports:
         return explored
-    groups = (*_groups(reports), (Heading(f"{explored.content['study']}: what the search saw"),), *explored.page.groups)
+    shown = [] if first is None else [reports[first]]
+    saw, *more = explored.page.groups
+    if shown:
+        saw = (Heading(f"{explored.content['study']}: what the search saw"), *saw)
+    others = (Part(each.page.title, unfolded(each.page).groups) for each in reports if each not in shown)
+    details = (*(part for each in shown for part in each.page.details), *others, *explored.page.details)
     all_reports = [*reports, explored]
     return replace(
         explored,
-        page=replace(explored.page, groups=groups),
+        page=replace(explored.page, groups=(*_groups(shown), saw, *more), details=details),
         content={**explored.content, "confirmed": [each.content for each in reports]},
         pictures=partial(_pictures, all_reports),
         traced=partial(_traced, all_reports),
@@ -78,6 +89,11 @@ def _groups(reports: Sequence[Report]) -> Iterator[tuple[Block, ...]]:
     for report in reports:
         yield (Heading(report.page.title),)
         yield from report.page.groups
+
+
+def _details(report: Report) -> Iterator[Part]:
+    """Its details, named after it."""
+    return (replace(part, heading=f"{report.page.title}: {part.heading}") for part in report.page.details)
 
 
 def _pictures(reports: Sequence[Report]) -> tuple[Picture, ...]:

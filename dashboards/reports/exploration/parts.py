@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Row, Sentence, Table
+from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Part, Row, Sentence, Table
 from skipstack.dashboards.reports.wording import NONE, scored, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
@@ -42,19 +42,19 @@ def contents(exploration: Exploration) -> Content:
     }
 
 
-def blocks(content: Content, measure: Measure) -> Iterator[tuple[Block, ...]]:
-    """The parts that have content, a group each."""
+def parts(content: Content, measure: Measure) -> Iterator[Part]:
+    """The parts that have content."""
     if content["importances"]:
-        yield _importances(content["importances"])
+        yield Part("importance", (_importances(content["importances"]),))
     if content["pairs"]:
-        yield _pairs(content, measure)
+        yield Part("pairs", (_pairs(content, measure),))
     if reached := [rung for rung in content["rungs"] if rung["n"]]:
-        yield _rungs(reached)
+        yield Part("rungs", (_rungs(reached),))
     if len(content["expected_best"]) > 1:
         told = [_expected(content["expected_best"], measure)]
         if content["continued"] is not None:
             told.append(_continued(content["continued"], measure))
-        yield (Sentence(" ".join(told)),)
+        yield Part("forecasts", ((Sentence(" ".join(told)),),))
 
 
 def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
@@ -79,7 +79,7 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
         if any(each["stands_out"] for each in found)
         else "Nothing stands out: by chance alone, too, an axis has so many times its usual share."
     )
-    table = Table(names=("axis",), columns=columns, rows=tuple(rows), heading="importance")
+    table = Table(names=("axis",), columns=columns, rows=tuple(rows))
     return table, Sentence(f"{said} {note}", style="dim")
 
 

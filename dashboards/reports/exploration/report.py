@@ -4,16 +4,31 @@ The page is written from the raw numbers of the machine-readable formats, so tha
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from skipstack.dashboards.formats.page import Block, Listing, Numbers, Page, Report, Sentence
-from skipstack.dashboards.reports.exploration.parts import blocks, contents
-from skipstack.dashboards.reports.exploration.table import CUT, FRONT, LEADS, OPEN, REUSED, by_seed, numbers_of, table
+from skipstack.dashboards.formats.page import Block, Listing, Numbers, Page, Part, Report, Sentence
+from skipstack.dashboards.reports.exploration.parts import contents, parts
+from skipstack.dashboards.reports.exploration.table import (
+    CUT,
+    FRONT,
+    LEADS,
+    OPEN,
+    REUSED,
+    WHOLE,
+    by_seed,
+    headline,
+    numbers_of,
+    table,
+)
 from skipstack.dashboards.reports.exploration.traced import traced
+from skipstack.dashboards.reports.next_step import DIR, next_step, whole_report
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
+from skipstack.dashboards.reports.verdict import KINDS, in_a_sentence
 from skipstack.dashboards.reports.wording import (
     NONE,
+    duration,
     enough_in_words,
     hours_over_in_words,
     listed,
@@ -26,14 +41,14 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.effects import LEAST_WHOLE, Effects
 from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
+from skipstack.search.analysis.verdict.of_study import Tables, decisive_table, verdict
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.planning.small_space import small_space
 from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.paths import overlap
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import CORPUS, TrialConfig
 
 CONFIRM = "To confirm, `skipstack ablate DIR` trains the best config and each of its changes again."
 
@@ -41,25 +56,56 @@ BLIND = ("random", *FIXED_DESIGNS)
 """The proposers that choose trials without regard to scores."""
 
 
-def exploration_report(exploration: Exploration) -> Report:
-    """The report of what a search saw."""
-    records = [numbers_of(row) for row in exploration.rows]
-    more = contents(exploration)
-    groups: tuple[tuple[Block, ...], ...] = (
-        (Sentence(about(exploration.config.search)),),
-        (table(records, exploration.measure, caption=" ".join(_caption(exploration.config))),),
-        tuple(_whole(exploration)),
-        (Sentence(" ".join(_footnote(exploration, records)), style="dim"),),
-        *blocks(more, exploration.measure),
-    )
+def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tables = (), folder: str = DIR) -> Report:
+    """The report of what a search saw: the verdict, the best trial beside base and baseline, and the next step; all
+    else is in its details.
+
+    ``by``: the axes whose values are no details; ``tables``: what is confirmed, which the verdict is about, and which
+    ``with_confirmed`` shows; ``folder``: of the study, for the commands that come next.
+    """
+    records = [numbers_of(row) for row in seen.rows]
+    more, found = contents(seen), verdict(seen, tables)
+    said = in_a_sentence(found)
+    values = Part("values", tuple(_values(seen, records)))
+    best, further = tuple(_best(seen)), tuple(_further(seen))
+    decided = decisive_table(tables) is not None  # then the confirmed table says what the best changes
     return Report(
-        page=Page(exploration.study, tuple(group for group in groups if group)),
-        content={**_content(exploration, records), **more},
+        page=Page(
+            seen.study,
+            (
+                _headline(seen, records),
+                *(() if decided else (best,)),
+                *(values.groups if by else ()),
+                tuple(_cost(seen)),
+                *((step,) if (step := next_step(found, seen, folder)) else ()),
+            ),
+            verdict=said,
+            whole=whole_report(folder),
+            details=(
+                *((Part("the best config", (best,)),) if decided else ()),
+                *(() if by else (values,)),
+                *parts(more, seen.measure),
+                *((Part("trials", (further,)),) if further else ()),
+            ),
+        ),
+        content={"verdict": {"kind": KINDS[type(found)], "sentence": said}, **_content(seen, records), **more},
         records=records,
         names=list(numbers_of(Row(axis="", value="", trials=0, scored=0))),
-        pictures=partial(search_pictures, exploration),
-        traced=partial(traced, exploration),
+        pictures=lambda: [replace(each, folded=True) for each in search_pictures(seen)],
+        traced=partial(traced, seen),
     )
+
+
+def _headline(seen: Exploration, records: Sequence[Numbers]) -> tuple[Block, ...]:
+    """The table of baseline, base and best, with the meaning of its columns and marks."""
+    read = Sentence(" ".join(_of_headline(seen, records)), style="dim")
+    return headline(records, seen.measure, " ".join(_caption(seen.config))), read
+
+
+def _values(seen: Exploration, records: Sequence[Numbers]) -> Iterator[tuple[Block, ...]]:
+    """The table of each value of each axis, with the meaning of its columns and marks."""
+    yield (Sentence(about(seen.config.search)),)
+    yield table(records, seen.measure), Sentence(" ".join(_of_values(seen, records)), style="dim")
 
 
 def about(search: SearchConfig) -> str:
@@ -114,14 +160,30 @@ def _caption(study: StudyConfig) -> Iterator[str]:
         yield sentence(study.about)
 
 
-def _whole(exploration: Exploration) -> Iterator[Block]:
-    """The trials by end reason, their cost, why no further trial was started, the best trial and the Pareto front."""
+def _cost(exploration: Exploration) -> Iterator[Block]:
+    """The trials by end reason, their cost, and why no further trial was started."""
     ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
     yield Sentence(
         f"{sum(exploration.ends.values())} trials{': ' if ends else ''}{ends}; "
         f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
-        f"{exploration.epochs:,} epochs, {exploration.seconds:,.1f} seconds of training and evaluation"
+        f"{counted(exploration.epochs, 'epoch')}, {duration(exploration.seconds)} of training and evaluation"
     )
+    if exploration.enough is not None:
+        yield Sentence(enough_in_words(exploration.enough, exploration.measure))
+    if exploration.over is not None:
+        yield Sentence(hours_over_in_words(exploration.over, exploration.cut))
+    if exploration.front:
+        trials = counted(sum(exploration.ends.values()), "trial")
+        yield Sentence(f"Pareto front of {', '.join(exploration.objectives)}: {len(exploration.front)} of {trials}")
+
+
+def _further(exploration: Exploration) -> Iterator[Block]:
+    """What else is to be known of the trials: the Pareto front, losses, and trainings that could have been spared."""
+    if exploration.front:
+        yield Sentence(f"on the Pareto front of {', '.join(exploration.objectives)}:")
+        yield Listing(
+            tuple(f"trial {trial.number}: {', '.join(_on_front(trial, exploration))}" for trial in exploration.front)
+        )
     if exploration.lost:
         yield Sentence(f"lost with their machines, and gone on with elsewhere: {counted(exploration.lost, 'attempt')}")
     if exploration.twice:
@@ -131,24 +193,18 @@ def _whole(exploration: Exploration) -> Iterator[Block]:
         )
     if "stopped" in exploration.ends and (small := small_space(exploration.config)) is not None:
         yield Sentence(str(small))
-    if exploration.enough is not None:
-        yield Sentence(enough_in_words(exploration.enough, exploration.measure))
-    if exploration.over is not None:
-        yield Sentence(hours_over_in_words(exploration.over, exploration.cut))
+
+
+def _best(exploration: Exploration) -> Iterator[Block]:
+    """The config of the best trial, by what differs from the base."""
     if exploration.best_config is None:
         yield Sentence("no trial has a score")
-    else:
-        changed = changes(exploration.best_config, exploration.base)
-        against = "differs from the base in:" if changed else "the base itself"
-        yield Sentence(f"best: trial {exploration.best}, config {exploration.best_config.identity}, {against}")
-        settings = chosen(changed, exploration.best_config)  # without the defaults of another kind
-        yield Listing(tuple(f"{path}={value_text(value)}" for path, value in settings.items()), code=True)
-    if exploration.front:
-        trials = counted(sum(exploration.ends.values()), "trial")
-        yield Sentence(f"Pareto front of {', '.join(exploration.objectives)}: {len(exploration.front)} of {trials}")
-        yield Listing(
-            tuple(f"trial {trial.number}: {', '.join(_on_front(trial, exploration))}" for trial in exploration.front)
-        )
+        return
+    changed = changes(exploration.best_config, exploration.base)
+    against = "differs from the base in:" if changed else "the base itself"
+    yield Sentence(f"best: trial {exploration.best}, config {exploration.best_config.identity}, {against}")
+    settings = chosen(changed, exploration.best_config)  # without the defaults of another kind
+    yield Listing(tuple(f"{path}={value_text(value)}" for path, value in settings.items()), code=True)
 
 
 def _on_front(trial: Trial, exploration: Exploration) -> Iterator[str]:
@@ -164,13 +220,30 @@ def _objectives(trial: Trial, exploration: Exploration) -> Numbers:
     return {name: values[name] for name in exploration.objectives}
 
 
-def _footnote(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[str]:
-    """The meaning of the columns and marks of the table."""
+def _of_headline(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[str]:
+    """The meaning of the columns and marks of baseline, base and best."""
+    whole = [numbers for numbers in records if numbers["axis"] in WHOLE]
+    measure = exploration.measure
+    if measure.unit == "%":
+        yield f"%: {measure.label}."
+    seeds = _seeds(whole)
+    yield f"deviation: over {seeds} seeds." if seeds > 1 else f"deviation: one seed has none ({NONE})."
+    if not all(numbers["selected_whole"] for numbers in whole):
+        yield f"{CUT}: not trained to its end."
+    yield from (f"Baseline: {row.value}." for row in exploration.rows if row.axis == BASELINE)
+
+
+def _seeds(records: Sequence[Numbers]) -> int:
+    return max((int(numbers["seeds"] or 0) for numbers in records), default=0)
+
+
+def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[str]:
+    """The meaning of the columns and marks of the table of values."""
     measure, model = exploration.measure, exploration.effects
-    seeds = max((int(numbers["seeds"] or 0) for numbers in records), default=0)
     unscored = any(numbers["scored_trials"] != numbers["trials"] for numbers in records)
     of_begun = " (2/3: 2 of the 3 begun have a score)" if unscored else ""
     yield f"n: trials{of_begun}. dev, test: {measure.label} of the best of them on dev, so a large n flatters dev."
+    seeds = _seeds(records)
     spread = f"standard deviation over {seeds} seeds" if seeds > 1 else f"over seeds; one seed has none ({NONE})"
     yield f"deviation: of dev, {spread}."
     yield from _of_effects(model, measure)
@@ -182,7 +255,6 @@ def _footnote(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[
         yield f"{FRONT}: on the Pareto front."
     if exploration.reused:
         yield f"{REUSED}: reused, not trained."
-    yield from (f"Baseline: {row.value}." for row in exploration.rows if row.axis == BASELINE)
 
 
 def _of_effects(model: Effects, measure: Measure) -> Iterator[str]:

@@ -18,6 +18,12 @@ trial, which was not trained."""
 OPEN = "open"
 """Stands for an effect whose band holds 0."""
 
+WHOLE = (BASELINE, BASE, BEST)
+"""The rows that belong to no axis."""
+
+HEADLINE = ("dev %", "deviation", "test %")
+"""The columns of these rows."""
+
 OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 """The columns that a narrow terminal drops, in this order."""
 
@@ -66,12 +72,27 @@ def by_seed(row: Row) -> Mapping[str, tuple[float, ...]]:
     return {"seeds": row.seeds, **{name: values for name, values in (("dev", row.dev), ("test", row.test)) if values}}
 
 
+def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
+    """The table of baseline, base and best trial, given the numbers of all rows; ``caption``: of what study it is."""
+    shown = [column for column in COLUMNS if column.heading in HEADLINE]
+    return Table(
+        names=("config", "trial"),
+        columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in shown),
+        rows=tuple(_row(record, measure, shown) for record in records if record["axis"] in WHOLE),
+        optional=tuple(heading_of(name, measure) for name in OPTIONAL),
+        tight=True,
+        caption=caption,
+    )
+
+
 def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
-    """The table of rows, given their numbers; ``caption``: of what study it is, besides its heading."""
+    """The table of each value of each axis, given the numbers of all rows; ``caption``: of what study it is, besides
+    its heading.
+    """
     return Table(
         names=("axis", "value"),
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in COLUMNS),
-        rows=tuple(_row(record, measure) for record in records),
+        rows=tuple(_row(record, measure, list(COLUMNS)) for record in records if record["axis"] not in WHOLE),
         optional=tuple(heading_of(name, measure) for name in OPTIONAL),
         tight=True,
         caption=caption,
@@ -86,16 +107,16 @@ def _split(split: str, values: Sequence[float]) -> Numbers:
     }
 
 
-def _row(numbers: Numbers, measure: Measure) -> PageRow:
+def _row(numbers: Numbers, measure: Measure, columns: Sequence[Column]) -> PageRow:
     axis, value = str(numbers["axis"]), str(numbers["value"])
-    of_axis = axis not in (BASELINE, BASE, BEST)
+    of_axis = axis not in WHOLE
     label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"  # the footnote says which baseline
     leads = bool(numbers["best_of_axis"])
     return PageRow(
         names=(axis, value),
         label=label,
         section=axis if of_axis else "",
-        cells=tuple(Cell(write(numbers, measure)) for write in COLUMNS.values()),
+        cells=tuple(Cell(COLUMNS[column](numbers, measure)) for column in columns),
         mark=Cell(LEADS if leads else ""),
         style="bold" if leads else "" if numbers["dev_mean"] is not None else "dim",
         code=of_axis,
@@ -114,8 +135,6 @@ def _dev(numbers: Numbers, measure: Measure) -> str:
 
 
 def _effect(numbers: Numbers, measure: Measure) -> str:
-    if numbers["axis"] in (BASELINE, BASE, BEST):
-        return ""
     low, high = numbers["effect_low"], numbers["effect_high"]
     known = low is None or high is None or not float(low) <= 0 <= float(high)
     return scored(numbers["effect"], measure, "+") if known else OPEN

@@ -1,4 +1,7 @@
-"""The pictures of confirmed rows: differences with intervals, alone or beside a paper's."""
+"""The pictures of confirmed rows: differences with intervals, alone or beside a paper's.
+
+Alone, a difference has the interval that is corrected as its mark is; beside a paper's, its own.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -32,7 +35,12 @@ def differences_of(records: Sequence[Numbers], measure: Measure) -> "pd.DataFram
     import pandas as pd
 
     rows = [
-        {"axis": _axis(numbers), "value": numbers["row"], "confirmed": True, **_ours(numbers, measure)}
+        {
+            "axis": _axis(numbers),
+            "value": numbers["row"],
+            "marked": bool(numbers["marked"]),
+            **_ours(numbers, measure, "_corrected"),
+        }
         for numbers in records
         if numbers["difference"] is not None and not numbers["is_reference"]
     ]
@@ -65,8 +73,8 @@ def _axis(numbers: Numbers) -> str:
     return " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each) or "to the base"
 
 
-def _ours(numbers: Numbers, measure: Measure) -> dict[str, float | None]:
-    names = {"ours": "difference", "low": "difference_low", "high": "difference_high"}
+def _ours(numbers: Numbers, measure: Measure, interval: str = "") -> dict[str, float | None]:
+    names = {"ours": "difference", "low": f"difference_low{interval}", "high": f"difference_high{interval}"}
     return {name: _own(numbers[of], measure) for name, of in names.items()}
 
 

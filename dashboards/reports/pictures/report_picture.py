@@ -5,8 +5,10 @@ from io import StringIO
 from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
-from skipstack.dashboards.formats.text import renderable
+from skipstack.dashboards.formats.page import shortened
+from skipstack.dashboards.formats.text import PAGE, renderable
 from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.dashboards.reports.next_step import DIR
 from skipstack.search.analysis.exploration.exploration import Exploration
 
 FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="monospace" role="img">
@@ -31,10 +33,12 @@ FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}
 """Rich's template without the window frame and without fonts from the network."""
 
 
-def picture(exploration: Exploration, *, width: int = 92) -> str:
-    """The report as SVG, ``width`` columns wide. The same exploration gives the same text."""
+def picture(exploration: Exploration, *, folder: str = DIR, width: int = PAGE) -> str:
+    """The report without its details as SVG, ``width`` columns wide; ``folder``: of the study, for the commands in it.
+    The same exploration gives the same text.
+    """
     console = Console(
         file=StringIO(), record=True, width=width, force_terminal=True, color_system="standard", highlight=False
     )
-    console.print(renderable(exploration_report(exploration).page, width))
+    console.print(renderable(shortened(exploration_report(exploration, folder=folder).page), width))
     return console.export_svg(theme=DEFAULT_TERMINAL_THEME, code_format=FRAME, unique_id="report")

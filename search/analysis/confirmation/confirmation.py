@@ -19,7 +19,7 @@ from skipstack.search.analysis.confirmation.differences import (
 )
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.search.statistics.multiple_testing import LEVEL, holm
+from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 from skipstack.search.statistics.power import chances, noise, seeds_needed, smallest_difference
 
 
@@ -50,7 +50,8 @@ class ConfirmedRow:
 
     ``difference``: to the reference; None for a reference, and if it is missing (``why`` says why). ``effect_size``:
     the same in standard deviations over seeds. ``p``: of the difference, corrected for all rows of the family (Holm);
-    ``marked``: it is below 5 %. ``p_randomised``: by approximate randomisation over the sentences, for these networks
+    ``marked``: it is below 5 %. ``corrected``: the interval of the difference, corrected likewise: it contains 0 unless
+    the row is marked. ``p_randomised``: by approximate randomisation over the sentences, for these networks
     only; None if not requested. ``state``: of the trial; ``whole``: it was trained to its end.
     """
 
@@ -71,6 +72,7 @@ class ConfirmedRow:
     p: float | None = None
     p_randomised: float | None = None
     marked: bool = False
+    corrected: tuple[float, float] | None = None
     why: str = ""
 
 
@@ -105,9 +107,19 @@ def confirm(
         places = [place for place, row in enumerate(rows) if row.family == family]
         answers = [each.p if (each := found[place].difference) else None for place in places]
         asked = [(id(rows[place].trial), id(rows[place].reference)) for place in places]  # winners share changes
-        for place, p in zip(places, holm(answers, asked), strict=True):
-            found[place] = replace(found[place], p=p, marked=p is not None and p < LEVEL)
+        for place, p, level in zip(places, holm(answers, asked), levels(answers, asked), strict=True):
+            found[place] = replace(
+                found[place],
+                p=p,
+                marked=p is not None and p < LEVEL,
+                corrected=corrected_interval(found[place].difference, level),
+            )
     return tuple(found)
+
+
+def corrected_interval(difference: Estimate | None, level: float | None) -> tuple[float, float] | None:
+    """The interval of a difference at the level at which it is tested; None where it has none."""
+    return None if difference is None or level is None else difference.interval(level)
 
 
 def reach(rows: Sequence[Row], sought: float) -> Reach | None:

@@ -104,7 +104,7 @@ def difference_table(trial: TrialRecord, reference: TrialRecord) -> Values | Non
 
 def described(estimate: Estimate, why: str) -> Estimate:
     """The estimate without its interval, and the reason why."""
-    return replace(estimate, error=None, degrees=None, low=None, high=None, p=None, why=why)
+    return replace(estimate, error=None, degrees=None, low=None, high=None, p=None, why=why, parts=())
 
 
 def by_seed(trial: TrialRecord, split: Split) -> Mapping[int, float]:

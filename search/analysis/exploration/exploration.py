@@ -89,6 +89,8 @@ class Exploration:
     """The hours of the study, if it ended because they were over."""
     lost: int = 0
     """The number of attempts at trials that ended with their machine."""
+    finished: bool = True
+    """Whether the search is finished; its ablations may not be."""
 
     @property
     def effects(self) -> Effects:
@@ -171,14 +173,15 @@ def explore(
     enough: Gain | None = None,
     over: HoursOver | None = None,
     lost: int = 0,
+    finished: bool = True,
 ) -> Exploration:
     """Analyse the search of a study, its table over all axes or over those named ``by``.
 
     ``trials``, ``seeds``, ``curves``, ``events``: the frames of the study (``search/analysis/frames/``). ``reached``:
     from ``best_so_far``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
     test. ``enough``: the gain for which the study itself stopped starting trials; ``over``: its hours, if they were
-    over. ``lost``: how many attempts ended with their machine. Raises UserError for a name in ``by`` that is no axis of
-    the study.
+    over. ``lost``: how many attempts ended with their machine; ``finished``: whether no trial is to come. Raises
+    UserError for a name in ``by`` that is no axis of the study.
     """
     space = Space(study.space)
     for axis in by:
@@ -227,6 +230,7 @@ def explore(
         enough=enough,
         over=over,
         lost=lost,
+        finished=finished,
     )
 
 

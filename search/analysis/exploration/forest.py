@@ -85,7 +85,7 @@ class _Level:
         rounded: float,
     ) -> None:
         self._boxes, self._rounded = boxes, rounded
-        apart_TN = np.where(times_TN > 0, box_TN, boxes).astype(np.uint8)
+        apart_TN = np.where(times_TN > 0, box_TN, boxes).astype(np.uint8)  # small ones are sorted by counting
         box_TDN = apart_TN[:, by_place_DN]
         sorted_TDN = np.argsort(box_TDN, axis=2, kind="stable")
         point_TDN = np.take_along_axis(np.broadcast_to(by_place_DN, box_TDN.shape), sorted_TDN, axis=2)
@@ -102,7 +102,6 @@ class _Level:
         above_TDN = np.maximum(weight_TL[tree_T11, self._box_TDN] - below_TDN, 1)
         rest_TDN = sum_TL[tree_T11, self._box_TDN] - sum_TDN
         unequal_TL = square_TL - sum_TL**2 / np.maximum(weight_TL, 1) > rounded
-        unequal_TL[:, boxes] = False
         between_TDN = np.diff(self._box_TDN, axis=2, append=-1) == 0
         between_TDN &= np.diff(self._place_TDN, axis=2, append=np.inf) > 0
         between_TDN &= unequal_TL[tree_T11, self._box_TDN]
@@ -128,7 +127,9 @@ class _Level:
         as_good_MN = self._explained_TDN[tree_M, dimension_M] >= least_M[:, None]
         as_good_MN &= self._box_TDN[tree_M, dimension_M] == box_M[:, None]
         last_M = as_good_MN.argmax(axis=1)
-        place_M = (self._place_TDN[tree_M, dimension_M, last_M] + self._place_TDN[tree_M, dimension_M, last_M + 1]) / 2
+        low_M, high_M = (self._place_TDN[tree_M, dimension_M, each_M] for each_M in (last_M, last_M + 1))
+        middle_M = (low_M + high_M) / 2
+        place_M = np.where(middle_M < high_M, middle_M, low_M)  # between neighbouring floats there is none
         return tree_M, box_M, dimension_M, place_M
 
 

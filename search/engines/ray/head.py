@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import ray
 
 from skipstack.data.basis.errors import one_line
+from skipstack.data.basis.left_behind import leave_behind
 from skipstack.search.driver.faults import ClusterLostError
 
 HEAD_SECONDS: Final = 60.0
@@ -41,12 +42,17 @@ def of_the_head(question: Callable[[], Value]) -> Value:
         finally:
             over.set()
 
-    threading.Thread(target=ask, name="asks the head", daemon=True).start()
+    asking = threading.Thread(target=ask, name="asks the head", daemon=True)
+    asking.start()
     until = time.monotonic() + HEAD_SECONDS
-    while not over.wait(LOOKED_AT):
-        check_this_machine()
-        if time.monotonic() > until:
-            raise ClusterLostError(f"the head of the Ray cluster did not answer within {HEAD_SECONDS:g} s")
+    try:
+        while not over.wait(LOOKED_AT):
+            check_this_machine()
+            if time.monotonic() > until:
+                raise ClusterLostError(f"the head of the Ray cluster did not answer within {HEAD_SECONDS:g} s")
+    except BaseException:
+        leave_behind(asking)
+        raise
     if failures:
         raise failures[0]
     return answers[0]
@@ -57,7 +63,7 @@ def nodes() -> list[dict[str, Any]]:
     return of_the_head(ray.nodes)
 
 
-def leave() -> None:
+def leave_cluster() -> None:
     """Leave the cluster, or end the one that was started here.
 
     Ray asks the head for its leave, without end where that hangs, and would ask again when the interpreter exits.
@@ -66,6 +72,7 @@ def leave() -> None:
     leaving.start()
     leaving.join(HEAD_SECONDS)
     if leaving.is_alive():
+        leave_behind(leaving)
         atexit.unregister(ray.shutdown)
 
 

@@ -28,7 +28,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.system import usable_cpus
 from skipstack.search.driver.faults import ClusterLostError, WorkersSilentError
-from skipstack.search.engines.ray.head import check_this_machine, leave, nodes, of_the_head, raylet_socket
+from skipstack.search.engines.ray.head import check_this_machine, leave_cluster, nodes, of_the_head, raylet_socket
 from skipstack.search.engines.ray.sockets import session_folder
 from skipstack.search.engines.ray.token import authenticated
 from skipstack.search.engines.room import Machines
@@ -77,7 +77,7 @@ def joined(address: str | None) -> Iterator[None]:
     with ExitStack() as leaving:
         leaving.enter_context(authenticated(own=address is None))
         folder = leaving.enter_context(session_folder()) if address is None else None
-        leaving.callback(leave)
+        leaving.callback(leave_cluster)
         try:
             ray.init(
                 address=address or "local",  # None would join any cluster that was started on this machine

@@ -30,7 +30,9 @@ class Metric:
     counts: bool = False
 
 
-TRIALS: Final = Metric("skipstack_trials", "Trials by state: running, paused, or the reason of their end", "state")
+TRIALS: Final = Metric(
+    "skipstack_trials", "Trials by state: waiting, running, paused, or the reason of their end", "state"
+)
 RUNGS: Final = Metric("skipstack_rung_trials", "Trials that have reached the rung, by its epochs", "rung")
 QUEUE: Final = Metric("skipstack_queue", "Trials that are still to begin")
 BEST: Final = Metric("skipstack_best_score", "The best score of a trial that has ended")
@@ -61,7 +63,7 @@ class StudyGauges:
         self._at: Counter[int] = Counter()
         self._best = -math.inf
         self._tokens: dict[int, int] = {}
-        for state in ("running", "paused", *get_args(Reason)):
+        for state in ("waiting", "running", "paused", *get_args(Reason)):
             put(TRIALS, 0, state)
         for trial in record().trials.values():
             self._look(trial)
@@ -95,7 +97,7 @@ class StudyGauges:
 
     def _look(self, trial: TrialRecord) -> None:
         """At the state of a trial, and at its score once it has ended."""
-        before, now = self._states.get(trial.number), trial.state
+        before, now = self._states.get(trial.number), trial.doing
         if now != before:
             self._states[trial.number] = now
             self._in[now] += 1

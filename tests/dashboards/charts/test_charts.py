@@ -121,7 +121,7 @@ def test_trials_without_a_score_or_a_cost_and_those_beyond_the_most_are_counted(
     assert len(Drawing(chart).marks("symbol")) == 749 + 1
 
 
-def test_confirmed_effects_have_intervals_and_exploratory_ones_thin_bands() -> None:
+def test_marked_differences_are_filled_open_ones_hollow_and_exploratory_effects_are_diamonds() -> None:
     frame = pd.DataFrame(
         {
             "axis": ["a", "a", "b", "b", "b"],
@@ -129,21 +129,21 @@ def test_confirmed_effects_have_intervals_and_exploratory_ones_thin_bands() -> N
             "effect": [-0.02, 0.01, 0.03, 0.0, NAN],
             "low": [-0.03, -0.01, 0.01, NAN, NAN],
             "high": [-0.01, 0.02, 0.04, NAN, NAN],
-            "confirmed": [True, False, False, True, False],
+            "marked": [True, False, False, True, False],
         }
     )
     drawing = Drawing(chart := effects(frame, ACCURACY))
     symbols = drawing.marks("symbol")
     drawn = sorted((mark.get("stroke"), mark.get("fill", "none")) for mark in symbols)
-    assert drawn == [(BLUE, BLUE)] * 2 + [(ORANGE, "none")] * 2
-    assert len(drawing.coloured("rule", BLUE)) == 1
-    assert len(drawing.coloured("rule", ORANGE)) == 2
+    assert drawn == [(BLUE, BLUE)] * 2 + [(BLUE, "none")] * 2
+    assert len(drawing.coloured("rule", BLUE)) == 3
     lowest, highest = min(symbols, key=place), max(symbols, key=place)
-    assert [lowest.get("stroke"), highest.get("stroke")] == [BLUE, ORANGE]
-    assert words(chart) == "2 confirmed and 2 exploratory effects. Not drawn: 1 value without an effect."
+    assert [lowest.get("fill"), highest.get("fill")] == [BLUE, None]
+    assert words(chart) == "2 differences of 4 are beyond chance. Not drawn: 1 value without an effect."
     assert "effect on accuracy (points)" in drawing.words
-    looked = Drawing(effects(frame.assign(confirmed=False), ACCURACY))
+    looked = Drawing(chart := effects(frame.drop(columns="marked"), ACCURACY))
     assert looked.coloured("rule", BLUE) == []
+    assert words(chart).startswith("4 exploratory effects")
     assert {mark.get("stroke") for mark in looked.marks("symbol")} == {ORANGE}
 
 

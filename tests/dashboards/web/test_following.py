@@ -5,7 +5,18 @@ from pathlib import Path
 import pytest
 
 from skipstack.dashboards.web.following import Followed
-from skipstack.search.ledger.events import Ended, Interrupted, Resumed, Retried
+from skipstack.search.ledger.events import (
+    Begun,
+    Ended,
+    Event,
+    Interrupted,
+    Placed,
+    Proposed,
+    Reported,
+    Resumed,
+    Retried,
+    Started,
+)
 from skipstack.search.ledger.ledger import Ledger
 from tests.dashboards.web.shown import write
 from tests.search.made_up import history, study
@@ -23,13 +34,16 @@ def test_looks_at_a_growing_ledger_end_where_a_single_one_does(tmp_path: Path) -
             ledger.append(*EVENTS[start : start + 40])
             states.append(followed.look())
             assert followed.look() is states[-1]  # nothing is made anew where nothing happened
-    whole = Followed(write(tmp_path / "whole", EVENTS)).look()
-    last = states[-1]
+    once = Followed(write(tmp_path / "whole", EVENTS))
+    whole, last = once.look(), states[-1]
+    assert followed.progressed().spans.equals(once.progressed().spans)
+    assert followed.progressed().search.seen.trials.equals(once.progressed().search.seen.trials)
+    assert followed.progressed() is followed.progressed()
     assert (last.state, last.ended, last.total, last.epochs) == ("finished", 30, 30, whole.epochs)
-    assert last.spans.equals(whole.spans)
-    assert last.seen.seen.trials.equals(whole.seen.seen.trials)
     assert [level.counts for level in last.levels] == [level.counts for level in whole.levels]
     assert last.faults == whole.faults
+    assert (last.trials, last.best, last.measure) == (whole.trials, whole.best, whole.measure)
+    assert last.seconds == pytest.approx(sum(each.seconds for each in EVENTS if isinstance(each, Reported)))
     ended = [event for event in EVENTS if isinstance(event, Ended) and event.reason == "failed"]
     assert [(fault.trial, fault.message) for fault in whole.faults] == [(each.trial, each.message) for each in ended]
     assert [state.ended for state in states] == sorted(state.ended for state in states)
@@ -40,10 +54,11 @@ def test_no_trial_is_trained_between_two_drivers_and_the_pace_is_the_last_ones(t
     now = events[-1].time
     lost = [Interrupted(time=now), Resumed(time=now + away, code_version="test")]
     before = Followed(write(tmp_path / "before", events)).look()
-    after = Followed(write(tmp_path / "after", [*events, *lost])).look()
+    gone = Followed(write(tmp_path / "after", [*events, *lost]))
+    after = gone.look()
     assert len(before.running) == 2
     assert after.running == {}
-    assert set(after.spans["until"]) <= {event.time for event in events}
+    assert set(gone.progressed().spans["until"]) <= {event.time for event in events}
     assert before.per_minute is not None
     assert before.seconds_left == pytest.approx(60 * (before.total - before.ended) / before.per_minute)
     assert after.per_minute is None
@@ -57,14 +72,37 @@ def test_a_trial_that_is_tried_again_is_told_once_for_each_time(tmp_path: Path) 
     assert (fault.trial, fault.what, fault.message, fault.again) == (trial, "out of memory", "none left", True)
 
 
+def queued(*, told: bool) -> list[Event]:
+    """The first events of a study on Ray with two trials of which one waits; a version may have ``told`` who does."""
+    opening = [each for each in EVENTS[:20] if each.kind in ("study_opened", "corpus_prepared")]
+    placed = Placed(time=0.0, place="", engine="ray", address=None, gpus_per_trial=0.0, device="cpu", tracking_uri=None)
+    first, second = [each for each in EVENTS if isinstance(each, Proposed)][:2]
+    report = next(each for each in EVENTS if isinstance(each, Reported) and each.trial == first.trial)
+    started = [Started(time=1.0, trial=first.trial), Started(time=1.0, trial=second.trial)]
+    begun = [Begun(time=5.0, trial=first.trial)] if told else []
+    reported = report.model_copy(update={"time": 9.0, "seconds": 3.0})
+    return [*opening, placed, first, second, *started, *begun, reported]
+
+
+@pytest.mark.parametrize(("told", "began"), [(True, 5.0), (False, 6.0)])
+def test_a_trial_that_waits_for_a_worker_is_not_drawn_as_work(tmp_path: Path, told: bool, began: float) -> None:
+    followed = Followed(write(tmp_path, queued(told=told)))
+    found = followed.look()
+    assert (list(found.running), found.waiting) == ([0], 1)
+    assert followed.progressed().spans.to_dict("records") == [
+        {"trial": 0, "began": began, "until": 9.0, "state": "running"}
+    ]
+    counted = {state: sum(level.counts[state] for level in found.levels) for state in ("running", "waiting")}
+    assert counted == {"running": 1, "waiting": 1}
+
+
 def test_a_long_ledger_is_read_as_columns_with_the_same_outcome(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path, EVENTS[:200])
-    short = Followed(folder).look()
+    short = Followed(folder)
     monkeypatch.setattr("skipstack.search.record.reading.LONG", 0)
-    long = Followed(folder).look()
-    assert long.spans.equals(short.spans)
-    assert long.seen.seen.trials.equals(short.seen.seen.trials)
-    same = ("state", "time", "total", "ended", "epochs", "per_minute", "seconds_left", "levels", "running", "faults")
-    assert [getattr(long, name) for name in same] == [getattr(short, name) for name in same]
+    long = Followed(folder)
+    assert long.look() == short.look()
+    assert long.progressed().spans.equals(short.progressed().spans)
+    assert long.progressed().search.seen.trials.equals(short.progressed().search.seen.trials)

@@ -15,7 +15,7 @@ from skipstack.data.basis.own_code import known
 from skipstack.search.analysis.exploration.rungs import LEAST
 from skipstack.search.analysis.study_frames import StudyFrames, study_frames
 from skipstack.search.ledger.event_values import Usage
-from skipstack.search.ledger.events import Ended, Reported, Used
+from skipstack.search.ledger.events import Ended, Finished, Reported, Used
 from skipstack.spaces.trial import TrialConfig
 from tests.dashboards.web.shown import Opened, write
 from tests.own_code.pieces_of import RIGHT
@@ -31,7 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     write(folder / "a-search", history(study(trials=30), seed=1))
     write(folder / "deep" / "begun", islice(history(study(trials=30), seed=1), 61))
-    write(folder / "grid", [*opening(CONFIG), *trials()])
+    write(folder / "grid", [*opening(CONFIG), *trials(), Finished(time=0.0)])
     (write(folder / "torn", opening(CONFIG)) / "ledger" / "000001.jsonl").write_text("what?\nand what?\n")
     return folder
 
@@ -61,12 +61,25 @@ def test_studies_are_compared_where_they_can_be(runs: Path) -> None:
     assert "The best that one expects after so many epochs" in alike.charts
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_each_page_of_a_study_begins_with_its_verdict(runs: Path, page: str) -> None:
+    begins = {
+        "a-search": "Exploratory, not confirmed: trial ",
+        "deep/begun": "Not finished, no verdict yet: ",
+        "grid": "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1 -27.22",
+    }
+    for name, said in begins.items():
+        text = Opened(runs, page, study=name).text
+        assert text.lstrip().startswith(said)
+        assert text.count(said) == 1
+
+
 def test_how_it_goes_is_what_the_ledger_says(runs: Path) -> None:
     page = Opened(runs, GOING, study="deep/begun")
     seen = study_frames(runs / "deep" / "begun").trials
     running = (seen["state"] == "running").sum()
     assert page.metrics["trials ended"] == f"{len(seen) - running} of 30"
-    assert page.metrics["trials running"] == str(running)
+    assert page.metrics["trials training"] == str(running)
     assert page.metrics["best accuracy on dev (%)"] == f"{100 * seen['dev'].max():.2f}"
     assert page.metrics["epochs trained"] == str(seen["epochs"].sum())
     points = page.charts[f"Trial {seen['dev'].idxmax()} is the best so far"].rows[1]
@@ -115,6 +128,13 @@ def test_what_works_is_described_and_a_filter_leaves_some_of_the_trials(runs: Pa
     assert len(some) < len(scored)
 
 
+def test_the_whole_report_is_folded_and_made_once_it_is_opened(runs: Path) -> None:
+    folded, opened = (Opened(runs, WORKS, study="a-search", report=shown).text for shown in (False, True))
+    assert "differs from the base in:" not in folded
+    assert "differs from the base in:" in opened
+    assert "importance" in opened
+
+
 QUESTIONS = {
     "Which axes, and which together?": [
         "Importance of axes",
@@ -143,7 +163,7 @@ def test_each_question_has_its_charts_and_none_has_an_interval(runs: Path, quest
 def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_it(runs: Path) -> None:
     confirmed = Opened(runs, TRUST, study="grid")
     assert "±: half the 95 % interval" in confirmed.text
-    (forest,) = [chart for title, chart in confirmed.charts.items() if "confirmed" in title]
+    (forest,) = [chart for title, chart in confirmed.charts.items() if "beyond chance" in title]
     assert all(row["low"] < row["effect"] < row["high"] for rows in forest.rows for row in rows)
     explored = Opened(runs, TRUST, study="a-search", paper="wu2017/table-2")
     assert "Nothing is confirmed" in explored.text

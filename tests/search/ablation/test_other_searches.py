@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.dashboards.reports.confirmation.verdict import verdict_of
+from skipstack.dashboards.reports.verdict import in_a_sentence
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.other_searches import searches_beside
 from skipstack.search.ablation.trained import trained_rows
 from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.analysis.verdict.of_study import of_table
 from skipstack.search.record.reading import read_study
 from skipstack.spaces.space import Space
 from tests.search.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
@@ -62,7 +63,7 @@ def test_what_another_search_found_is_a_row_beside_the_winner(studies: Path, tmp
     assert of_beside.section == f"the best of another search, measured from winner, trial {best['deep'].number}"
     assert of_beside.label == f"flat, trial {best['flat'].number}"
     assert of_beside.marked
-    assert verdict_of(record, ablated(record)).count("the best of flat is ahead of the winner") == 1
+    assert in_a_sentence(of_table(record, ablated(record))).count("the best of flat is ahead of the winner") == 1
 
 
 def test_with_parts_the_winner_is_taken_apart_and_what_stands_beside_it_is_not(studies: Path) -> None:

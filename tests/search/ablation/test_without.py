@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.dashboards.reports.confirmation.verdict import verdict_of
+from skipstack.dashboards.reports.verdict import in_a_sentence
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.trained import trained_rows
 from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.analysis.verdict.of_study import of_table
 from skipstack.search.record.reading import read_study
 from tests.search.ablation.toys import grid_search, made, planted
 
@@ -32,7 +33,7 @@ def test_the_row_is_measured_from_the_winner_and_told(tmp_path: Path, parts: boo
     assert row.difference is not None
     assert row.difference.value == pytest.approx(means["without_several"] - means["winner"], abs=1e-12)
     assert row.marked
-    verdict = verdict_of(record, found)
+    verdict = in_a_sentence(of_table(record, found))
     assert verdict.count("the winner without its changes of model.stack is behind the winner") == 1
 
 

@@ -30,7 +30,7 @@ def test_a_search_trains_a_network_once_whatever_its_names(tmp_path: Path) -> No
     assert second.weights_identity == first.config.identity
     assert [trial.reused for trial in record.trials.values() if trial.point[DEPTH] == 3] == [None, None]
     assert read_study(folder.path).trials[second.number].reused == second.reused, "also after the ledger is read again"
-    text = " ".join(render(exploration_report(exploration_of(record)), "text").split())
+    text = " ".join(render(exploration_report(exploration_of(record)), "text", full=True).split())
     assert "1 of them reused, not trained" in text
     assert "several names" not in text
 
@@ -44,5 +44,5 @@ def test_what_was_trained_twice_is_said() -> None:
         for number, point in enumerate(points)
         for event in (proposed(config, number, point), reported(number, 1, 0.7, 0.8), ended(number, "stopped"))
     ]
-    text = " ".join(render(exploration_report(exploration_of(record_of(config, *events))), "text").split())
+    text = " ".join(render(exploration_report(exploration_of(record_of(config, *events))), "text", full=True).split())
     assert "trained more than once under several names, since they differ in fields without use: trials 1 and 2" in text

@@ -159,7 +159,7 @@ def test_the_table_and_the_baseline_are_in_las(record: StudyRecord) -> None:
     assert found.measure.name == "las"
     assert baseline.value == "most frequent arc of each word"
     assert all(fmean(row.test) > fmean(baseline.test) for row in rows)
-    text = render(exploration_report(found), "text")
+    text = render(exploration_report(found), "text", full=True)
     assert "dev LAS" in text
     assert "dev, test: LAS of the best" in text
 

@@ -158,7 +158,7 @@ def test_the_table_and_the_baseline_are_in_f1(study: StudyFolder, record: StudyR
         assert row.selected is not None
         trial = record.trials[row.selected]
         assert (row.dev, row.test) == (tuple(trial.dev.values()), tuple(trial.test.values()))
-    text = render(exploration_report(found), "text")
+    text = render(exploration_report(found), "text", full=True)
     assert "dev F1" in text
     assert f" {100 * max(fmean(row.dev) for row in rows if row.dev):.2f} " in text
 

@@ -115,6 +115,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         parameters=st.none() | COUNTS,
     ),
     Started: st.builds(Started, time=TIMES, trial=COUNTS),
+    happened.Begun: st.builds(happened.Begun, time=TIMES, trial=COUNTS),
     Reported: REPORTS,
     happened.WarmStarted: st.builds(
         happened.WarmStarted, time=TIMES, study=st.text(), observed=st.lists(OBSERVED, max_size=2).map(tuple)
@@ -238,7 +239,7 @@ def test_a_score_that_is_no_finite_number_is_written_as_text(score: float, text:
     "text",
     [
         '[{"kind":"started","time":0.0,"trial":0,"colour":"red"}]',
-        '[{"kind":"begun","time":0.0,"trial":0}]',
+        '[{"kind":"bored","time":0.0,"trial":0}]',
         '[{"time":0.0,"trial":0}]',
         '[{"kind":"started","time":0.0,"trial":-1}]',
         '[{"kind":"started","time":"nan","trial":0}]',

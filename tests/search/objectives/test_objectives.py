@@ -94,7 +94,7 @@ def test_the_front_is_what_no_trial_dominates_and_it_is_tested_and_told(proposer
         number: record.trials[number].parameters for number in expected
     }
     assert [each["score"] for each in told["front"]] == sorted((each["score"] for each in told["front"]), reverse=True)
-    text = render(exploration_report(exploration_of(record)), "text")
+    text = render(exploration_report(exploration_of(record)), "text", full=True)
     assert f"Pareto front of score, parameters, latency: {len(expected)} of 14 trials" in text
     best = record.ranked()[0]
     assert f"{best.number}◆" in text
@@ -108,7 +108,7 @@ def test_a_study_of_the_score_alone_has_no_front(tmp_path: Path) -> None:
     assert record.front() == []
     with pytest.raises(UserError, match="one objective, which has no front"):
         chosen_trials(record, best=None, trial=None, pareto=True)
-    assert "Pareto" not in render(exploration_report(exploration_of(record)), "text")
+    assert "Pareto" not in render(exploration_report(exploration_of(record)), "text", full=True)
 
 
 @pytest.mark.parametrize("proposer", ["tpe", "evolution"])

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import t, ttest_1samp
 
 from skipstack.search.statistics.descriptive import effect_size
@@ -14,7 +16,7 @@ from skipstack.search.statistics.estimates import (
     over_seeds,
     over_sentences_too,
 )
-from skipstack.search.statistics.multiple_testing import holm
+from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 
 
 def test_without_sentences_it_is_students() -> None:
@@ -100,3 +102,32 @@ def test_a_true_effect_size_is_found_on_the_average() -> None:
     generator = np.random.default_rng(0)
     drawn = generator.normal(size=(4000, 2, 4)) + np.array([[1.0], [0.0]])
     assert np.mean([effect_size(ours, theirs) for ours, theirs in drawn]) == pytest.approx(1.0, abs=0.05)
+
+
+P_VALUES = st.lists(
+    st.none() | st.sampled_from([0.001, 0.01, 0.0125, 0.02, 0.03, 0.05]) | st.floats(1e-9, 1), max_size=8
+)
+
+
+@given(values=P_VALUES, data=st.data())
+def test_a_p_value_is_below_its_level_where_holm_marks_it_and_nowhere_else(
+    values: list[float | None], data: st.DataObject
+) -> None:
+    keys = data.draw(st.lists(st.integers(0, 5), min_size=len(values), max_size=len(values)))
+    of_question = dict(zip(keys, values, strict=True))
+    same = [of_question[key] for key in keys]  # one hypothesis has one p value
+    for value, corrected, level in zip(same, holm(same, keys), levels(same, keys), strict=True):
+        if value is None or corrected is None or level is None:
+            assert value is corrected is level is None
+        elif corrected != pytest.approx(LEVEL):  # at the very bound, rounding decides
+            assert (value < level) == (corrected < LEVEL)
+
+
+@given(seed=st.integers(0, 1000), level=st.floats(1e-6, 0.2))
+def test_an_interval_at_a_level_ends_where_p_is_that_level(seed: int, level: float) -> None:
+    table_RS = np.random.default_rng(seed).normal(size=(4, 30))
+    found = over_sentences_too(float(table_RS.mean()), table_RS).interval(level)
+    assert found is not None
+    half = (found[1] - found[0]) / 2
+    p = over_sentences_too(half, table_RS).p  # as far from 0 as the interval reaches
+    assert p == pytest.approx(level, rel=1e-6)

@@ -63,6 +63,15 @@ def test_equal_scores_and_equal_places_are_not_cut() -> None:
         assert explained(forest, bounds_D2, [[0]]) == [0.0]
 
 
+def test_neighbouring_floats_are_cut_apart() -> None:
+    low = 0.5 + np.spacing(0.5)  # an odd one: halfway to the next is rounded up
+    place_ND, times_TN = np.array([[low], [np.nextafter(low, 1)]]), np.ones((1, 2), dtype=np.int64)
+    bounds_D2, source = np.array([[0.0, 1.0]]), np.random.default_rng(0)
+    forest = grow(place_ND, np.array([1.0, 2.0]), bounds_D2, times_TN, 5, source)
+    assert sorted(forest.value_TL[0, :2]) == [1.0, 2.0]
+    assert forest.high_TLD[0, 0, 0] == forest.low_TLD[0, 1, 0] == low
+
+
 def test_shares_are_those_of_all_cells_enumerated() -> None:
     place_ND, score_N, _ = _points(20, 3)
     place_ND, bounds_D2 = place_ND * [2.0, 1.0, 3.0], np.array([[0.0, 2.0], [-1.0, 1.0], [0.0, 3.0]])

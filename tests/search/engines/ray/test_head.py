@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import threading
 import time
 
@@ -6,6 +8,19 @@ import pytest
 from skipstack.search.driver.faults import ClusterLostError
 from skipstack.search.engines.ray import head
 from skipstack.search.engines.ray.head import of_the_head
+
+ENDS = """
+import threading
+from skipstack.data.basis.left_behind import leave
+from skipstack.search.driver.faults import ClusterLostError
+from skipstack.search.engines.ray import head
+head.LOOKED_AT, head.HEAD_SECONDS, head.check_this_machine = 0.01, 0.1, lambda: None
+try:
+    head.of_the_head(threading.Event().wait)
+except ClusterLostError as lost:
+    print(lost)
+    leave(130)
+"""
 
 
 @pytest.fixture
@@ -46,3 +61,9 @@ def test_a_head_is_given_up_at_once_where_ray_has_ended_on_this_machine(
     finally:
         never.set()
     assert time.monotonic() - begun < 60
+
+
+def test_a_process_that_gave_the_head_up_ends_with_its_own_code() -> None:
+    ended = subprocess.run([sys.executable, "-c", ENDS], capture_output=True, text=True, timeout=300, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "")
+    assert "did not answer within 0.1 s" in ended.stdout

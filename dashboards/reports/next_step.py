@@ -1,0 +1,116 @@
+"""The last lines of a report: the command to type next, which follows from the verdict."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from skipstack.dashboards.formats.page import Block, Listing, Sentence
+from skipstack.dashboards.reports.wording import reason_in_words
+from skipstack.search.analysis.exploration.exploration import Exploration
+from skipstack.search.analysis.verdict.verdicts import (
+    Explored,
+    Failed,
+    RowsTested,
+    Unfinished,
+    Verdict,
+    WinnerTested,
+)
+from skipstack.search.ledger.events import SCORELESS, Reason
+from skipstack.spaces.function import FunctionConfig
+from skipstack.spaces.subject import Subject
+
+DIR: Final = "DIR"
+"""Stands for the folder of a study in reports that are read elsewhere."""
+
+HELPS: Final[dict[Reason, str]] = {
+    "diverged": "use smaller learning rates, or clip gradients (training.clip_norm)",
+    "failed": "fix what its message names",
+    "crashed": "look into the logs of Ray and of the machine (dmesg), or train without Ray (--engine serial)",
+    "out_of_memory": "use smaller batches (training.batch_size), or a larger --gpus-per-trial",
+    "timed_out": "set a larger search.time_limit",
+    "lost": "look into what ends the machines, since none outlived the trial",
+    "preempted": "train on machines that are not taken back",
+}
+"""A remedy for each end reason that leaves a trial without a score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command, ready to paste, and what it is for."""
+
+    command: str
+    purpose: str
+
+
+def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[Block, ...]:
+    """What to type next; if no trial has a score, what helps comes first. ``folder``: that of the study."""
+    remedies = tuple(_remedies(verdict.ends)) if isinstance(verdict, Failed) else ()
+    return *remedies, *_listed(list(_steps(verdict, seen, folder)))
+
+
+def whole_report(folder: str, *options: str) -> str:
+    """The command that prints a report with its details."""
+    return _typed("report", folder, *options, "--full")
+
+
+def _listed(steps: Sequence[Step]) -> Iterator[Block]:
+    """The commands, each on a line of its own below what it is for."""
+    for place, step in enumerate(steps):
+        yield Sentence(f"{'or' if place else 'next'}, {step.purpose}:")
+        yield Listing((step.command,), code=True)
+
+
+def after_ablation(base: Subject, verdict: Verdict, folder: str) -> tuple[Block, ...]:
+    """What to type after the table of an ablation."""
+    beside = Step(_typed("report", folder), "to see it beside what was explored")
+    return tuple(_listed([*_confirmed(base, verdict, folder), beside]))
+
+
+def _steps(verdict: Verdict, seen: Exploration, folder: str) -> Iterator[Step]:
+    base = seen.base
+    match verdict:
+        case Unfinished():
+            yield Step(_command("resume", base, folder), "to finish it")
+        case Explored() if verdict.ablation:
+            yield Step(_command("resume", base, folder), "to finish the ablation")
+        case Explored(is_base=True):
+            more = str(len(seen.seen.trials))
+            yield Step(_command("extend", base, folder, trials=more), "to try more configs")
+        case Explored():
+            yield Step(_command("ablate", base, folder), "to test it with fresh seeds")
+        case WinnerTested() | RowsTested():
+            yield from _confirmed(base, verdict, folder)
+        case Failed():
+            pass
+        case _:
+            assert_never(verdict)
+
+
+def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[Step]:
+    open_yet = isinstance(verdict, WinnerTested) and not verdict.winner.marked
+    if open_yet and base.keeps_weights:
+        yield Step(_typed("ablate", folder, "--seeds", "20", "--plan"), "to see what more seeds could tell")
+    elif base.keeps_weights:
+        yield Step(_typed("export", folder, "--to", f"{folder}-best"), "to have its network as files")
+
+
+def _command(name: str, base: Subject, folder: str, **options: str) -> str:
+    """A command; for a function of the user's, the call that is given the function again."""
+    if isinstance(base, FunctionConfig):
+        given = [repr(folder), base.function.name, *(f"{key}={value}" for key, value in options.items())]
+        return f"skipstack.{name}({', '.join(given)})"
+    return _typed(name, folder, *(part for key, value in options.items() for part in (f"--{key}", value)))
+
+
+def _typed(*words: str) -> str:
+    return shlex.join(["skipstack", *words])
+
+
+def _remedies(ends: Mapping[str, int]) -> Iterator[Block]:
+    """What helps against each way in which trials ended without a score."""
+    trials = sum(ends.values())
+    found = {reason: ends[reason] for reason in SCORELESS if reason in ends}
+    yield Listing(
+        tuple(f"{reason_in_words(end)}, {count} of {trials} trials: {HELPS[end]}" for end, count in found.items())
+    )

@@ -1,0 +1,290 @@
+"""The verdict on a study as the sentence that its report, its page and its note in MLflow begin with."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, assert_never
+
+from skipstack.dashboards.reports.wording import listed, reason_in_words, scored, settings, size_of
+from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
+from skipstack.search.analysis.verdict.verdicts import (
+    Change,
+    Explored,
+    Failed,
+    Other,
+    RowsTested,
+    Standing,
+    Unfinished,
+    Verdict,
+    WinnerTested,
+)
+from skipstack.search.statistics.estimates import Estimate
+
+KINDS: Final[Mapping[type[Verdict], str]] = {
+    WinnerTested: "winner tested",
+    RowsTested: "rows tested",
+    Explored: "explored",
+    Unfinished: "unfinished",
+    Failed: "failed",
+}
+"""The kinds of verdicts in machine-readable reports."""
+
+OPEN = 3
+"""The most open changes that are named; more are counted."""
+
+NAMED = 2
+"""The most rows that are named of those better, and of those worse, than the base."""
+
+
+def in_a_sentence(verdict: Verdict) -> str:
+    """The verdict in words, with the numbers that carry it; or what is missing for one."""
+    match verdict:
+        case WinnerTested():
+            said = "; ".join(_winner_tested(verdict))
+            return f"On {verdict.corpus}: {said}." if verdict.corpus else f"{_upper(said)}."
+        case RowsTested():
+            return f"{'; '.join(_rows_tested(verdict))}."
+        case Explored(is_base=True):
+            return f"Exploratory: the base itself is the best on dev, with {_reached(verdict)}: {_others(verdict)}."
+        case Explored():
+            return f"Exploratory, not confirmed: {'; '.join(_explored(verdict))}."
+        case Unfinished():
+            return f"Not finished, no verdict yet: {_unfinished(verdict)}."
+        case Failed(ends=ends):
+            how = ", ".join(f"{count} {reason_in_words(end)}" for end, count in ends.items())
+            return f"No verdict: no trial has a score{f' ({how})' if how else ''}."
+        case _:
+            assert_never(verdict)
+
+
+def _winner_tested(verdict: WinnerTested) -> Iterator[str]:
+    """The winner beside the base, its changes by what is known of them, and other networks beside it."""
+    measure = verdict.measure
+    difference = verdict.winner.difference
+    if difference is None or difference.half is None:
+        by = "" if difference is None else f"{_amount(difference.value, measure)} against the base on {verdict.split}, "
+        yield f"nothing is confirmed of the winner: {by}{_why(verdict.winner)}"
+    else:
+        against = _against_the_base(verdict.winner, difference, verdict)
+        fresh = counted(difference.seeds, "fresh seed")
+        yield f"{against}, confirmed on {fresh}" if verdict.winner.marked else f"{against} on {fresh}"
+    yield from _of_changes(verdict)
+    for each in verdict.others:
+        yield from _beside(each, measure)
+
+
+def _against_the_base(row: ConfirmedRow, difference: Estimate, verdict: WinnerTested) -> str:
+    half = with_half(difference, verdict.measure)
+    if not row.marked:
+        return f"the winner is not shown to differ from the base on {verdict.split}, {half}"
+    if difference.value > 0 and verdict.measure.in_points:
+        return f"{half} over the base on {verdict.split}"
+    return f"{half} against the base on {verdict.split}, {'better' if difference.value > 0 else 'worse'}"
+
+
+def _of_changes(verdict: WinnerTested) -> Iterator[str]:
+    said = settings({change.axis: change.value for change in verdict.changes})
+    names = dict(zip((change.axis for change in verdict.changes), said, strict=True))
+
+    def of(standing: Standing) -> dict[str, Change]:
+        return {names[change.axis]: change for change in verdict.changes if change.standing == standing}
+
+    measure, earned, costly, unclear = verdict.measure, of("earns"), of("harms"), of("open")
+    if earned:
+        they = "earns its place" if len(earned) == 1 else "earn their place"
+        alone = ", ".join(_alone(earned))
+        yield f"{listed(list(earned))} {they} ({_without(earned, measure)}){f', {alone}' if alone else ''}"
+    if costly:
+        yield f"{listed(list(costly))} {'does' if len(costly) == 1 else 'do'} harm ({_without(costly, measure)})"
+    if unclear:
+        many = f"all its {len(unclear)} changes" if len(unclear) == len(names) else f"{len(unclear)} changes"
+        yield f"{listed(list(unclear)) if len(unclear) <= OPEN else many} {'is' if len(unclear) == 1 else 'are'} open"
+    by_reason: dict[str, list[str]] = {}
+    for name, change in (of("unknown") | of("exact")).items():
+        by_reason.setdefault(_why(change.without), []).append(name)
+    for why, those in by_reason.items():
+        yield f"of {listed(those)} nothing is known ({why})"
+
+
+def _without(changes: Mapping[str, Change], measure: Measure) -> str:
+    """``without it -6.21 ± 1.10 points``."""
+    halves = [
+        with_half(change.without.difference, measure, unit=place == len(changes))
+        for place, change in enumerate(changes.values(), start=1)
+        if change.without.difference is not None
+    ]
+    return f"without {'it' if len(halves) == 1 else 'them'} {listed(halves)}"
+
+
+def _alone(earned: Mapping[str, Change]) -> Iterator[str]:
+    """The changes that earn their place beside the others only: by themselves, the base is no better with them."""
+    rows = {name: change.alone for name, change in earned.items() if change.alone is not None}
+    known = {name: row for name, row in rows.items() if row.difference is not None and row.p is not None}
+    harmful = [name for name, row in known.items() if row.marked and row.difference and row.difference.value < 0]
+    unseen = [name for name, row in known.items() if not row.marked]
+    if unseen:
+        yield f"{listed(unseen)} {'is' if len(unseen) == 1 else 'are'} not shown to help alone"
+    if harmful:
+        yield f"{listed(harmful)} alone {'does' if len(harmful) == 1 else 'do'} harm"
+
+
+def _beside(other: Other, measure: Measure) -> Iterator[str]:
+    """Another network beside the winner, if it has an interval; the mark decides, as for changes."""
+    name = f"the best of {other.name}" if other.kind == "search" else f"the winner without its changes of {other.name}"
+    difference = other.row.difference
+    if difference is not None and difference.half is not None:
+        ahead = "ahead of" if difference.value > 0 else "behind"
+        where = ahead if other.row.marked else "not shown to differ from"
+        yield f"{name} is {where} the winner, {with_half(difference, measure)}"
+
+
+def _rows_tested(verdict: RowsTested) -> Iterator[str]:
+    """How many rows are better or worse than the base, and which ones by most."""
+    rows, measure, better, worse = verdict.rows, verdict.measure, verdict.better, verdict.worse
+    if not rows:
+        yield f"Nothing is confirmed: no row is compared with the base on {verdict.split}"
+        yield from _untold(verdict)
+        return
+    seeds = counted(max(row.difference.seeds for row in rows if row.difference is not None), "seed")
+    tested = f"{counted(len(rows), 'row')} compared with the base on {verdict.split} with {seeds}"
+    if not better and not worse:
+        yield (
+            f"None of {tested} is shown to differ from it" if len(rows) > 1 else f"{tested}: it is open which is better"
+        )
+    else:
+        yield f"Of {tested}, {listed([*_marked(better, 'better', measure), *_marked(worse, 'worse', measure)])}"
+        if verdict.open:
+            yield f"{len(verdict.open)} {'is' if len(verdict.open) == 1 else 'are'} open"
+    yield from _untold(verdict)
+
+
+def _untold(verdict: RowsTested) -> Iterator[str]:
+    if verdict.untold:
+        yield f"of {verdict.untold} more nothing is known"
+
+
+def _marked(rows: Sequence[ConfirmedRow], how: str, measure: Measure) -> Iterator[str]:
+    if rows:
+        names = [
+            f"{_row_name(row)} {with_half(row.difference, measure)}"
+            for row in rows[:NAMED]
+            if row.difference is not None
+        ]
+        most = "the largest difference " if len(rows) > NAMED else ""
+        told = "; ".join(names[: 1 if most else NAMED])
+        yield f"{len(rows)} {'is' if len(rows) == 1 else 'are'} {how} ({most}{told})"
+
+
+def _row_name(row: ConfirmedRow) -> str:
+    return settings({row.axis: row.label})[0] if row.axis else row.label
+
+
+def _explored(verdict: Explored) -> Iterator[str]:
+    """The best of a search beside the base and the baseline, and what the comparison leaves open."""
+    others, measure = verdict.others, verdict.measure
+    if verdict.scored == 1:
+        named = f"trial {verdict.trial}, the only one with a score,"
+    else:
+        stopped = f" ({others.cut} of the others stopped early)" if others.cut else ""
+        named = f"trial {verdict.trial}, the best of {verdict.scored} on dev{stopped},"
+    beside = []
+    if verdict.base is not None:
+        beside.append(_over(verdict.score, verdict.base, "the base", measure, unit=True))
+    if verdict.baseline is not None:
+        told = any("points" in each for each in beside)
+        beside.append(_over(verdict.score, verdict.baseline, "the baseline", measure, unit=not told))
+    reached = _with_unit(verdict.score, measure)
+    yield f"{named} reaches {reached}{f', {listed(beside)}' if beside else ''}{_cut_short(verdict)}"
+    if verdict.base is None:
+        yield "the base has no score to compare it with"
+    if verdict.exact:
+        yield "every trial has the same score with each of its seeds, so there is no chance of seeds"
+    elif verdict.scored > 1:
+        yield "the best of many is partly luck, and fresh seeds tell how much"
+    if verdict.ablation:
+        yield f"{verdict.ablation}, is not finished"
+
+
+def _cut_short(verdict: Explored) -> str:
+    """Which of the two that are compared was not trained to its end."""
+    compared = {"it": verdict.whole, "the base": verdict.base_whole or verdict.base is None}
+    cut = [name for name, whole in compared.items() if not whole]
+    return f", although {listed(cut)} {'was' if len(cut) == 1 else 'were'} not trained to the end" if cut else ""
+
+
+def _reached(verdict: Explored) -> str:
+    score = _with_unit(verdict.score, verdict.measure)
+    if verdict.baseline is None:
+        return score
+    return f"{score}, {_over(verdict.score, verdict.baseline, 'the baseline', verdict.measure, unit=True)}"
+
+
+def _others(verdict: Explored) -> str:
+    """What the other trials reached: nothing is known of those that were not trained to their ends."""
+    whole, cut = verdict.others.whole, verdict.others.cut
+    if not whole and not cut:
+        return "no other trial has a score"
+    parts = []
+    if whole and cut:
+        who = "the one other that was" if whole == 1 else f"of {whole} others that were"
+        its = "its end reached no more" if whole == 1 else "their ends none reached more"
+        parts.append(f"{who} trained to {its}")
+    elif whole:
+        parts.append("the other one reached no more" if whole == 1 else f"none of the {whole} others reached more")
+    if cut:
+        was = "was" if cut == 1 else "were"
+        who = str(cut) if whole else "the other one" if cut == 1 else f"the {cut} others"
+        least, most = verdict.others.least, verdict.others.most
+        after = f"{least}" if least == most else f"{least} to {most}"
+        they, epochs = "it" if cut == 1 else "they", counted(verdict.epochs, "epoch")
+        parts.append(f"{who} {was} stopped after {after} of {epochs}, so it is not known what {they} would reach")
+    return "; ".join(parts)
+
+
+def _unfinished(verdict: Unfinished) -> str:
+    ended = (
+        f"{verdict.ended} of at most {counted(verdict.asked, 'trial')} {'has' if verdict.ended == 1 else 'have'} ended"
+    )
+    best = verdict.best
+    if best is None:
+        return f"{ended}, and none has a score yet"
+    measure = best.measure
+    score = f"{_with_unit(best.score, measure)} on dev"
+    if best.is_base:
+        return f"{ended}; the base is the best so far, with {score}"
+    over = "" if best.base is None else f", {_over(best.score, best.base, 'the base', measure, unit=True)}"
+    return f"{ended}; the best so far, trial {best.trial}, has {score}{over}"
+
+
+def _over(score: float, other: float, name: str, measure: Measure, *, unit: bool) -> str:
+    """``+8.41 points over the base``; a difference that prints as 0 is none."""
+    if measure.written(score) == measure.written(other):
+        return f"as much as {name}"
+    where = "against" if not measure.in_points else "over" if score > other else "below"
+    return f"{_amount(score - other, measure, unit=unit)} {where} {name}"
+
+
+def _with_unit(score: float, measure: Measure) -> str:
+    """``97.31 %``, ``F1 88.10``, ``perplexity 71.02``."""
+    number = measure.written(score)
+    return f"{number} %" if measure.unit == "%" else f"{measure.unit} {number}"
+
+
+def _amount(difference: float, measure: Measure, *, unit: bool = True) -> str:
+    """``+8.41 points``."""
+    return f"{scored(difference, measure, '+')}{' points' if unit and measure.in_points else ''}"
+
+
+def with_half(difference: Estimate, measure: Measure, *, unit: bool = True) -> str:
+    """``-6.21 ± 1.10 points``."""
+    assert difference.half is not None
+    half = size_of(difference.half, measure)
+    return f"{measure.written(difference.value, '+')} ± {half}{' points' if unit and measure.in_points else ''}"
+
+
+def _why(row: ConfirmedRow) -> str:
+    return row.why or (row.difference.why if row.difference is not None else "")
+
+
+def _upper(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

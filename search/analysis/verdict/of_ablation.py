@@ -1,0 +1,70 @@
+"""The verdict of an ablation: its first winner, on its corpus or on the mean of several, change by change."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from skipstack.search.ablation.labels import label
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
+from skipstack.search.analysis.confirmation.designs import Confirmation
+from skipstack.search.analysis.verdict.verdicts import Change, Other, WinnerTested
+from skipstack.search.ledger.event_values import Role
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.spaces.domains import Json
+
+
+def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
+    """The verdict; ``record``: the ablation's own; ``found``: its confirmed rows."""
+    planned = record.plan
+    assert planned is not None, "an ablation begins with its rows"
+    corpus = found.rows[-1].corpus
+    rows = {(row.section, row.label): row for row in found.rows if row.corpus == corpus}
+
+    def measured(role: Role) -> ConfirmedRow:
+        named = label(record.space, planned, role)
+        return rows.get((named.section, named.name), _unknown("not measured on every corpus"))
+
+    first, point = next((each, row.point) for row in planned.rows for each in row.roles if each.kind == "winner")
+    winner = measured(first)
+    without: dict[str, ConfirmedRow] = {}
+    alone: dict[str, ConfirmedRow] = {}
+    others: list[Other] = []
+    for row in planned.rows:
+        first_kind = row.roles[0].kind
+        told = first_kind in ("base", "winner", "without")  # the rest of the verdict is about these
+        for role in row.roles:
+            own = role.winner == first.winner
+            if role.kind == "beside" and role.study is not None and row.roles[0] == role:
+                others.append(Other(kind="search", name=role.study, row=measured(role)))
+            if role.kind == "without_several" and own and not told and role.axis is not None:
+                others.append(Other(kind="without", name=role.axis, row=measured(role)))
+            if role.kind == "without" and own and role.axis is not None:
+                same = {"base": _reversed(winner), "without": measured(role)}
+                without[role.axis] = same.get(first_kind, _unknown("without it, it is another winner"))
+            if role.kind == "alone" and own and first_kind in ("without", "alone") and role.axis is not None:
+                alone[role.axis] = measured(role)
+    return WinnerTested(
+        measure=found.measure,
+        split=found.split,
+        corpus=corpus if len({row.corpus for row in found.rows}) > 1 else "",
+        winner=winner,
+        changes=tuple(_changes(point, without, alone)),
+        others=tuple(others),
+    )
+
+
+def _changes(
+    point: Mapping[str, Json], without: Mapping[str, ConfirmedRow], alone: Mapping[str, ConfirmedRow]
+) -> list[Change]:
+    return [Change(axis=axis, value=point[axis], without=row, alone=alone.get(axis)) for axis, row in without.items()]
+
+
+def _unknown(why: str) -> ConfirmedRow:
+    return ConfirmedRow(label="", section="", is_reference=False, why=why)
+
+
+def _reversed(row: ConfirmedRow) -> ConfirmedRow:
+    """The row with its difference reversed: the base measured from a winner that has a single change."""
+    if row.difference is None:
+        return row
+    low, high = (None if bound is None else -bound for bound in (row.difference.high, row.difference.low))
+    return replace(row, difference=replace(row.difference, value=-row.difference.value, low=low, high=high))

@@ -1,0 +1,89 @@
+"""The verdict on a study, from what its search saw and what is confirmed.
+
+What is confirmed on fresh seeds comes first, then what was fixed in advance, then what a search saw.
+"""
+
+from collections.abc import Sequence
+
+from skipstack.search.analysis.confirmation.designs import Confirmation
+from skipstack.search.analysis.exploration.exploration import Exploration
+from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST
+from skipstack.search.analysis.verdict.of_ablation import of_ablation
+from skipstack.search.analysis.verdict.verdicts import Explored, Failed, Others, RowsTested, Unfinished, Verdict
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.statistics.descriptive import mean
+from skipstack.search.statistics.rounding import alike
+
+Tables = Sequence[tuple[StudyRecord, Confirmation]]
+"""Confirmed tables, each with the record of its trials: of the study, or of an ablation."""
+
+
+def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
+    """The verdict on a study; ``tables``: all that it has."""
+    if (decisive := decisive_table(tables)) is not None:
+        return of_table(*tables[decisive])
+    ended = sum(count for end, count in seen.ends.items() if end not in ("running", "paused"))
+    unfinished = next((table.study for own, table in tables if own.plan is not None and not own.finished), "")
+    best = _explored(seen, unfinished)
+    if not seen.finished:
+        return Unfinished(ended=ended, asked=max(seen.config.search.trials, len(seen.seen.trials)), best=best)
+    return Failed(ends=seen.ends) if best is None else best
+
+
+def decisive_table(tables: Tables) -> int | None:
+    """The place of the table that the verdict is about: the last ablation, else a design of several seeds, if
+    it is finished.
+
+    An ablation of one seed, which has no interval, gives way to any table that has.
+    """
+    finished = [place for place, (own, _) in enumerate(tables) if own.finished]  # further rows belong to the family
+    ablations = [place for place in finished if tables[place][0].plan is not None]
+    designs = [place for place in finished if tables[place][0].plan is None and tables[place][1].confirmed]
+    confirmed = [place for place in ablations if tables[place][1].confirmed]
+    return next((places[-1] for places in (confirmed, designs, ablations) if places), None)
+
+
+def of_table(record: StudyRecord, table: Confirmation) -> Verdict:
+    """The verdict of a confirmed table alone; ``record``: of its trials."""
+    if record.plan is not None:
+        return of_ablation(record, table)
+    known = [row for row in table.rows if row.difference is not None and row.p is not None]
+    compared = sum(not row.is_reference for row in table.rows)
+    return RowsTested(measure=table.measure, split=table.split, rows=tuple(known), untold=compared - len(known))
+
+
+def _explored(seen: Exploration, ablation: str) -> Explored | None:
+    """The best trial of a search; None if none has a score."""
+    rows = {row.axis: row for row in seen.rows if row.axis in (BASELINE, BASE, BEST)}
+    best, base, baseline = rows.get(BEST), rows.get(BASE), rows.get(BASELINE)
+    if best is None or best.selected is None:
+        return None
+    others = [number for number in seen.seen.ranked if number != best.selected]
+    cut = [number for number in others if not seen.seen.whole[number]]
+    trained = seen.seen.trials.loc[cut, "epochs"]
+    return Explored(
+        measure=seen.measure,
+        trial=best.selected,
+        is_base=best.is_base,
+        score=mean(best.dev),
+        whole=best.whole,
+        others=Others(
+            whole=len(others) - len(cut),
+            cut=len(cut),
+            least=int(trained.min()) if cut else 0,
+            most=int(trained.max()) if cut else 0,
+        ),
+        epochs=seen.base.epochs,
+        base=None if base is None else mean(base.dev),
+        base_whole=base is not None and base.whole,
+        baseline=None if baseline is None or not baseline.dev else mean(baseline.dev),
+        exact=_exact(seen),
+        ablation=ablation,
+    )
+
+
+def _exact(seen: Exploration) -> bool:
+    """Whether every trial with several seeds has one score with all of them, up to rounding, and there is one."""
+    by_trial = [own.tolist() for _, own in seen.seen.seeds.groupby("trial")["dev"]]
+    several = [own for own in by_trial if len(own) > 1]
+    return bool(several) and all(map(alike, several))
