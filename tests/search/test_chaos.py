@@ -193,7 +193,7 @@ def test_fifty_troubles_lose_and_double_nothing_where_no_disk_is_shared(earlier:
     """Those of the cache of compiled code are left to the other tests: it is each machine's own anywhere."""
     if (reason := missing()) is not None:
         pytest.skip(reason)
-    (search, *others), begun = commands(earlier, trials=60, more=40, epochs=8, seeds=4), time.monotonic()
+    (search, *others), begun = commands(earlier, trials=90, more=70, epochs=8, seeds=6), time.monotonic()
     stages = [(*search, "--set", "data.corpus.train=1200"), *others]  # else it is over while cables are pulled
     with (
         made(tmp_path) as cluster,
