@@ -136,7 +136,7 @@ def _continued(found: Content, measure: Measure) -> str:
     if found["most"] is not None:
         said += (
             f". As many more, in {found['epochs']:,.0f} epochs, would raise it by {size_of(found['most'], measure)} at "
-            f"most, on average, and did so in {100 * found['held']:.0f} of 100 searches by the same proposer"
+            f"most, on average; no more came in {100 * found['held']:.0f} of 100 searches by the same proposer"
         )
     if found["seed_deviation"] is None:
         return f"{said}."
