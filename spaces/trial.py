@@ -14,6 +14,9 @@ from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.training import TrainingConfig
 from skipstack.spaces.subject import Subject
 
+CORPUS: Final = "data.corpus"
+"""The path of the corpus in a trial's config."""
+
 CODE: Final = "code"
 """The key for code files in the JSON of a config with users' pieces."""
 

@@ -82,7 +82,7 @@ def _nothing_is_drawn_for_mlflow() -> Iterator[None]:
     runs a study in this process. ``tests/search/tracking/test_publishing.py`` shows what comes of it.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skipstack.search.api.run.Run.publish", lambda *_: None)
+        patch.setattr("skipstack.search.api.run.Run.publish", lambda *_: {})
         yield
 
 

@@ -38,7 +38,11 @@ def importance(frame: pd.DataFrame) -> Any:
     lost = len(frame) - len(rows)
     return finished(
         alt.layer(spans, points, data=data(marks)).properties(height=alt.Step(24)),
-        f"{apart[0]} explains most of the scores" if apart else "No axis stands out from what axes have by chance",
-        f"{len(apart)} of {len(rows)} axes explain more than any axis does by chance." if apart else "",
+        f"{apart[0]} explains more of the scores than by chance"
+        if apart
+        else "No axis stands out from what axes have by chance",
+        f"{len(apart)} of {len(rows)} axes have more times their share by chance than any axis has by chance."
+        if apart
+        else "",
         f"Not drawn: {lost:,} axes whose share is not known." if lost else "",
     )

@@ -128,10 +128,11 @@ def export(
         from skipstack.search.bundles.files import copy_bundle
 
         left = bundle_of(record, folder, chosen[0], device)
-        written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to))
+        scores = {} if recipe.suffix else left.scores  # of the networks that the search trained
+        written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to), scores=scores)
         where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
         version = where.register(folder, record, written, register)
-        say(f"registered in MLflow: models:/{register}/{version}")
+        say(f"registered in MLflow: models:/{register}/{version}, with the alias {written.alias}")
 
 
 def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:

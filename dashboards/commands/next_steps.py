@@ -1,11 +1,16 @@
 """Suggests what else can be done with a finished study, ready to paste; what to do first stands in its report."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
+
+ALSO: Final = "also:"
+
+NO_PAGES: Final[Mapping[str, str]] = {}
 
 
 def next_steps(
@@ -13,32 +18,45 @@ def next_steps(
     record: StudyRecord,
     *,
     private_runs: bool,
-    page: str | None = None,
+    pages: Mapping[str, str] = NO_PAGES,
     data: Sequence[Path] = (),
     code: Sequence[str] = (),
 ) -> list[str]:
     """Lines to print after the report.
 
-    ``private_runs``: MLflow's store is in the study's folder. ``page``: the address of the runs in a browser, if MLflow
-    serves them. ``data``: the folders of the study's corpora; ``code``: the files of its own code.
+    ``private_runs``: MLflow's store is in the study's folder. ``pages``: the addresses of views of its runs in a
+    browser, by name, where they are known. ``data``: the folders of the study's corpora; ``code``: the files of its own
+    code.
     """
     folder = str(path)
     best = f"{folder}-best"
-    runs = ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
-    to_look_at = [*_typed([runs] if private_runs else []), *_seen(page)]
+    looks = to_look_at(path, private_runs=private_runs, pages=pages)
     if not record.ranked() or not record.study.space.base.keeps_weights:
-        return ["also:", *to_look_at] if to_look_at else []
+        return looks
     export = ["skipstack", "export", folder, "--best", "1", "--to", best]
     config, run = record.ranked()[0].config, [part for each in code for part in ("--code", each)]
     lying = [part for each in data for part in ("--data-dir", str(each))]
     verify = ["skipstack", "verify", best, *lying, *(run if config.code else [])]
     predict = shlex.join(["skipstack", "predict", best, *(run if config.network_code else [])])
-    return ["also:", *_typed([export, verify]), f"  echo 'Words of a sentence' | {predict}", *to_look_at]
+    return [ALSO, *_typed([export, verify]), f"  echo 'Words of a sentence' | {predict}", *looks[1:]]
 
 
-def _seen(page: str | None) -> Iterator[str]:
-    if page is not None:
-        yield f"the runs in MLflow: {page}"
+def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str] = NO_PAGES) -> list[str]:
+    """What shows the runs of a study in a browser: a command where the store is in its folder, and addresses."""
+    looks = [*_typed([_served(path)] if private_runs else []), *seen(pages)]
+    return [ALSO, *looks] if looks else []
+
+
+def seen(pages: Mapping[str, str]) -> Iterator[str]:
+    """Where views of a study are in a browser, by their names."""
+    if pages:
+        yield "in MLflow:"
+        yield from (f"  {name}: {page}" for name, page in pages.items())
+
+
+def _served(path: Path) -> list[str]:
+    """What shows the runs of a study whose store is in its folder."""
+    return ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
 
 
 def _typed(commands: list[list[str]]) -> Iterator[str]:

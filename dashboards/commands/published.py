@@ -1,11 +1,13 @@
 """The publication of a finished study in MLflow: its report, confirmed differences and best network."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from skipstack.dashboards.formats.page import Heading, Report, Sentence
+from skipstack.dashboards.commands.published_rows import by_run, metrics_of
+from skipstack.dashboards.formats.page import Heading, Picture, Report, Sentence
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
@@ -14,8 +16,6 @@ from skipstack.dashboards.reports.next_step import whole_report as whole_command
 from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.dashboards.reports.study_report import whole_report
 from skipstack.data.basis.saying import Say, unsaid
-from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
-from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
 from skipstack.search.code_version import code_version
@@ -39,34 +39,70 @@ def published(
     why pictures are missing.
     """
     tables = list(confirmed_tables(record))
-    reports = [ablated_report(own, table) for own, table in tables]
-    report = whole_report(found or exploration_of(record), tables)
-    pictures = tuple(report.pictures())
+    reports = [_with_pictures(ablated_report(own, table)) for own, table in tables]
+    report = _with_pictures(whole_report(found or exploration_of(record), tables))
+    notes: dict[RunKey, str] = {STUDY: _note(record.study.about, report)}
+    files: dict[RunKey, dict[str, bytes]] = {STUDY: _encoded(_pages(report))}
+    metrics: dict[RunKey, dict[str, float]] = {}
+    tags: dict[RunKey, dict[str, str]] = {}
+    numbers: dict[int, int] = {id(own): number for number, own in record.ablations.items()}
+    for (own, table), each in zip(tables, reports, strict=True):
+        number = numbers.get(id(own))
+        rows = by_run(own, table, number)
+        metrics |= {key: metrics_of(key, row, record.measure) for key, row in rows.items()}
+        if number is None:
+            tags |= {key: {"skipstack.reference": "base"} for key, row in rows.items() if not row.is_reference}
+        else:
+            notes[number, None] = _note("", each, titled=True)
+            files[number, None] = _encoded(_files_of_ablation(each))
     if DRAWING.trouble is not None:
         warn(f"pictures are left out: {DRAWING.trouble}")
-    report = replace(report, pictures=lambda: pictures)
-    files = {
-        "report.html": render(report, "html"),
-        "report.tex": render(report, "latex", full=True),
-        **{f"pictures/{_as_name(each.heading)}.svg": each.svg for each in pictures if each.svg},
-    }
-    numbers: dict[int, int | None] = {id(own): number for number, own in record.ablations.items()}
-    of = [numbers.get(id(own)) for own, _ in tables]
-    differences = {
-        (ablation, trial): row
-        for ablation, (own, table) in zip(of, tables, strict=True)
-        for trial, row in _with_differences(own, table).items()
-    }
-    notes: dict[RunKey, str] = {STUDY: _note(record.study.about, report)}
-    notes |= {(number, None): _note("", each, titled=True) for number, each in zip(of, reports, strict=True) if number}
     return Publication(
         made_of=f"{record.events} events, {code_version()}",
         notes=notes,
-        metrics={key: _difference(row) for key, row in differences.items()},
-        tags={key: {"skipstack.compared_with": f"trial {row.reference}"} for key, row in differences.items()},
-        files={name: text.encode(errors="backslashreplace") for name, text in files.items()},
+        metrics=metrics,
+        tags=tags,
+        files=files,
         best=_best(record, folder),
     )
+
+
+def _with_pictures(report: Report) -> Report:
+    """The report with its pictures drawn, once."""
+    pictures = tuple(report.pictures())
+    return replace(report, pictures=lambda: pictures)
+
+
+def _pages(report: Report) -> dict[str, str]:
+    """The report of a study as files, and its pictures."""
+    return {
+        "report.html": render(report, "html"),
+        "report.tex": render(report, "latex", full=True),
+        **_drawn(report.pictures()),
+    }
+
+
+def _files_of_ablation(report: Report) -> dict[str, str]:
+    """The report of an ablation as files, its table as raw numbers and as what is pasted into a text, its forest plot
+    and its other pictures.
+    """
+    forest, *others = report.pictures()
+    return {
+        "report.html": render(report, "html"),
+        "table.csv": render(report, "csv"),
+        "table.md": render(report, "markdown", full=True),
+        "table.tex": render(report, "latex", full=True),
+        **({"forest.svg": forest.svg} if forest.svg else {}),
+        **_drawn(others),
+    }
+
+
+def _drawn(pictures: Sequence[Picture]) -> dict[str, str]:
+    return {f"pictures/{_as_name(each.heading)}.svg": each.svg for each in pictures if each.svg}
+
+
+def _encoded(files: Mapping[str, str]) -> dict[str, bytes]:
+    return {name: text.encode(errors="backslashreplace") for name, text in files.items()}
 
 
 def _note(about: str, report: Report, *, titled: bool = False) -> str:
@@ -78,22 +114,6 @@ def _note(about: str, report: Report, *, titled: bool = False) -> str:
     page = replace(report.page, title="", groups=groups, whole=report.page.whole or whole_command(DIR))
     text = render(replace(report, page=page), "markdown")
     return text if len(text) <= LONGEST else text[: text.rindex("\n", 0, LONGEST - len(WHOLE))] + WHOLE
-
-
-def _with_differences(record: StudyRecord, table: Confirmation) -> dict[int, ConfirmedRow]:
-    """By trial, the row with its difference to the base, or else to another reference."""
-    base = record.base
-    rows = [row for row in table.rows if row.difference is not None and row.trial is not None]
-    rows.sort(key=lambda row: base is not None and row.reference == base.number)  # the last one counts
-    return {row.trial: row for row in rows if row.trial is not None}
-
-
-def _difference(row: ConfirmedRow) -> dict[str, float]:
-    """The metrics of a difference: its value, 95 % interval and corrected p, as far as they are defined."""
-    found = row.difference
-    assert found is not None, "only rows with a difference were asked for"
-    ends = {"": found.value, "_low": found.low, "_high": found.high, "_p": row.p}
-    return {f"difference{end}": value for end, value in ends.items() if value is not None}
 
 
 def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
@@ -112,8 +132,21 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
 
         export_bundle(record, folder, trial, to, device)
 
+    measure = record.measure
+    splits = {"dev": trial.dev, "test": trial.test}
+    scores = {
+        seed: {
+            f"model_{split}_{measure.name}": measure.score(own[seed]) for split, own in splits.items() if seed in own
+        }
+        for seed in trial.seeds
+    }
+    is_best = [each.number for each in record.ranked()[:1]] == [trial.number]
     return BestBundle(
-        name=f"{trial.number}/{trial.config.identity}/{trial.best.epoch}", trial=trial.number, write=write
+        name=f"{trial.number}/{trial.config.identity}/{trial.best.epoch}",
+        trial=trial.number,
+        write=write,
+        scores=scores,
+        alias="best" if is_best else f"trial-{trial.number}",
     )
 
 

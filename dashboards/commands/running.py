@@ -3,13 +3,13 @@
 import shlex
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from skipstack.dashboards.commands.next_steps import next_steps
+from skipstack.dashboards.commands.next_steps import next_steps, to_look_at
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report, with_next_step
@@ -108,8 +108,8 @@ def _searched(run: Run) -> int:
         with _printed(run):
             print_report(report)
     with said_if_long(PUBLISHING):
-        page = run.publish(partial(published, found=found, warn=say), record)
-    _next_steps(run, record, page)
+        pages = run.publish(partial(published, found=found, warn=say), record)
+    _next_steps(run, record, pages)
     return _faults(record, run.folder)
 
 
@@ -120,7 +120,10 @@ def _ablated(run: Run) -> int:
             report = with_next_step(ablated_report(record, confirmed), record, confirmed, str(run.folder.path))
             print_report(warned(report, record.warnings))
     with said_if_long(PUBLISHING):
-        run.publish(partial(published, warn=say))
+        pages = run.publish(partial(published, warn=say))
+    own = {name: page for name, page in pages.items() if name == f"ablation {run.ablation}"}
+    for line in to_look_at(run.folder.path, private_runs=run.execution.store is None, pages=own):
+        say(line)
     return _faults(record, run.folder)
 
 
@@ -129,12 +132,12 @@ def _printed(run: Run) -> AbstractContextManager[None]:
     return unless_lost(f"`{shlex.join(['skipstack', 'report', str(run.folder.path)])}` prints the report")
 
 
-def _next_steps(run: Run, record: StudyRecord, page: str | None) -> None:
+def _next_steps(run: Run, record: StudyRecord, pages: Mapping[str, str]) -> None:
     lines = next_steps(
         run.folder.path,
         record,
         private_runs=run.execution.store is None,
-        page=page,
+        pages=pages,
         data=run.folders(record),
         code=run.execution.code,
     )

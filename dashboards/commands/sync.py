@@ -30,6 +30,7 @@ def sync(
 
     Adds runs, learning curves, report and best network. Nothing is written twice.
     """
+    from skipstack.dashboards.commands.next_steps import seen
     from skipstack.dashboards.commands.published import published
     from skipstack.dashboards.commands.running import PUBLISHING, execution, said_if_long
     from skipstack.search.api.run import sync_to_mlflow
@@ -39,5 +40,6 @@ def sync(
     if run.untracked:
         raise UserError(run.untracked[0])
     with said_if_long(PUBLISHING):
-        page = run.publish(partial(published, warn=say))
-    say(f"the runs in MLflow: {page}" if page is not None else "nothing is shown in MLflow")
+        pages = run.publish(partial(published, warn=say))
+    for line in seen(pages) if pages else ["nothing is shown in MLflow"]:
+        say(line)

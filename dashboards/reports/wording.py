@@ -1,12 +1,13 @@
 """Numbers, settings and short sentences as every report writes them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.domains import Json
+from skipstack.spaces.short_names import names
 from skipstack.spaces.subject import Scalar
 
 NONE = "–"
@@ -67,18 +68,6 @@ def settings(changes: Mapping[str, Json]) -> list[str]:
     return [f"{name} {_value(value)}" for name, value in zip(names(changes), changes.values(), strict=True)]
 
 
-def names(paths: Iterable[str]) -> list[str]:
-    """The shortest unambiguous ends of dotted paths; a final ``kind`` is left out."""
-    parts = [path.removesuffix(".kind").split(".") for path in paths]
-    return [next(name for name in _longer(own) if sum(_ends(each, name) for each in parts) == 1) for own in parts]
-
-
-def names_by_path(paths: Iterable[str]) -> dict[str, str]:
-    """The same by path; paths may repeat."""
-    each = list(dict.fromkeys(paths))
-    return dict(zip(each, names(each), strict=True))
-
-
 def listed(things: Sequence[str]) -> str:
     """``one``, ``one and two``, ``one, two and three``."""
     *others, last = things
@@ -88,14 +77,6 @@ def listed(things: Sequence[str]) -> str:
 def sentence(text: str) -> str:
     """A text of users as a sentence, which ends in a full stop if in nothing else; empty if it is."""
     return text if not text or text[-1] in ".?!…" else f"{text}."
-
-
-def _longer(parts: Sequence[str]) -> list[str]:
-    return [".".join(parts[start:]) for start in range(len(parts) - 1, -1, -1)]
-
-
-def _ends(parts: Sequence[str], name: str) -> bool:
-    return f".{'.'.join(parts)}".endswith(f".{name}")
 
 
 def _value(value: Json) -> str:
@@ -124,6 +105,6 @@ def enough_in_words(gain: Gain, measure: Measure) -> str:
     most, deviation = (size_of(value, measure) for value in (gain.most, gain.seed_deviation))
     more = f"{counted(gain.trials, 'more trial')}, in about {duration(gain.hours, 3600)}"
     return (
-        f"No further trial was started: {more}, would raise the best {measure.label} by {most} at most, on average; "
-        f"seeds of one config deviate by {deviation}."
+        f"No further trial was started: {more}, would raise the best {measure.label} by {most} at most, on average, if "
+        f"points were drawn at random; seeds of one config deviate by {deviation}."
     )

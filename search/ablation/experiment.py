@@ -12,7 +12,6 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.other_searches import best_of_others
 from skipstack.search.ablation.rows import changed, changed_within, joined_paths, rows, space_of_rows
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
-from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.proposers.config import ListedConfig, PathConfig
 from skipstack.search.record.study_record import StudyRecord
@@ -21,7 +20,7 @@ from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import overlap, typed, written
 from skipstack.spaces.space import Point, Space
-from skipstack.spaces.trial import TrialConfig, as_network
+from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
 
 OWN = "own"
 """The name of the study's own corpus in ``--corpus``."""

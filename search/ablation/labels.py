@@ -7,6 +7,7 @@ from typing import Final
 from skipstack.search.ledger.event_values import ListedRow, Role, RoleKind
 from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.record.domain_parts import short_name
+from skipstack.spaces.short_names import names, names_by_path
 from skipstack.spaces.space import Space
 
 _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
@@ -51,6 +52,36 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
         return Label(f"one change taken back, measured from {winner}", f"{role.axis}: {after} → {before}")
     several = "" if len(_winners(planned)) < 2 else f" of {winner}"
     return Label(f"one change{several} alone, measured from the base", f"{role.axis}: {before} → {after}")
+
+
+def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
+    """A row in words: ``base``; ``winner``; ``without composition``; ``base + depth 5``; ``tagger, trial 3`` of another
+    search. Of several winners, the second is ``number 2``, and a row of its is ``number 2 without composition``.
+    """
+    if role.kind == "base":
+        return "base"
+    if role.kind == "beside":
+        return f"{role.study}, trial {role.winner}"
+    place = _winners(planned).index(role.winner) + 1
+    if role.kind == "winner":
+        return "winner" if place == 1 else f"number {place}"
+    assert role.axis is not None, "a change has an axis"
+    own = "" if place == 1 else f"number {place} "
+    if role.kind == "without_several":
+        return f"{own}without {' and '.join(names(path.strip() for path in role.axis.split(',')))}"
+    short = names_by_path(space.domains)[role.axis]
+    if role.kind == "without":
+        return f"{own}without {short}"
+    return f"base + {short} {_values(space, planned, role, role.axis)[1]}"
+
+
+def reference_name(planned: AblationPlanned, role: Role) -> str:
+    """The reference of a row in words: ``base``, ``winner`` or ``number 2``; empty for the base itself."""
+    wanted = _REFERENCES[role.kind]
+    if wanted != "winner":
+        return wanted or ""
+    place = 1 if role.kind == "beside" else _winners(planned).index(role.winner) + 1
+    return "winner" if place == 1 else f"number {place}"
 
 
 def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
-from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.ledger.event_values import Role
 from skipstack.search.record.reading import read_finished
 from skipstack.search.record.study_record import StudyRecord
@@ -16,6 +15,7 @@ from skipstack.spaces.changes import differences
 from skipstack.spaces.paths import overlap, present, read
 from skipstack.spaces.space import Point
 from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import CORPUS
 
 
 def searches_beside(folders: Iterable[Path]) -> dict[str, StudyRecord]:

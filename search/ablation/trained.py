@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.ledger.event_values import ListedRow
 from skipstack.search.proposers.config import PathConfig
 from skipstack.search.proposers.path import Candidate, steps
@@ -13,6 +12,7 @@ from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice
 from skipstack.spaces.space import Point
+from skipstack.spaces.trial import CORPUS
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.runs import experiment_of, study_id
 from skipstack.search.tracking.stores import chosen_store, experiment, is_folder
 from skipstack.search.tracking.tracking_process import TrackingProcess
-from skipstack.search.tracking.views import address
+from skipstack.search.tracking.views import address, names, title
 from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.lazy_worker import LazyTrainingWorker
 from skipstack.search.workers.logged import LoggedWorkers
@@ -129,10 +129,11 @@ class Execution:
 
     def publish(
         self, tracker: TrackingProcess, folder: StudyFolder, record: StudyRecord, publication: Publication
-    ) -> str | None:
+    ) -> dict[str, str]:
         """Publish the report and models of a finished study, once ``tracker`` has written all its events.
 
-        Returns the address of its runs in a browser, None if that is not known. Missing parts are a warning.
+        Returns the addresses of its views in a browser by their names, ``trials``, ``charts`` and ``ablation 1``; none
+        if they are not known. Missing parts are a warning.
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))
@@ -143,7 +144,10 @@ class Execution:
             )
         if (line := renamed(_names(record), "." if is_folder(self.runs(folder)) else "/")) is not None:
             self.warn(line)
-        return None if shown.experiment_id is None else address(self.runs(folder), shown.experiment_id, own)
+        if shown.experiment_id is None:
+            return {}
+        at = partial(address, self.runs(folder), shown.experiment_id, own)
+        return {title(name): at(name) for name in names(record.ablations)}
 
     def register(self, folder: StudyFolder, record: StudyRecord, bundle: BestBundle, name: str) -> int:
         """Register the network of a trial as ``name`` and return its version. Raises UserError if that fails."""

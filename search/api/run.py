@@ -189,14 +189,14 @@ class Run:
 
     def publish(
         self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
-    ) -> str | None:
-        """Publish in MLflow what ``made`` returns for the study, if MLflow has all its events. Returns the address of
-        the runs in a browser.
+    ) -> dict[str, str]:
+        """Publish in MLflow what ``made`` returns for the study, if MLflow has all its events. Returns the addresses of
+        the views in a browser, as ``Execution.publish`` does.
 
         ``record``: the current record of the study with its ablations; None: it is read from the ledger.
         """
         if self.untracked:
-            return None
+            return {}
         (tracker,) = self.tracking
         try:
             record = record or read_study(self.folder.path)

@@ -31,9 +31,9 @@ from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.paths import overlap
 from skipstack.spaces.space import Space
-from skipstack.spaces.trial import as_network
+from skipstack.spaces.trial import CORPUS, as_network
 
-CORPUS, SCHEME, CUT_OFF = "data.corpus", "data.scheme", "data.minimum_tag_count"
+SCHEME, CUT_OFF = "data.scheme", "data.minimum_tag_count"
 CLASSES, LONGEST = "data.vocabulary.word_classes", "data.longest"
 HEAD, CONSTRAINED = "model.head.kind", "model.head.constrained"
 STACK, ONE_HOT = "model.stack.kind", "model.embedder.size"

@@ -119,6 +119,15 @@ class _Unwritten:
         """Drop events."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Simulated:
+    """A simulated study as it is at its end: its record, the simulated ``seconds``, and the course of its incumbent."""
+
+    record: StudyRecord
+    seconds: float
+    course: Trajectory
+
+
 def simulate(
     record: StudyRecord,
     recorded: Recordings,
@@ -127,6 +136,18 @@ def simulate(
     workers: int,
     suggested: Suggested | None = None,
 ) -> Outcome:
+    """The outcome of the study with the options ``search`` (``simulated``)."""
+    return _outcome(simulated(record, recorded, search, workers=workers, suggested=suggested), recorded)
+
+
+def simulated(
+    record: StudyRecord,
+    recorded: Recordings,
+    search: SearchConfig,
+    *,
+    workers: int,
+    suggested: Suggested | None = None,
+) -> Simulated:
     """Simulate the study with the options ``search`` on ``workers``. Deterministic.
 
     There are at most as many trials as were recorded; ``search.hours`` does not count. ``suggested``: recorded points
@@ -152,7 +173,7 @@ def simulate(
     driver.listen(watch.take)
     engine.run(driver)
     driver.end_paused()
-    return _outcome(driver.record, recorded, engine.now, watch.course)
+    return Simulated(record=driver.record, seconds=engine.now, course=watch.course)
 
 
 def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
@@ -164,7 +185,8 @@ def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
     return corpora.values()
 
 
-def _outcome(record: StudyRecord, recorded: Recordings, seconds: float, course: Trajectory) -> Outcome:
+def _outcome(run: Simulated, recorded: Recordings) -> Outcome:
+    record = run.record
     ends = Counter(trial.reason for trial in record.trials.values())
     best = next(iter(record.ranked()), None)
     report = None if best is None else best.best
@@ -173,13 +195,13 @@ def _outcome(record: StudyRecord, recorded: Recordings, seconds: float, course: 
         trials=len(record.trials),
         best=None if report is None else report.score,
         rank=None if report is None else 1 + bisect_left(recorded.scores, -report.score, key=lambda score: -score),
-        seconds=seconds,
+        seconds=run.seconds,
         best_after=None if report is None else report.time,
         epochs=ceil(sum(share(report, record.study.search) for report in _reports(record))),
         stopped=ends["stopped"],
         completed=ends["completed"],
         diverged=ends["diverged"],
-        course=course,
+        course=run.course,
     )
 
 

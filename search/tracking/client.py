@@ -77,6 +77,16 @@ def put(run: "Run", files: Mapping[str, str | bytes], uri: str) -> None:
             artifacts.log_artifact(str(path), None if within == "." else within)  # type: ignore[no-untyped-call]
 
 
+def got(place: str, name: str, uri: str) -> str:
+    """The text of a file among the artifacts that lie at a ``place`` of the store at ``uri``."""
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    artifacts = get_artifact_repository(place, tracking_uri=uri)
+    with TemporaryDirectory(prefix="skipstack-") as folder:
+        path = artifacts.download_artifacts(name, folder)  # type: ignore[no-untyped-call]
+        return Path(path).read_text(encoding="utf-8")
+
+
 @contextmanager
 def told(asked: str, uri: str) -> Iterator[None]:
     """What the store at ``uri`` refuses, or that it does not answer, is a UserError: one line, without secrets."""

@@ -9,18 +9,28 @@ from skipstack.data.corpora.config import Corpus, title_of
 from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Placed
 from skipstack.search.record.domain_parts import value_text
-from skipstack.search.tracking.names import LONGEST, stored_value
+from skipstack.search.tracking.names import LONGEST, stored_name, stored_value
 from skipstack.spaces.domains import Choice, Domain, Json
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
 
-RunKey = tuple[int | None, int | None]
-"""By ablation and trial: a trial of the search is ``(None, number)``, an ablation ``(number, None)``."""
+RunKey = tuple[int | None, int | None] | tuple[int, int | None, str]
+"""By ablation and trial: a trial of the search is ``(None, number)``, an ablation ``(number, None)``.
+
+With a third part, which names a row and its reference, it is that row of an ablation for which no run trains: a second
+part that a trial plays, or a mean over corpora, which has no trial.
+"""
 
 STUDY: Final[RunKey] = (None, None)
 
+ROW: Final = "ablation_row"
+"""The kind of a run that trains nothing, and stands for a row of an ablation."""
+
 Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
+
+NOTE: Final = "mlflow.note.content"
+"""The tag that has a run's description. Once it is there, people or the end of a study may have put another there."""
 
 MEGABYTE: Final = 1e6
 """Bytes, as MLflow counts them."""
@@ -39,11 +49,13 @@ class Read:
 class Entry:
     """What is to be written in one run. ``name`` and ``start`` are there only before it was first written.
 
-    ``status`` is None where it stays as it is. ``start`` and ``end`` are Unix milliseconds. ``files``: texts by the
-    names that they have among the run's artifacts; ``log``: whether the log of the trial is to be among them, too.
+    ``formerly``: the name that an earlier version gave the run; it loses this one where it still has it. ``status`` is
+    None where it stays as it is. ``start`` and ``end`` are Unix milliseconds. ``files``: texts by the names that they
+    have among the run's artifacts; ``log``: whether the log of the trial is to be among them, too.
     """
 
     name: str = ""
+    formerly: str = ""
     start: int | None = None
     tags: dict[str, str] = field(default_factory=dict)
     params: dict[str, str] = field(default_factory=dict)
@@ -62,12 +74,13 @@ class Entry:
     @property
     def says(self) -> bool:
         """Whether there is anything in it for a run that is there already."""
-        return bool(self.tags or self.params or self.metrics or self.files or self.log or self.corpus or self.status)
+        held = self.tags, self.params, self.metrics, self.files, self.log, self.corpus, self.status, self.formerly
+        return any(map(bool, held))
 
 
 def note(text: str) -> dict[str, str]:
     """The tag that MLflow shows as a run's description."""
-    return {"mlflow.note.content": text[:LONGEST]} if text else {}
+    return {NOTE: text[:LONGEST]} if text else {}
 
 
 def of_study(study_id: str) -> str:
@@ -75,9 +88,28 @@ def of_study(study_id: str) -> str:
     return f"tags.`skipstack.study` = '{study_id}'"
 
 
+def of_role(study_id: str, role: str) -> str:
+    """What the runs of a study have that play a part in one ranking: ``trial`` or ``ablation row``."""
+    return f"{of_study(study_id)} AND tags.`skipstack.role` = '{role}'"
+
+
 def key_of(run: "Run") -> RunKey:
-    """Of which ablation and which trial a run is."""
-    return _number(run, "skipstack.ablation"), _number(run, "skipstack.trial")
+    """Of which ablation and which trial a run is, and of which row if it trains nothing."""
+    ablation, trial = _number(run, "skipstack.ablation"), _number(run, "skipstack.trial")
+    tags = run.data.tags
+    if tags.get("skipstack.kind") != ROW or ablation is None:
+        return ablation, trial
+    return ablation, trial, part_of(tags.get("skipstack.row", ""), tags.get("skipstack.reference", ""))
+
+
+def part_of(row: str, reference: str) -> str:
+    """What tells the rows of an ablation apart that a trial plays."""
+    return f"{row}, measured from {reference}"
+
+
+def is_whole(key: RunKey) -> bool:
+    """Whether it is the run of a study or of an ablation as a whole, which others are part of."""
+    return len(key) == 2 and key[1] is None
 
 
 def _number(run: "Run", tag: str) -> int | None:
@@ -122,6 +154,11 @@ def system_metrics(usage: Usage) -> dict[str, float]:
 
 def _memory(of: str, used: int, total: int) -> dict[str, float]:
     return {f"{of}_memory_usage_megabytes": used / MEGABYTE, f"{of}_memory_usage_percentage": 100 * used / total}
+
+
+def column_of(axis: str, between: str = "/") -> str:
+    """The parameter of an axis by its short name: ``axis.depth``."""
+    return stored_name(f"axis.{axis}", between)
 
 
 def axis_value(domain: Domain, value: Json) -> str:

@@ -1,26 +1,28 @@
 """What the runs of a study show once it is over: its report as a note and as files, its best network as a model."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.tracking.client import Found, connected, found_study, put
-from skipstack.search.tracking.entry import STUDY, RunKey
+from skipstack.search.tracking.entry import NOTE, RunKey
 from skipstack.search.tracking.logged_models import BestBundle, logged_model
+from skipstack.search.tracking.names import stored_name
 from skipstack.search.tracking.retry_loop import RetryLoop
-from skipstack.search.tracking.writer import NOTE
+from skipstack.search.tracking.stores import is_folder
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 FILES: Final = "skipstack.files"
-"""The tag of a study's run that says what the files there were made of."""
+"""The tag of a run that says what the files there were made of."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Publication:
-    """What is shown: ``notes``, in Markdown, and ``metrics`` and ``tags`` by run; ``files`` of the study's own run.
+    """What is shown, by run: ``notes``, in Markdown, ``metrics``, ``tags`` and ``files``.
 
     ``made_of``: what says whether the files are others than those that are there.
     """
@@ -30,7 +32,7 @@ class Publication:
     notes: Mapping[RunKey, str] = field(default_factory=dict)
     metrics: Mapping[RunKey, Mapping[str, float]] = field(default_factory=dict)
     tags: Mapping[RunKey, Mapping[str, str]] = field(default_factory=dict)
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[RunKey, Mapping[str, bytes]] = field(default_factory=dict)
     best: BestBundle | None = None
 
 
@@ -48,9 +50,9 @@ def publish(uri: str, experiment: str, study_id: str, publication: Publication, 
     The ``loop``, whose listener waits, tries again where the store fails; nothing is written twice.
     """
     shown = Shown()
-    told: set[RunKey | str] = set()
+    told: set[object] = set()
 
-    def progressed(part: RunKey | str) -> None:
+    def progressed(part: object) -> None:
         if part not in told:  # what is written again, since something later failed, is no progress
             told.add(part)
             loop.progressed()
@@ -72,7 +74,7 @@ def _publish(
     study_id: str,
     publication: Publication,
     shown: Shown,
-    progressed: Callable[[RunKey | str], None],
+    progressed: Callable[[object], None],
 ) -> None:
     client = connected(uri)
     found = found_study(client, experiment, study_id)
@@ -81,19 +83,20 @@ def _publish(
     shown.experiment_id = found.experiment_id
     for key in dict.fromkeys([*publication.notes, *publication.metrics, *publication.tags]):
         if key in found.runs:
-            _say(client, found, key, publication)
+            _say(client, found, key, publication, "." if is_folder(uri) else "/")
             progressed(key)
-    if found.study.data.tags.get(FILES) != publication.made_of:
-        for name, content in publication.files.items():
-            put(found.study, {name: content}, uri)
-            progressed(name)
-        client.set_tag(found.study.info.run_id, FILES, publication.made_of)
+    for key, files in publication.files.items():
+        if key in found.runs and found.runs[key].data.tags.get(FILES) != publication.made_of:
+            for name, content in files.items():
+                put(found.runs[key], {name: content}, uri)
+                progressed((key, name))
+            client.set_tag(found.runs[key].info.run_id, FILES, publication.made_of)
     if publication.best is not None:
-        logged_model(client, found, (STUDY, (None, publication.best.trial)), publication.best, study_id)
+        logged_model(client, uri, found, publication.best, study_id)
 
 
-def _say(client: "MlflowClient", found: Found, key: RunKey, publication: Publication) -> None:
-    """The note, metrics and tags of a run, as far as it has others or none."""
+def _say(client: "MlflowClient", found: Found, key: RunKey, publication: Publication, between: str) -> None:
+    """The note, metrics and tags of a run, as far as it has others or none. ``between``: as for ``stored_name``."""
     from mlflow.entities import Metric, RunTag
 
     run = found.runs[key]
@@ -102,11 +105,12 @@ def _say(client: "MlflowClient", found: Found, key: RunKey, publication: Publica
         tags[NOTE] = publication.notes[key]
     tags = {name: value for name, value in tags.items() if run.data.tags.get(name) != value}
     held = run.data.metrics
-    metrics = {name: value for name, value in publication.metrics.get(key, {}).items() if held.get(name) != value}
+    own = {stored_name(name, between): value for name, value in publication.metrics.get(key, {}).items()}
+    metrics = {name: value for name, value in own.items() if held.get(name) != value}
     if tags or metrics:
-        at = run.info.end_time or run.info.start_time
+        at, now = run.info.end_time or run.info.start_time, round(1000 * time.time())
         client.log_batch(
-            run.info.run_id,
-            metrics=[Metric(name, value, at, 0) for name, value in metrics.items()],
+            run.info.run_id,  # of two points of a metric, the later one counts
+            metrics=[Metric(name, value, now if name in held else at, 0) for name, value in metrics.items()],
             tags=[RunTag(name, value) for name, value in tags.items()],
         )

@@ -18,7 +18,7 @@ from skipstack.data.basis.redaction import hide, redacted
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.tracking.entry import STUDY
+from skipstack.search.tracking.entry import STUDY, is_whole
 from skipstack.search.tracking.private_store import lay_tables, unflushed_sqlite
 from skipstack.search.tracking.retry_loop import RetryLoop
 from skipstack.search.tracking.runs import ExpectedRuns
@@ -140,12 +140,13 @@ class Recorder:
         """Write all that is pending. Parents come first; a run that fails goes behind the others."""
         pending, writer, record = self._runs.pending, self._connected(), self._runs.record
         writer.recall()
-        if STUDY in pending and record.opened is not None:
-            writer.show(views(record, self._runs.study_id, round(1000 * record.opened.time)))
+        if record.opened is not None and any(is_whole(key) for key in pending):
+            began = round(1000 * record.opened.time)
+            writer.show(views(record, self._runs.ablations, self._runs.study_id, began))
         for entry in pending.values():
             entry.fit()
         writer.leave_out(pending)
-        for key in sorted(pending, key=lambda key: (key != STUDY, key[1] is not None)):
+        for key in sorted(pending, key=lambda key: (key != STUDY, not is_whole(key))):
             try:
                 writer.write(key, pending[key])
             except Exception:

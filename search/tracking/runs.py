@@ -1,7 +1,9 @@
 """What the runs of a study should say: a reading of its events, without MLflow.
 
 The study is one run, each trial another, and each ablation a run with trials of its own. Runs are keyed by ablation and
-trial: the study's is ``STUDY``, its trials ``(None, number)``, an ablation ``(number, None)``. Metrics
+trial: the study's is ``STUDY``, its trials ``(None, number)``, an ablation ``(number, None)``. A trial of an ablation
+is a row beside its reference; where it plays a second part, beside another reference, that has a run of its own,
+which trains nothing, and so has the mean of a row over corpora. Metrics
 are points ``(key, step) -> (value, milliseconds)``: a metric's mean over the lanes under its name, and
 each lane's value under ``name/seed_3``. Steps are epochs; for the test split, the epoch whose weights
 were tested; for the study's best score, the number of trials that ended. ``score`` is a curve; what trials are ranked
@@ -11,12 +13,15 @@ number where a trial lost its score to a fault. What is varied stands apart, as 
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from skipstack.data.basis.frozen import identity
+from skipstack.search.ablation.comparisons import Comparison, compared, in_words, means
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     SCORELESS,
     Ablated,
+    AblationPlanned,
     CorpusPrepared,
     Decided,
     Ended,
@@ -41,17 +46,22 @@ from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.descriptive import mean
 from skipstack.search.tracking.entry import (
+    ROW,
     Entry,
     RunKey,
     as_file,
     axis_value,
+    column_of,
     corpus_read,
     note,
+    part_of,
     source_tags,
     system_metrics,
 )
 from skipstack.search.tracking.names import LONGEST, LONGEST_NAME, stored_name, stored_value
-from skipstack.spaces.trial import TrialConfig, as_network
+from skipstack.spaces.paths import inside
+from skipstack.spaces.short_names import names_by_path
+from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
 
 
 class ExpectedRuns:
@@ -71,12 +81,18 @@ class ExpectedRuns:
         self._code_version = ""
         self._source: dict[str, str] = {}
         self._ended = 0
+        self._further: dict[int, list[Comparison]] = {}
         self._best: TrialRecord | None = None
 
     @property
     def experiment(self) -> str:
         """The name of the experiment."""
         return experiment_of(self.record.study)
+
+    @property
+    def ablations(self) -> "dict[int, StudyRecord]":
+        """The records of the study's ablations, by number."""
+        return {number: own.record for number, own in self._ablations.items()}
 
     def apply(self, event: Event) -> None:
         """Take in what happened next; events come in the order of the ledger, from its first."""
@@ -90,6 +106,8 @@ class ExpectedRuns:
         match event:
             case StudyOpened():
                 self._open(event)
+            case AblationPlanned(corpora=(_, *_) as corpora):
+                self._entry().tags["skipstack.corpus"] = ", ".join(corpora)
             case CorpusPrepared():
                 fingerprints = sorted({corpus.fingerprint for corpus in self.record.corpora.values()})
                 self._entry().tags["skipstack.data_fingerprint"] = ",".join(fingerprints)
@@ -139,6 +157,8 @@ class ExpectedRuns:
             case Finished():
                 entry = self._entry()
                 entry.status, entry.end = "FINISHED", time
+                for mean in means(self.record) if self._ablation is not None else ():
+                    self._stand(mean, time, time)
             case _:
                 pass
 
@@ -158,18 +178,21 @@ class ExpectedRuns:
         if len(search.objectives) > 1:
             entry.params["objectives"] = ",".join(search.objectives)
         entry.params |= {f"scheduler.{name}": str(value) for name, value in search.scheduler if value is not None}
-        entry.tags = self._tags("study" if self._ablation is None else "ablation") | note(study.about)
+        kind = "study" if self._ablation is None else "ablation"
+        entry.tags = self._tags(kind) | {"skipstack.role": kind, "skipstack.corpus": study.space.base.title}
+        entry.tags |= {
+            f"skipstack.{column}": path
+            for path, column in _columns(tuple(self.record.space.domains), self._between).items()
+        }
+        entry.tags |= note(study.about)
         entry.files = {"study.json": as_file(event.study)}
 
     def _propose(self, event: Proposed) -> None:
-        trial, domains = self.record.trials[event.trial], self.record.space.domains
+        trial = self.record.trials[event.trial]
         config = trial.config
         entry = self._entry(trial.number)
-        own = "" if self._ablation is None else f"ablation {self._ablation}, "
-        entry.name, entry.start = f"{own}trial {trial.number}", _milliseconds(event.time)
-        params = {path: str(value) for path, value in config.flatten().items()}
-        params |= {f"axis.{path}": axis_value(domains[path], value) for path, value in trial.point.items()}
-        entry.params = {stored_name(name, self._between): value for name, value in params.items()}
+        entry.name, entry.start = f"trial {trial.number}", _milliseconds(event.time)
+        entry.params = self._params(trial)
         entry.files = {"config.json": as_file(config.model_dump(mode="json"))}
         if isinstance(config, TrialConfig):
             entry.corpus = corpus_read(config.data.corpus, self.record.corpus_of(config).fingerprint)
@@ -178,11 +201,68 @@ class ExpectedRuns:
             "skipstack.identity": event.config_identity,
             "skipstack.seeds": _listed(trial.seeds),
             "skipstack.data_fingerprint": self.record.fingerprint_of(config),
+            "skipstack.role": "trial",
+            "skipstack.corpus": config.title,
         }
         if event.parameters is not None:
             entry.tags["skipstack.parameters"] = str(event.parameters)
         if (vectors := self.record.vectors_of(config)) is not None:
             entry.tags["skipstack.vectors_sha256"] = vectors.sha256
+        if self._ablation is not None:
+            self._name(entry, trial)
+
+    def _name(self, entry: Entry, trial: TrialRecord) -> None:
+        """Say which row of the ablation a trial is, and give each further part that it plays a run of its own."""
+        entry.formerly = f"ablation {self._ablation}, trial {trial.number}"
+        own = [row for row in compared(self.record) if row.trials[0] is trial]
+        if not own:
+            entry.name, entry.tags["skipstack.role"] = in_words(self.record, trial.point), "ablation step"
+            return
+        first, *further = own
+        entry.name, entry.tags = self._named(first), entry.tags | _row_tags(first)
+        self._further[trial.number] = further
+        for row in further:
+            assert entry.start is not None, "it was just proposed"
+            part = self._stand(row, entry.start)
+            part.corpus, part.tags = entry.corpus, entry.tags | part.tags
+
+    def _stand(self, row: Comparison, start: int, end: int | None = None) -> Entry:
+        """A run for a row that no run trains; a mean ``end``s in the moment in which it is there."""
+        trial, entry = row.trials[0], self._part(row)
+        entry.name, entry.start = self._named(row), start
+        entry.tags = self._tags(ROW) | _row_tags(row)
+        if end is None:
+            entry.params = self._params(trial)
+        else:
+            entry.params = self._params(trial, without=CORPUS)
+            entry.status, entry.end = "FINISHED", end
+        return entry
+
+    def _part(self, row: Comparison) -> Entry:
+        trial = row.trials[0].number if len(row.trials) == 1 else None
+        assert self._ablation is not None, "only ablations have rows"
+        return self.pending.setdefault((self._ablation, trial, part_of(row.row, row.reference)), Entry())
+
+    def _named(self, row: Comparison) -> str:
+        """A row in words, with its corpus where there are several."""
+        if len(row.trials) > 1:
+            return f"{row.row}, mean of {len(row.trials)} corpora"
+        several = self.record.plan is not None and len(self.record.plan.corpora) > 1
+        return f"{row.row} on {row.corpus}" if several else row.row
+
+    def _params(self, trial: TrialRecord, without: str | None = None) -> dict[str, str]:
+        """The config of a trial and its values on the axes, as parameters, but for a part of the config."""
+        domains = self.record.space.domains
+        columns = _columns(tuple(domains), self._between)
+        flat = {
+            stored_name(path, self._between): str(value)
+            for path, value in trial.config.flatten().items()
+            if without is None or not inside(path, without)
+        }
+        varied = {
+            columns[path]: axis_value(domains[path], value) for path, value in trial.point.items() if path != without
+        }
+        return flat | varied
 
     def _report(self, event: Reported, trial: TrialRecord) -> None:
         """Means and lanes; of further seeds of a race, whose epochs begin anew, the lanes alone."""
@@ -211,8 +291,9 @@ class ExpectedRuns:
         """Stopped by the scheduler is an ordinary end; what a fault ended or diverged has no score."""
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
-        entry.status, entry.end = "FAILED" if event.reason in SCORELESS else "FINISHED", time
         entry.log = True
+        for each in self._of(event.trial):
+            each.status, each.end = "FAILED" if event.reason in SCORELESS else "FINISHED", time
         entry.tags |= {"skipstack.end_reason": event.reason} | note(event.message)
         self._ended += 1
         trial = self.record.trials[event.trial]
@@ -232,7 +313,12 @@ class ExpectedRuns:
         yield self._entry()
         for trial in self.record.trials.values():
             if trial.reason is None:
-                yield self._entry(trial.number)
+                yield from self._of(trial.number)
+
+    def _of(self, trial: int) -> Iterator[Entry]:
+        """Of a trial, and of the further parts that it plays."""
+        yield self._entry(trial)
+        yield from map(self._part, self._further.get(trial, ()))
 
     def _measure(self, trial: int | None, values: dict[str, float], step: int, time: int) -> None:
         metrics = self._entry(trial).metrics
@@ -247,6 +333,18 @@ class ExpectedRuns:
             **self._source,
             **({} if self._ablation is None else {"skipstack.ablation": str(self._ablation)}),
         }
+
+
+@cache
+def _columns(paths: tuple[str, ...], between: str) -> dict[str, str]:
+    """What axes are called among the parameters of a run, by their paths: ``axis.depth``."""
+    return {path: column_of(short, between) for path, short in names_by_path(paths).items()}
+
+
+def _row_tags(row: Comparison) -> dict[str, str]:
+    """Which row of an ablation a run is."""
+    tags = {"row": row.row, "reference": row.reference, "corpus": row.corpus, "role": "ablation row"}
+    return {f"skipstack.{name}": value for name, value in tags.items() if value}
 
 
 def experiment_of(study: StudyConfig) -> str:

@@ -1,6 +1,7 @@
 """The runs of one study in MLflow: found by their tags, made once, and completed."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -10,14 +11,11 @@ from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.record.folder import LOG, StudyFolder
 from skipstack.search.record.log_file import LogFile
 from skipstack.search.tracking.client import connected, put, search_runs
-from skipstack.search.tracking.entry import STUDY, Entry, Read, RunKey, key_of, of_study
+from skipstack.search.tracking.entry import NOTE, STUDY, Entry, Read, RunKey, is_whole, key_of, of_study
 from skipstack.search.tracking.views import is_changed
 
 if TYPE_CHECKING:
     from mlflow.entities import DatasetInput, Run
-
-NOTE: Final = "mlflow.note.content"
-"""The tag that has a run's description. Once it is there, people or the end of a study may have put another there."""
 
 KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
 """The tag of an experiment that is about training networks: without it, MLflow's page looks for chats with a model."""
@@ -30,13 +28,19 @@ COPY: Final = "skipstack.ledger"
 """The tag that says which copy it is: the first 16 hexadecimal digits of its SHA-256."""
 
 
+_FORMERLY: Final = re.compile(r"ablation \d+, trial \d+")
+"""What earlier versions called a trial of an ablation."""
+
+
 class _Had(NamedTuple):
-    """What a run that is over had when the store was looked at: names of what it has, and whether it names its corpus.
+    """What a run that is over had when the store was looked at: names of what it has, its own name where it is one that
+    earlier versions gave, and whether it names its corpus.
 
     A metric has every step or none; its files are there where its corpus is.
     """
 
     names: frozenset[str]
+    named: str
     corpus: bool
 
 
@@ -82,7 +86,7 @@ class Writer:
             key = key_of(run)
             if not run.data.params:
                 empty.append((key, run))
-            elif key[1] is not None and run.info.status in ("FINISHED", "FAILED"):
+            elif not is_whole(key) and run.info.status in ("FINISHED", "FAILED"):
                 own = _had(run)
                 run_ids[key], self._whole[key] = run.info.run_id, names.setdefault(own, own)
             else:
@@ -117,7 +121,7 @@ class Writer:
         if made:
             if entry.start is None:
                 return  # the user deleted the run meanwhile
-            above = (key[0], None) if key[1] is not None else STUDY
+            above = STUDY if is_whole(key) else (key[0], None)
             parent = {"mlflow.parentRunId": self._run_ids[above]} if above in self._run_ids else {}
             run = self._client.create_run(
                 self._experiment_id, start_time=entry.start, tags=tags | parent, run_name=entry.name
@@ -125,6 +129,8 @@ class Writer:
             self._run_ids[key] = run.info.run_id
             tags = {}
         run_id = self._run_ids[key]
+        if entry.formerly and not made:
+            self._client.update_run(run_id, name=entry.name)
         refused = self._put(run if made else run_id, entry.files | (self._log(key) if entry.log else {}))
         if entry.corpus is not None and refused is None:  # after the files: whoever finds it need not look for them
             self._client.log_inputs(run_id, [_dataset(entry.corpus)])
@@ -220,7 +226,8 @@ def _had(run: "Run") -> _Had:
         ("param", run.data.params),
         ("tag", run.data.tags),
     ]
-    return _Had(frozenset(f"{of} {name}" for of, names in held for name in names), has_corpus(run))
+    names = frozenset(f"{of} {name}" for of, names in held for name in names)
+    return _Had(names, run.info.run_name if _FORMERLY.fullmatch(run.info.run_name or "") else "", has_corpus(run))
 
 
 def _leave_out_names(entry: Entry, had: _Had) -> None:
@@ -229,6 +236,7 @@ def _leave_out_names(entry: Entry, had: _Had) -> None:
     entry.params = {name: value for name, value in entry.params.items() if f"param {name}" not in had.names}
     entry.metrics = {at: value for at, value in entry.metrics.items() if f"metric {at[0]}" not in had.names}
     entry.status, entry.log = None, False
+    entry.formerly = entry.formerly if entry.formerly == had.named else ""
     if had.corpus:
         entry.files, entry.corpus = {}, None
 
@@ -245,5 +253,6 @@ def _leave_out(entry: Entry, run: "Run", points: set[tuple[str, int]]) -> None:
     entry.metrics = {point: value for point, value in entry.metrics.items() if point not in points}
     if has_corpus(run):
         entry.files, entry.corpus = {}, None
+    entry.formerly = entry.formerly if entry.formerly == run.info.run_name else ""
     if entry.status == run.info.status and entry.end in (None, run.info.end_time):
         entry.status = None

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import skipstack
+from skipstack.search.ablation.comparisons import compared
 from skipstack.search.record.folder import BEST
 from skipstack.search.record.reading import read_study
 from tests.command_line import refusal, typed
@@ -89,7 +90,7 @@ def test_one_after_another_each_on_seeds_of_its_own_with_runs_of_its_own(searche
     assert list(record.ablations) == [1, 2]
     assert not list((path / "ablations").rglob(BEST))
     assert list((path / "trials").rglob(BEST))
-    names = {f"ablation {number}, trial {trial}" for number, own in record.ablations.items() for trial in own.trials}
+    names = {f"ablation {number}: {each.row}" for number, own in record.ablations.items() for each in compared(own)}
     expected = {
         "study",
         "study, ablation 1",

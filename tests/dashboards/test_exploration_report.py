@@ -44,6 +44,7 @@ from tests.search.made_up import (
     reported,
     study,
 )
+from tests.search.statistics.named import NOISE
 
 ESCAPE = "\x1b"
 HEADINGS = [column.heading for column in COLUMNS]
@@ -471,3 +472,14 @@ def test_how_many_attempts_were_lost_with_their_machines_is_said_where_any_were(
     said = "lost with their machines, and gone on with elsewhere: 2 attempts"
     assert said in render(exploration_of(StudyRecord.of([*events[:place], *lost, *events[place:]])), "text")
     assert "lost with their machines" not in render(exploration_of(StudyRecord.of(events)), "text")
+
+
+@pytest.mark.parametrize("proposer", ["random", "tpe"])
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
+def test_of_noise_no_sentence_names_an_axis(form: Format, proposer: str) -> None:
+    noise = exploration_of(NOISE.searched(proposer, 16, seed=0))
+    said = " ".join(render(noise, form).split())
+    assert "Nothing stands out" in said
+    assert "No pair of values is further" in said
+    assert "more times its share by chance" not in said
+    assert "explains more of the scores" not in said

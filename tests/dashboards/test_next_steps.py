@@ -12,7 +12,7 @@ import pytest
 
 from skipstack.dashboards.cli import main
 from skipstack.dashboards.commands import running
-from skipstack.dashboards.commands.next_steps import next_steps
+from skipstack.dashboards.commands.next_steps import next_steps, to_look_at
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.commands.running import finish, said_if_long
 from skipstack.dashboards.reports.printing import print_everywhere
@@ -56,6 +56,18 @@ def test_commands_to_paste_name_the_folder_as_one_word(tmp_path: Path) -> None:
     with pytest.raises(UserError) as refused, new_folder(path):
         pass
     assert shlex.split(str(refused.value).split("`")[1]) == ["skipstack", "resume", str(path)]
+
+
+def test_the_views_in_a_browser_stand_below_by_their_names(tmp_path: Path) -> None:
+    path = tmp_path / PLACE
+    record = run_toy(open_toy(path, toy_study(trials=2)))
+    pages = {"trials": "http://host/#/trials", "charts": "http://host/#/charts"}
+    told = ["in MLflow:", "  trials: http://host/#/trials", "  charts: http://host/#/charts"]
+    assert next_steps(path, record, private_runs=False, pages=pages)[-3:] == told
+    heading, command, *lines = to_look_at(path, private_runs=True, pages={"ablation 1": "http://host/#/rows"})
+    assert (heading, lines) == ("also:", ["in MLflow:", "  ablation 1: http://host/#/rows"])
+    assert shlex.split(command) == ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{path}/mlflow.db"]
+    assert to_look_at(path, private_runs=False) == []
 
 
 def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothing(

@@ -15,6 +15,7 @@ from scipy.stats import norm, spearmanr
 
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.dashboards.reports.exploration.traced import model_events
+from skipstack.search.analysis.exploration.budgets import HELD
 from skipstack.search.analysis.exploration.table import BASELINE
 from skipstack.search.analysis.study_frames import StudyFrames, study_frames
 from skipstack.search.api.study import exploration_of
@@ -175,6 +176,9 @@ def continued(name: str, events: Told, measure: str, ordered: Sequence[float]) -
             finals = final_scores(events)
             first = sorted(finals)[: len(ordered) - more]
             return ordered[-1] - max(finals[trial] for trial in first)
+        case "held":
+            (opened,) = events
+            return HELD[opened["study"]["search"]["proposer"]["kind"]]
         case "most":
             return ordered[-1] - fmean(max(kept) for kept in combinations(ordered, len(ordered) - more))
         case _:

@@ -416,14 +416,18 @@ OF_A_STORE = ("skipstack.study", "mlflow.parentRunId", "skipstack.ledger", "skip
 
 
 def runs(uri: str) -> dict[str, Any]:
-    """Every run of the only study in a store, by name, without what the clock gave: no name may come twice."""
+    """Every run of the only study in a store, by name, without what the clock gave: no name may come twice, but in
+    another ablation.
+    """
     from mlflow import MlflowClient
 
     client = MlflowClient(uri)
     found: dict[str, Any] = {}
     experiments = [each.experiment_id for each in client.search_experiments() if each.name.startswith("skipstack/")]
     for run in client.search_runs(experiments, max_results=1000):
-        assert run.info.run_name not in found, f"two runs for {run.info.run_name}"
+        ablation = run.data.tags.get("skipstack.ablation") if "skipstack.row" in run.data.tags else None
+        key = str(run.info.run_name) if ablation is None else f"ablation {ablation}: {run.info.run_name}"
+        assert key not in found, f"two runs for {key}"
         tags = {name: value for name, value in run.data.tags.items() if name not in OF_A_STORE}
         if "skipstack.trial" not in tags:
             tags.pop("mlflow.note.content", None)  # the report, which says how long trials took
@@ -432,5 +436,5 @@ def runs(uri: str) -> dict[str, Any]:
             for name in run.data.metrics
             if name != "seconds"
         }
-        found[str(run.info.run_name)] = (run.info.status, tags, run.data.params, curves)
+        found[key] = (run.info.status, tags, run.data.params, curves)
     return found

@@ -27,12 +27,13 @@ from skipstack.dashboards.reports.confirmation.estimates import (
     p_text,
 )
 from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_pictures
-from skipstack.dashboards.reports.wording import NONE, heading_of, names_by_path, sentence
+from skipstack.dashboards.reports.wording import NONE, heading_of, sentence
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import Reach
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.confirmation.differences import Split
+from skipstack.spaces.short_names import names_by_path
 
 Writer = Callable[[Numbers, Measure], str]
 """Writes a cell from the numbers of its row."""

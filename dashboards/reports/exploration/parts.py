@@ -19,7 +19,7 @@ NAMED: Final = 3
 """The most pairs of values that are named."""
 
 STANDS_OUT: Final = "›"
-"""Marks an axis that has more than any has by chance."""
+"""Marks an axis whose share is more times that by chance than any is by chance."""
 
 Content = Mapping[str, Any]
 
@@ -75,9 +75,9 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
         f"share where points are dealt anew to the trials, the mean of {TIMES} times."
     )
     said = (
-        f"{STANDS_OUT}: more than any axis has by chance."
+        f"{STANDS_OUT}: more times its share by chance than any axis has by chance."
         if any(each["stands_out"] for each in found)
-        else "Nothing stands out: by chance alone, too, an axis has so large a share."
+        else "Nothing stands out: by chance alone, too, an axis has so many times its usual share."
     )
     table = Table(names=("axis",), columns=columns, rows=tuple(rows))
     return table, Sentence(f"{said} {note}", style="dim")
@@ -132,11 +132,12 @@ def _continued_content(found: Continued) -> Content:
 
 def _continued(found: Content, measure: Measure) -> str:
     """The gain of half as many trials again."""
-    most, last, trials = size_of(found["most"], measure), size_of(found["last"], measure), found["trials"]
-    said = (
-        f"The last {counted(trials, 'trial')} raised the best by {last}. As many more, in {found['epochs']:,.0f} "
-        f"epochs, would raise it by {most} at most, on average, if points were drawn at random"
-    )
+    said = f"The last {counted(found['trials'], 'trial')} raised the best by {size_of(found['last'], measure)}"
+    if found["most"] is not None:
+        said += (
+            f". As many more, in {found['epochs']:,.0f} epochs, would raise it by {size_of(found['most'], measure)} at "
+            f"most, on average, and did so in {100 * found['held']:.0f} of 100 searches by the same proposer"
+        )
     if found["seed_deviation"] is None:
         return f"{said}."
     deviation = size_of(found["seed_deviation"], measure)

@@ -43,13 +43,12 @@ from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
 from skipstack.search.analysis.verdict.of_study import Tables, decisive_table, verdict
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.planning.small_space import small_space
 from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.paths import overlap
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import CORPUS, TrialConfig
 
 CONFIRM = "To confirm, `skipstack ablate DIR` trains the best config and each of its changes again."
 

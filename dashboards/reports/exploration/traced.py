@@ -73,6 +73,7 @@ class _Search:
             )
         seeds = self._of(self._trials.index[self._trials["score"].notna()], "best")
         more = {"trials": scores, "epochs": cost, "most": scores, "last": scores, "seed_deviation": seeds}
+        more["held"] = of_kind(seen, "study_opened")
         yield "half as many trials again", found["continued"] or {}, more
 
     def _spent(self, trials: Any) -> tuple[int, ...]:

@@ -5,9 +5,9 @@ from functools import partial
 
 from skipstack.dashboards.formats.page import Picture
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
-from skipstack.dashboards.reports.wording import names_by_path
 from skipstack.search.analysis.confirmation.trends import trend
 from skipstack.search.record.study_record import StudyRecord
+from skipstack.spaces.short_names import names_by_path
 
 
 def trend_pictures(record: StudyRecord) -> tuple[Picture, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.ablation.comparisons import mean_of, own_roles
 from skipstack.search.ablation.labels import label, reference
 from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm, corrected_interval, reach
@@ -36,12 +37,9 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
 
 
 def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
-    """The comparisons of an ablation, corpus by corpus: a row with two roles is compared twice.
-
-    A winner with a single change is compared once: without it, it is the base, and the base with it is the winner.
-    """
+    """The comparisons of an ablation, corpus by corpus: a row with two roles is compared twice."""
     kinds = get_args(RoleKind)
-    asked = [(role, each) for each in trained for role in each.row.roles if _is_new(role, each.row.roles[0])]
+    asked = [(role, each) for each in trained for role in own_roles(each.row)]
     asked.sort(key=lambda one: kinds.index(one[0].kind))  # within a kind, rows are in the order of the axes
     corpora, winners, axes = (
         list(dict.fromkeys(found))
@@ -54,10 +52,6 @@ def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
         return corpora.index(each.corpus), kind, winner, axes.index(role.axis)
 
     return sorted(asked, key=place)
-
-
-def _is_new(role: Role, first: Role) -> bool:
-    return role == first or first.kind not in ("base", "winner")
 
 
 def _row(
@@ -98,7 +92,7 @@ def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, 
             label=name,
             section=section,
             axis=axis,
-            corpus=f"{corpora} corpora, the mean",
+            corpus=mean_of(corpora),
             is_reference=False,
             difference=mean,
             p=p,

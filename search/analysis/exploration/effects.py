@@ -9,8 +9,8 @@ Effects come from the additive model (``additive_model.py``) of all trials, stop
   other axes: which ones, ``Effects.untold`` says.
 
 An effect is relative to the mean of those values of its axis that have enough whole trials. It has a band that holds
-the true one in about 95 % if trials were not stopped, less if they were (``docs/guide/statistics.md`` has measured how
-often). Where the band holds 0 its sign is open.
+the true one in about 95 % if trials were drawn at random and none stopped, less otherwise (``docs/guide/statistics.md``
+has measured how often). Where the band holds 0 its sign is open.
 """
 
 from collections.abc import Mapping, Sequence

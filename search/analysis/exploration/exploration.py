@@ -150,7 +150,12 @@ class Exploration:
         """The gain of half as many trials again."""
         scores, deviations = self.seen.trials["score"].dropna(), self.seen.seeds.groupby("trial")["dev"].var()
         usual = deviations.dropna().mean() ** 0.5  # NaN without a trial with several seeds
-        return continued(scores.tolist(), self.epochs, None if pd.isna(usual) else float(usual))
+        return continued(
+            scores.tolist(),
+            self.epochs,
+            None if pd.isna(usual) else float(usual),
+            proposer=self.config.search.proposer.kind,
+        )
 
 
 def explore(

@@ -26,6 +26,9 @@ TREES: Final = 32
 DEPTH: Final = 5
 """The forest of fANOVA: small, since the time grows with its boxes. Larger ones change shares by about 0.02."""
 
+LEAST: Final = 0.01
+"""The least share by chance that others are compared with: of smaller ones any share is many times as much."""
+
 MOST: Final = 200
 """The maximum number of trials, since the time grows with them: equally spaced ones by number."""
 
@@ -45,14 +48,18 @@ def importances(
     forest. Its trees need every axis in every trial, so for a conditional axis they are grown from the trials in which
     it is active, on the axes that all these have; it is then a share of the variance among these trials.
 
-    Column ``by_chance``: the mean of this share by chance. ``stands_out``: whether it is larger than the largest share
-    of any axis by chance (``shuffled.limit``).
+    Column ``by_chance``: the mean of this share by chance. ``stands_out``: whether the share is more times this mean
+    than that of any axis by chance (``shuffled.limit``). It is relative to the axis's own mean, since a forest gives
+    numbers that do nothing several times as much as choices of few values.
     """
     found = _shares(expected, trials, domains)
     if not found:
         return pd.DataFrame(columns=list(COLUMNS))
     dealt = [_shares(each.model.expected, each.points, domains) for each in by_chance]
-    least = limit([np.nanmax([0.0, *shares.values()]) for shares in dealt])
+    times = _times(found, dealt)
+    least = limit(
+        [max([0.0, *_times(one, [*dealt[:place], *dealt[place + 1 :]]).values()]) for place, one in enumerate(dealt)]
+    )
     active = trials.loc[expected.index, list(found)].notna().sum()
     rows = [
         {
@@ -60,11 +67,20 @@ def importances(
             "trials": int(active[axis]),
             "fanova": found[axis],
             "by_chance": float(np.mean([shares.get(axis, np.nan) for shares in dealt])),
-            "stands_out": found[axis] > least,
+            "stands_out": times[axis] > least,
         }
         for axis in sorted(found, key=lambda axis: -np.nan_to_num(found[axis]))
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _times(shares: Mapping[str, float], others: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """How many times its mean in other searches the share of each axis is; 0 if that is not known."""
+    found = {}
+    for axis, share in shares.items():
+        known = [each[axis] for each in others if not np.isnan(each.get(axis, np.nan))]
+        found[axis] = float(np.nan_to_num(share / max(float(np.mean(known)), LEAST))) if known else 0.0
+    return found
 
 
 def _shares(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Domains) -> dict[str, float]:
@@ -105,10 +121,15 @@ def _fanova(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -
 
 
 def _places(column: "pd.Series[Any]", domain: Domain) -> tuple[Array, Array]:
-    """The place of each trial in the dimensions of an axis, and the bounds of each. A choice has one for each tried
-    value: 1 where a trial has it, else 0.
+    """The place of each trial in the dimensions of an axis, and the bounds of each.
+
+    A choice has a dimension for each tried value: 1 where a trial has it, else 0. One of numbers has a single
+    dimension, in which its tried values are equally far apart: a split parts lower from higher ones, as of any number.
     """
     match domain:
+        case Choice(numbers) if all(type(number) in (int, float) for number in numbers):
+            tried, codes_N = np.unique(column.to_numpy(float), return_inverse=True)
+            return codes_N.astype(float)[:, None], np.array([[-0.5, len(tried) - 0.5]])
         case Choice():
             codes_N, values = pd.factorize(column)
             return np.eye(len(values))[codes_N], np.tile([0.0, 1.0], (len(values), 1))

@@ -227,6 +227,14 @@ class Controller(TuneController):  # type: ignore[misc]
             for trials in (self._stopped_trials, self._failed_trials, self._live_trials):
                 trials -= over
 
+    def _schedule_trial_train(self, trial: Trial) -> None:
+        """As Tune's; of a study, the scheduler hears that a worker has the trial, which no callback tells of one that
+        was used before.
+        """
+        if self._is_ours:
+            self._scheduler_alg.on_trial_train(trial)
+        super()._schedule_trial_train(trial)
+
     def checkpoint(self, force: bool = False, wait: bool = False) -> None:
         """As Tune's; of a study, only the file that Tune needs at the end is written (``save_to_dir``), and in no other
         step it is looked whether one is due.

@@ -26,15 +26,26 @@ ALONE: Final = Sharing()
 
 @dataclass(eq=False, slots=True)
 class Place:
-    """A process that trains, or is to start. ``taken``: what it has of a machine; ``tasks``: its trials, by number."""
+    """A process that trains, or is to start. ``taken``: what it has of a machine; ``tasks``: its trials, by number;
+    ``begun``: those of them that it has taken up.
+    """
 
     program: TrialTask | None
     taken: Resources
     tasks: dict[int, TrialTask] = field(default_factory=dict)
+    begun: set[int] = field(default_factory=set)
 
     def hold(self, tasks: Iterable[TrialTask]) -> None:
         """Take in these trials."""
-        self.tasks.update((task.number, task) for task in tasks)
+        for task in tasks:
+            self.tasks[task.number] = task
+            self.begun.discard(task.number)
+
+    def begin(self) -> list[int]:
+        """Take up the trials that it has not begun with: their numbers."""
+        new = [number for number in self.tasks if number not in self.begun]
+        self.begun.update(new)
+        return new
 
 
 class Waiting:

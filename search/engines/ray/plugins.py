@@ -227,6 +227,12 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         """The controller has begun to know trials."""
         self.plugins.controller = tune_controller
 
+    def on_trial_train(self, trial: Trial) -> None:
+        """A worker is there for a place, and is asked for the next epoch of its trials."""
+        place = self.plugins.places.held.get(trial.trial_id)
+        for number in () if place is None else place.begin():
+            self.plugins.keep(partial(self.plugins.driver.begun, number))
+
     def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
         """What the driver decides on what a worker gives of its trials, or of a measurement."""
         plugins, card = self.plugins, result["card"]

@@ -29,7 +29,10 @@ from tests.benchmarks.rivals.replayed_ray import RayAsha
 RECORDINGS: Final = Path(__file__).parent / "recordings"
 
 STUDIES: Final = ("quickstart-space", "shortcuts-grammar", "tagger-supertags", "tagger-slots", "tagger-chinese")
-"""The recorded studies."""
+"""The recorded studies that the default was chosen on."""
+
+OTHERS: Final = ("jumps-numbers", "recipe-agreement")
+"""Those that it was not chosen on, of other spaces."""
 
 WITHIN: Final = 0.1
 """Points."""

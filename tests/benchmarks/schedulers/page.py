@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from skipstack.dashboards.charts.drawing import as_svg
-from tests.benchmarks.schedulers.measured import Found, measured, worst
-from tests.benchmarks.schedulers.methods import DEFAULT, GRID, KEPT, METHODS
+from tests.benchmarks.schedulers.measured import FRESH_SEEDS, Found, measured, spread, worst
+from tests.benchmarks.schedulers.methods import DEFAULT, GRID, KEPT, METHODS, OTHERS, STUDIES
 from tests.benchmarks.schedulers.orders import many_orders
 from tests.benchmarks.schedulers.picture import picture
 from tests.benchmarks.schedulers.transfer import transferred
@@ -26,6 +26,8 @@ BESIDE: Final = (
     "Ray Tune: random, ASHA",
 )
 """What is shown with so many trials side by side."""
+SHOWN: Final = (DEFAULT, f"TPE, {KEPT}", "random, ASHA", "random, ASHA with promotions", GRID)
+"""What is shown on fresh seeds, and on studies that nothing was chosen on."""
 NEVER: Final = "–"
 
 
@@ -41,6 +43,16 @@ def share_rows(rows: Iterable[Found]) -> Iterator[str]:
     """Of each method the median shares with quartiles, and the worst median."""
     for method, studies in by_method(rows).items():
         yield line(method, *map(share_cell, studies), _percent(worst(studies)))
+
+
+def fresh_rows(rows: Iterable[Found]) -> Iterator[str]:
+    """Of each method the median shares with quartiles; the worst over the studies that the default was chosen on, with
+    its spread over draws of seeds.
+    """
+    for method, studies in by_method(rows).items():
+        chosen = [row for row in studies if row.study in STUDIES]
+        low, high = map(_percent, spread(chosen))
+        yield line(method, *map(share_cell, studies), f"{_percent(worst(chosen))} ({low} to {high})")
 
 
 def share_cell(row: Found) -> str:
@@ -76,7 +88,10 @@ def tables() -> tuple[dict[str, list[str]], Sequence[Found]]:
     """The rows of each table of the page, and the results of one worker."""
     alone, beside = measured(METHODS), measured(BESIDE, workers=SIDE_BY_SIDE)
     rows = {"shares": share_rows(alone), "regret": regret_rows(alone), "side by side": share_rows(beside)}
+    fresh = measured(SHOWN, studies=(*STUDIES, *OTHERS), seeds=FRESH_SEEDS)
+    rows["fresh"] = fresh_rows(fresh)
     rows["orders"] = order_rows(many_orders())
+    rows["orders of others"] = order_rows(many_orders(OTHERS))
     rows["warm"] = warm_rows(transferred())
     return {name: list(each) for name, each in rows.items()}, alone
 

@@ -11,6 +11,9 @@ from typing import Any
 
 from tests.pages import GUIDE
 from tests.search.statistics.explored import SETTINGS, Setting, described
+from tests.search.statistics.forecast import SEARCHES as FORECAST_SEARCHES
+from tests.search.statistics.forecast import forecasts
+from tests.search.statistics.named import ASKED, Asked, named
 from tests.search.statistics.simulated import FAILING, SEEDS, WORLDS, World, experiment
 from tests.search.statistics.simulated_limits import (
     DOCUMENTED,
@@ -91,10 +94,30 @@ def effect_row(setting: Setting) -> str:
         setting.name,
         f"{found.shown}",
         f"{found.wrong}",
-        f"{100 * found.held:.0f}",
-        f"{found.error:.2f}",
-        f"{found.nothing:.2f}",
+        "–" if found.held is None else f"{100 * found.held:.0f}",
+        "–" if found.error is None else f"{found.error:.2f}",
+        "–" if found.nothing is None else f"{found.nothing:.2f}",
     )
+
+
+def named_row(asked: Asked) -> str:
+    """In how many searches the first axis is the wrong one, in percent, as version 0.2.0 said it and now; which axes
+    are named, and pairs; how many effects have a sign, and how many of these are wrong.
+    """
+    found = named(asked)
+    shares = (found.wrong_before, found.wrong, found.idle, found.pair)
+    before, wrong, idle, pair = (f"{100 * share:.0f}" for share in shares)
+    right = "–" if found.found is None else f"{100 * found.found:.0f}"
+    return line(
+        asked.name, f"{asked.searches}", before, wrong, idle, right, pair, f"{found.signs}", f"{found.wrong_signs}"
+    )
+
+
+def forecast_row(proposer: str) -> str:
+    """In how many searches no more came than was said, in percent, and how much came of what was said."""
+    found = forecasts(proposer)
+    shares = (found.formulas, found.recorded, found.stopped, found.held)
+    return line(f"`{proposer}`", *(f"{100 * share:.0f}" for share in shares), f"{found.gain:.2f}")
 
 
 def line(*cells: str) -> str:
@@ -110,6 +133,8 @@ TABLES: Mapping[str, tuple[Callable[[Any], str], Sequence[Any]]] = {
     "spans": (span_row, RARE),
     "shapes": (shape_row, tuple(SHAPES)),
     "effects": (effect_row, SETTINGS),
+    "named": (named_row, ASKED),
+    "forecasts": (forecast_row, tuple(FORECAST_SEARCHES)),
 }
 """What stands in each table of the page: how a row is made, and of which worlds."""
 

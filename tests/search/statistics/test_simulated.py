@@ -11,7 +11,9 @@ import pytest
 from scipy.stats import binom
 
 from skipstack.search.analysis.confirmation.differences import FEWEST_SPANS
+from skipstack.search.analysis.exploration.budgets import HELD, continued
 from skipstack.search.statistics.multiple_testing import LEVEL, holm
+from tests.search.statistics.forecast import BOWL, SEARCHES
 from tests.search.statistics.measured import PAGE, REPEATS, TABLES, rows_of
 from tests.search.statistics.simulated import FAILING, SENTENCES_MOST, WORLDS, World, experiment
 from tests.search.statistics.simulated_limits import DOCUMENTED, RARE, covered, covered_of_spans
@@ -74,6 +76,29 @@ def test_intervals_over_documents_cover_where_those_over_sentences_do_not() -> N
 def test_few_spans_are_refused_where_intervals_fail() -> None:
     few, enough = (covered_of_spans(RARE[0], spans, 100) for spans in (8, FEWEST_SPANS))
     assert few < 0.85 < 0.9 < enough
+
+
+def test_reports_say_of_a_proposer_how_often_their_bound_was_measured_to_hold() -> None:
+    rows = [row.strip("| ").split(" | ") for row in rows_of(PAGE.read_text(), "forecasts")]
+    assert [each for each, *_ in rows] == [f"`{proposer}`" for proposer in SEARCHES]
+    measured = {each.strip("`"): int(share) for each, _, _, _, share, _ in rows}
+    assert {proposer: round(100 * share) for proposer, share in HELD.items()} == {
+        proposer: measured[proposer] for proposer in HELD
+    }
+
+
+def test_learning_on_a_bowl_brings_more_than_the_bound_for_points_at_random() -> None:
+    """The worth of points is known: a search that learns goes on downhill, which no maximum of equal draws foresees."""
+    gains, bounds = [], []
+    for seed in range(10):
+        scores = [trial.score for trial in BOWL.searched("tpe", 24, seed=seed).trials.values()]
+        known = [score for score in scores if score is not None]
+        said = continued(known[:16], 0.0, None, proposer="random")
+        assert said is not None
+        assert said.most is not None
+        gains.append(max(known) - max(known[:16]))
+        bounds.append(said.most)
+    assert np.mean(gains) > np.mean(bounds)
 
 
 @pytest.mark.slow

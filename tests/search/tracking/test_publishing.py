@@ -6,12 +6,17 @@ The store is an sqlite file for the whole module, which stands for a server: the
 import json
 import re
 import shutil
+import sqlite3
+import subprocess
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -37,6 +42,7 @@ from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.reading import all_located
 from skipstack.search.tracking.runs import study_id
 from skipstack.search.tracking.writer import LEDGER
+from tests.pages import GUIDE, Page
 from tests.search.ablation.toys import planted
 from tests.search.finished import trained
 from tests.search.toy import open_toy, run_toy, toy_study
@@ -44,6 +50,8 @@ from tests.search.tracking.here import TrackingHere
 from tests.search.tracking.test_recording import KILLED, Call, Calls, Killed
 
 pytestmark = pytest.mark.long
+
+NOTHING = SimpleNamespace(model_outputs=())
 
 AXES = {
     "model.stack.depth": {"choice": [1, 3]},
@@ -72,29 +80,35 @@ def uri(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> str:
 
 def sync(folder: Path, uri: str, warn: Callable[[str], None] = pytest.fail) -> None:
     """What `skipstack sync` does."""
-    assert shown(sync_to_mlflow(folder, Execution(tracking_uri=uri, warn=warn)), published) is not None
+    assert shown(sync_to_mlflow(folder, Execution(tracking_uri=uri, warn=warn)), published)
 
 
-def shown(run: Run, made: Callable[[StudyRecord, StudyFolder], Publication]) -> str | None:
+def shown(run: Run, made: Callable[[StudyRecord, StudyFolder], Publication]) -> dict[str, str]:
     """What ``Run.publish`` does, which does nothing in tests."""
     assert not run.untracked
     (tracker,) = run.tracking
     record = read_study(run.folder.path)
-    page = run.execution.publish(tracker, run.folder, record, made(record, run.folder))
+    pages = run.execution.publish(tracker, run.folder, record, made(record, run.folder))
     tracker.end()
-    return page
+    return pages
 
 
-def runs_of(uri: str, folder: Path) -> dict[tuple[str | None, str | None], Any]:
+def runs_of(uri: str, folder: Path) -> dict[tuple[str | None, ...], Any]:
     from mlflow import MlflowClient
 
     client, opened = MlflowClient(uri), read_study(folder).opened
     assert opened is not None
     ids = [each.experiment_id for each in client.search_experiments()]
     found = client.search_runs(ids, f"tags.`skipstack.study` = '{study_id(opened)}'", max_results=1000)
-    runs = {(run.data.tags.get("skipstack.ablation"), run.data.tags.get("skipstack.trial")): run for run in found}
-    assert len(runs) == len(found), "two runs for one trial"
+    runs = {_key(run.data.tags): run for run in found}
+    assert len(runs) == len(found), "two runs for one trial, or for one row"
     return runs
+
+
+def _key(tags: Mapping[str, str]) -> tuple[str | None, ...]:
+    """Ablation and trial; of a run that trains nothing also its row."""
+    row = (tags["skipstack.row"],) if tags["skipstack.kind"] == "ablation_row" else ()
+    return (tags.get("skipstack.ablation"), tags.get("skipstack.trial"), *row)
 
 
 def held(uri: str, folder: Path) -> dict[Any, Any]:
@@ -149,26 +163,109 @@ def test_the_notes_are_the_reports_and_the_files_are_there(uri: str, folder: Pat
     assert all(file.path.endswith(".svg") and file.file_size for file in drawn)
 
 
-def test_a_confirmed_trial_has_its_difference_and_its_interval_and_an_explored_one_has_none(
+BESIDE = {
+    ("base", ""): (0, None),
+    ("winner", "base"): (1, 0),
+    ("without depth", "winner"): (2, 1),
+    ("base + composition 0", "base"): (2, 0),
+    ("without composition", "winner"): (3, 1),
+    ("base + depth 1", "base"): (3, 0),
+}
+"""What the rows of the ablation are called, beside which reference, and the trials of both: two play two parts."""
+
+
+def test_every_number_of_an_ablation_is_in_one_run_that_says_in_words_what_it_is(uri: str, folder: Path) -> None:
+    from mlflow import MlflowClient
+
+    client, study = MlflowClient(uri), runs_of(uri, folder)[None, None]
+    asked = (
+        f"tags.`skipstack.study` = '{study.data.tags['skipstack.study']}' AND tags.`skipstack.role` = 'ablation row'"
+    )
+    found = client.search_runs([study.info.experiment_id], asked, order_by=["metrics.difference DESC"])
+    by_row = {(run.data.tags["skipstack.row"], run.data.tags.get("skipstack.reference", "")): run for run in found}
+    assert by_row.keys() == BESIDE.keys()
+    assert len(by_row) == len(found)
+    table = {(row.trial, row.reference): row for row in ablated(read_study(folder).ablations[1]).rows}
+    assert len(table) == len(BESIDE)
+    for named, trials in BESIDE.items():
+        row, run = table[trials], by_row[named]
+        assert row.test is not None
+        assert row.dev is not None
+        difference = row.difference
+        numbers = {
+            "difference": difference and difference.value,
+            "low": difference and difference.low,
+            "high": difference and difference.high,
+            "p": row.p,
+            "effect_size": row.effect_size,
+            "test_accuracy": row.test.value,
+            "test_accuracy_low": row.test.low,
+            "test_accuracy_high": row.test.high,
+            "best_score": row.dev.value,
+            "best_score_low": row.dev.low,
+            "best_score_high": row.dev.high,
+        }
+        expected = {name: pytest.approx(value, abs=1e-12) for name, value in numbers.items() if value is not None}
+        assert {name: run.data.metrics[name] for name in numbers if name in run.data.metrics} == expected
+        assert run.info.run_name == named[0]
+        tags = {"skipstack.corpus": "grammar", "skipstack.ablation": "1", "skipstack.trial": str(trials[0])}
+        assert tags.items() <= run.data.tags.items()
+    differences = [run.data.metrics["difference"] for run in found if "difference" in run.data.metrics]
+    assert differences == sorted(differences, reverse=True)
+    assert found[-1] is by_row["base", ""], "what has no difference comes last"
+
+
+def test_trials_rows_and_what_is_above_them_are_never_in_one_ranking(uri: str, folder: Path) -> None:
+    record = read_study(folder)
+    roles = Counter(run.data.tags["skipstack.role"] for run in runs_of(uri, folder).values())
+    assert roles == {"study": 1, "trial": len(record.trials), "ablation": 1, "ablation row": len(BESIDE)}
+    explored = [run for run in runs_of(uri, folder).values() if run.data.tags["skipstack.role"] != "ablation row"]
+    assert not [name for run in explored for name in run.data.metrics if name in ("difference", "low", "high", "p")]
+
+
+def test_two_rows_of_one_trial_have_one_config_so_that_comparing_them_shows_no_difference(
     uri: str, folder: Path
 ) -> None:
-    runs, ablation = runs_of(uri, folder), read_study(folder).ablations[1]
-    assert ablation.base is not None
-    rows = {row.trial: row for row in ablated(ablation).rows if row.reference == ablation.base.number}
-    assert len(rows) >= 2
-    for trial, row in rows.items():
-        assert row.difference is not None
-        held = runs["1", str(trial)]
-        expected = {
-            "difference": row.difference.value,
-            "difference_low": row.difference.low,
-            "difference_high": row.difference.high,
-            "difference_p": row.p,
-        }
-        assert {name: held.data.metrics.get(name) for name in expected} == expected
-        assert held.data.tags["skipstack.compared_with"] == f"trial {ablation.base.number}"
-    explored = [run for (of, trial), run in runs.items() if of is None or trial == str(ablation.base.number)]
-    assert not [name for run in explored for name in run.data.metrics if name.startswith("difference")]
+    runs = runs_of(uri, folder)
+    trained, beside = runs["1", "2"], runs["1", "2", "base + composition 0"]
+    assert trained.data.params == beside.data.params
+    assert trained.data.params["axis.depth"] == "3"
+    assert trained.data.params["axis.composition"] == "0"
+    assert beside.data.tags["mlflow.parentRunId"] == runs["1", None].info.run_id
+    assert (beside.info.start_time, beside.info.end_time) == (trained.info.start_time, trained.info.end_time)
+
+
+def test_an_ablation_has_its_forest_plot_and_its_table_to_paste(uri: str, folder: Path, tmp_path: Path) -> None:
+    from mlflow import MlflowClient
+
+    client, run = MlflowClient(uri), runs_of(uri, folder)["1", None]
+    names = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert names == {"study.json", "report.html", "table.csv", "table.md", "table.tex", "forest.svg"}
+    files = {name: Path(client.download_artifacts(run.info.run_id, name, str(tmp_path))).read_text() for name in names}
+    frame = pd.read_csv(tmp_path / "table.csv")
+    assert list(frame["row"]) == [row.label for row in ablated(read_study(folder).ablations[1]).rows]
+    assert "without a difference" not in files["table.md"]
+    assert files["forest.svg"].lstrip().startswith("<svg")
+    assert "\\begin{tabular" in files["table.tex"]
+    assert run.data.tags["skipstack.axis.learning_rate"] == "training.optimiser.learning_rate"
+
+
+def test_means_over_corpora_are_runs_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "two"
+    record = planted(path, {"model.stack.depth": {"choice": [1, 3]}}, corpora=["own", "atis"])
+    own = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    sync(path, own)
+    means = {run.info.run_name: run for key, run in runs_of(own, path).items() if len(key) > 2 and key[1] is None}
+    (row,) = (row for row in ablated(record).rows if row.trial is None)
+    assert row.difference is not None
+    (run,) = means.values()
+    assert run.info.run_name == "winner, mean of 2 corpora"
+    assert run.data.metrics["difference"] == row.difference.value
+    assert (run.data.metrics.get("low"), run.data.metrics.get("high")) == (row.difference.low, row.difference.high)
+    assert not [name for name in run.data.params if name.startswith("data.corpus")]
+    before = held(own, path)
+    sync(path, own)
+    assert held(own, path) == before
 
 
 def test_the_page_of_the_experiment_has_views_of_the_study(uri: str, folder: Path) -> None:
@@ -177,16 +274,20 @@ def test_the_page_of_the_experiment_has_views_of_the_study(uri: str, folder: Pat
     client, run = MlflowClient(uri), runs_of(uri, folder)[None, None]
     tags = client.get_experiment(run.info.experiment_id).tags
     assert tags["mlflow.experimentKind"] == "custom_model_development"
-    own = run.data.tags["skipstack.study"]
-    for key in (own, f"{own}-charts"):
-        view = json.loads(tags[f"mlflow.sharedViewState.{key}"])
-        state = json.loads(view["state"])
-        found = client.search_runs(
-            [run.info.experiment_id], state["searchFilter"], order_by=["metrics.best_score DESC"]
-        )
-        assert len(found) == (len(runs_of(uri, folder)) if key == own else len(read_study(folder).trials))
-    columns = json.loads(json.loads(tags[f"mlflow.sharedViewState.{own}"])["state"])["selectedColumns"]
-    assert {f"params.`axis.{path}`" for path in AXES} < set(columns)
+    own, shown = run.data.tags["skipstack.study"], {}
+    roles = {own: "trial", f"{own}-charts": "trial", f"{own}-ablation-1": "ablation row"}
+    for key, role in roles.items():
+        shown[key] = state = json.loads(json.loads(tags[f"mlflow.sharedViewState.{key}"])["state"])
+        order = f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"
+        found = client.search_runs([run.info.experiment_id], state["searchFilter"], order_by=[order])
+        every = [each for each in runs_of(uri, folder).values() if each.data.tags["skipstack.role"] == role]
+        assert {each.info.run_id for each in found} == {each.info.run_id for each in every}
+    assert {f"params.`axis.{name}`" for name in ("depth", "composition", "learning_rate")} < set(
+        shown[own]["selectedColumns"]
+    )
+    rows = shown[f"{own}-ablation-1"]
+    assert rows["orderByKey"] == "metrics.`difference`"
+    assert {f"metrics.`{name}`" for name in ("difference", "low", "high", "p")} < set(rows["selectedColumns"])
     charts = json.loads(json.loads(tags[f"mlflow.sharedViewState.{own}-charts"])["state"])["compareRunCharts"]
     (lines,) = (each for each in charts if each["type"] == "PARALLEL")
     always = [
@@ -194,6 +295,100 @@ def test_the_page_of_the_experiment_has_views_of_the_study(uri: str, folder: Pat
     ]
     assert lines["selectedParams"]
     assert set(lines["selectedParams"]) <= set.intersection(*always), "the page leaves out a trial that lacks one"
+
+
+def as_before(database: Path, folder: Path, people: str) -> None:
+    """Make a store what version 0.2.0 wrote: no run for a second part, no roles, rows and references, long names of
+    axes, other names of metrics, of two differences of a trial the one to the base. ``people``: what somebody has
+    called the run of trial 3 since.
+    """
+    from mlflow import MlflowClient
+
+    client, runs = MlflowClient(f"sqlite:///{database}"), runs_of(f"sqlite:///{database}", folder)
+    ids = {key: run.info.run_id for key, run in runs.items()}
+    to_base = runs["1", "2", "base + composition 0"].data.metrics["difference"]
+    for key, run_id in ids.items():
+        if len(key) > 2:
+            client.delete_run(run_id)
+    with closing(sqlite3.connect(database, isolation_level=None)) as store:
+        store.execute("delete from experiment_tags where key like 'mlflow.sharedViewState.%'")
+        for name in ("role", "row", "reference", "corpus", "axis.%", "files"):
+            store.execute("delete from tags where key like ?", (f"skipstack.{name}",))
+        for path in AXES:
+            own = (f"axis.{path}", f"axis.{path.rpartition('.')[2]}")
+            store.execute("update params set key = ? where key = ?", own)
+        for table in ("metrics", "latest_metrics"):
+            store.execute(
+                f"delete from {table} where key in ('effect_size') or key like 'test_accuracy\\__%' escape '\\'"
+            )
+            for name in ("low", "high", "p"):
+                store.execute(f"update {table} set key = ? where key = ?", (f"difference_{name}", name))
+            changed = f"update {table} set value = ? where key = 'difference' and run_uuid = ?"
+            store.execute(changed, (to_base, ids["1", "2"]))
+        for key, run_id in ids.items():
+            if len(key) == 2 and key[0] == "1" and key[1] is not None:
+                name = people if key[1] == "3" else f"ablation 1, trial {key[1]}"
+                store.execute("update runs set name = ? where run_uuid = ?", (name, run_id))
+                store.execute("update tags set value = ? where key = 'mlflow.runName' and run_uuid = ?", (name, run_id))
+
+
+def test_sync_brings_a_store_that_an_earlier_version_wrote_up_to_date(uri: str, folder: Path, tmp_path: Path) -> None:
+    database = tmp_path / "mlflow.db"
+    shutil.copyfile(uri.removeprefix("sqlite:///"), database)
+    as_before(database, folder, people="the wide one")
+    other = f"sqlite:///{database}"
+    before = runs_of(other, folder)
+    assert sorted(str(run.info.run_name) for (of, *_), run in before.items() if of == "1") == [
+        "ablation 1, trial 0",
+        "ablation 1, trial 1",
+        "ablation 1, trial 2",
+        "the wide one",
+        "toy, ablation 1",
+    ]
+    assert skipstack.open(f"runs:/{before['1', '2'].info.run_id}", tracking_uri=other).trials().shape[0]
+    sync(folder, other)
+    after, expected = runs_of(other, folder), runs_of(uri, folder)
+    assert after.keys() == expected.keys()
+    for key, run in expected.items():
+        own = after[key]
+        assert own.info.run_name == (run.info.run_name if key != ("1", "3") else "the wide one")
+        kept = ("mlflow.runName", "mlflow.parentRunId", "skipstack.files")
+        tags = {name: value for name, value in run.data.tags.items() if name not in kept}
+        assert tags.items() <= own.data.tags.items()
+        assert run.data.params.items() <= own.data.params.items()
+        assert run.data.metrics.items() <= own.data.metrics.items()
+    from mlflow import MlflowClient
+
+    experiments = [runs[None, None].info.experiment_id for runs in (after, expected)]
+    mine, theirs = (
+        MlflowClient(store).get_experiment(number).tags for store, number in zip((other, uri), experiments, strict=True)
+    )
+    own = after[None, None].data.tags["skipstack.study"]
+    assert len(ours := {name: view for name, view in theirs.items() if own in name}) == 3
+    assert ours.items() <= mine.items()
+    again = held(other, folder)
+    sync(folder, other)
+    assert held(other, folder) == again
+
+
+def test_the_guide_reads_an_ablation_as_a_table(uri: str, folder: Path) -> None:
+    _, code = Page(GUIDE / "results.md").blocks("python")
+    shown = code.replace("sqlite:///runs/quickstart/mlflow.db", uri)
+    assert uri in shown
+    ran = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    rows = [row for row in ablated(read_study(folder).ablations[1]).rows if row.difference is not None]
+    rows.sort(key=lambda row: -row.difference.value if row.difference else 0)
+    names = {trials: name for name, trials in BESIDE.items()}
+    lines = ran.stdout.splitlines()[1:]
+    for line, row in zip(lines, rows, strict=False):
+        row_name, reference = names[row.trial, row.reference]  # type: ignore[index]
+        assert row.difference is not None
+        assert f" {row_name} " in f" {line} "
+        assert f" {reference} " in line
+        assert f"{row.difference.value:.3f}" in line
+    assert len(lines) == len(BESIDE)
+    assert " base " in lines[-1]
 
 
 def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Path, tmp_path: Path) -> None:
@@ -341,10 +536,10 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     for version in (1, 1):  # once, however often it is registered
         shutil.rmtree(bundle, ignore_errors=True)
         typed("export", str(small), "--to", str(bundle), "--register", "tagger", "--tracking-uri", uri)
-        assert f"registered in MLflow: models:/tagger/{version}" in capsys.readouterr().err
+        assert f"registered in MLflow: models:/tagger/{version}, with the alias best" in capsys.readouterr().err
     client, runs = mlflow.MlflowClient(uri), runs_of(uri, small)
     (model,) = client.search_logged_models([runs[None, None].info.experiment_id])
-    assert {each.model_id for run in runs.values() for each in run.outputs.model_outputs} == {model.model_id}
+    _belongs_to_its_trial(client, model, runs, read_study(small), bundle)
     files = Path(model.artifact_location.removeprefix("file://"))
     assert {file.suffix for file in files.rglob("*") if file.is_file()} <= {
         ".json",
@@ -366,6 +561,27 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     assert loaded.input_example["text"].tolist() == ["the old dogs sleep"]
     assert loaded.predict(loaded.input_example)["words"].tolist() == [["the", "old", "dogs", "sleep"]]
     _is_what_mlflow_itself_writes(bundle, loaded.metadata.signature, tmp_path)
+
+
+def _belongs_to_its_trial(client: Any, model: Any, runs: Mapping[Any, Any], record: StudyRecord, bundle: Path) -> None:
+    """It is the output of its trial's run alone, with what its network reached on which corpus, and its card."""
+    trial = runs[None, "0"]
+    made = {each.model_id: key for key, run in runs.items() for each in (run.outputs or NOTHING).model_outputs}
+    assert made == {model.model_id: (None, "0")}
+    assert model.source_run_id == trial.info.run_id
+    assert model.tags["mlflow.note.content"] == (bundle / "README.md").read_text()[:6000]
+    counts = json.loads((bundle / "metrics.json").read_text())
+    reached = {
+        f"model_{split}_accuracy": counts[split]["correct"] / counts[split]["total"] for split in ("dev", "test")
+    }
+    assert {each.key: pytest.approx(each.value) for each in model.metrics} == reached
+    assert {(each.dataset_name, each.dataset_digest) for each in model.metrics} == {
+        (record.study.space.base.title, record.fingerprint_of(record.study.space.base))
+    }
+    version = client.get_model_version_by_alias("tagger", "best")
+    assert (int(version.version), version.source) == (1, model.artifact_location)
+    assert version.run_id == trial.info.run_id
+    assert version.description == model.tags["mlflow.note.content"]
 
 
 def _is_what_mlflow_itself_writes(bundle: Path, signature: Any, folder: Path) -> None:

@@ -112,7 +112,7 @@ def test_the_ledger_and_mlflow_agree_number_for_number(uri: str, events: list[Ev
     for event in told:
         if isinstance(event, Proposed):
             flat = {path: str(value) for path, value in config_of(event).flatten().items()}
-            axes = {f"axis.{path}": str(value) for path, value in event.point.items()}
+            axes = {"axis.depth": str(event.point[DEPTH])}
             assert runs[str(event.trial)].data.params == flat | axes
     expected, found = agreement.told(told), agreement.held(MlflowClient(uri), runs)
     assert repr(sorted(found.items(), key=str)) == repr(sorted(expected.items(), key=str))  # NaN equals itself as text
@@ -216,12 +216,12 @@ def test_search_runs_finds_a_study_and_its_trials_and_the_page_nests_them(uri: s
     assert {run.data.tags["mlflow.parentRunId"] for run in trials} == {study.info.run_id}
     assert len(search(uri, events, " AND tags.`skipstack.end_reason` = 'completed'")) == 2 + 2
     good = search(uri, events, " AND metrics.test_accuracy > 0.6 AND params.`model.stack.depth` = '5'")
-    assert sorted(run.info.run_name for run in good) == ["ablation 1, trial 4", "trial 4"]
+    assert sorted(run.info.run_name for run in good) == ["base + depth 5", "trial 4"]
     (ablation,) = search(uri, events, " AND tags.`skipstack.kind` = 'ablation'")
     assert ablation.info.run_name == "depths, ablation 1"
     assert ablation.data.tags["mlflow.parentRunId"] == study.info.run_id
     again = search(uri, events, " AND tags.`skipstack.kind` = 'ablation_trial'")
-    assert sorted(run.info.run_name for run in again) == [f"ablation 1, trial {number}" for number in range(5)]
+    assert sorted(run.info.run_name for run in again) == [f"base + depth {depth}" for depth in (1, 2, 3, 4, 5)]
     assert {run.data.tags["mlflow.parentRunId"] for run in again} == {ablation.info.run_id}
 
 

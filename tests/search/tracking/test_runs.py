@@ -1,6 +1,7 @@
 """What the runs should say, against what was told, written out by hand."""
 
 import math
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -9,6 +10,7 @@ from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     SCORELESS,
+    Ablated,
     Ended,
     Event,
     Interrupted,
@@ -19,10 +21,13 @@ from skipstack.search.ledger.events import (
     Retried,
     StudyOpened,
 )
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import StudyFolder
 from skipstack.search.tracking.entry import Entry, Read
 from skipstack.search.tracking.names import LONGEST
 from skipstack.search.tracking.runs import ExpectedRuns, study_id
 from skipstack.spaces.trial import TrialConfig
+from tests.search.ablation.toys import planted
 from tests.search.made_up import measured
 from tests.search.tracking import studies
 from tests.search.tracking.studies import SPACE, ablated, history, opened, proposed, reported
@@ -60,10 +65,12 @@ def test_an_ablation_is_a_run_with_trials_of_its_own_and_leaves_those_of_the_sea
     assert list(ablation) == list(search)
     for trial, run in ablation.items():
         kind = "ablation" if trial is STUDY else "ablation_trial"
-        expected = {"skipstack.ablation": "2", "skipstack.kind": kind}
+        role = "ablation" if trial is STUDY else "ablation step"
+        expected = {"skipstack.ablation": "2", "skipstack.kind": kind, "skipstack.role": role}
         assert run.tags == search[trial].tags | expected
         assert repr((run.metrics, run.params)) == repr((search[trial].metrics, search[trial].params))
-    assert [run.name for run in ablation.values()][:2] == ["depths", "ablation 2, trial 0"]
+    depths = [f"base + depth {depth}" for depth in (1, 2, 3, 4, 5)]
+    assert [run.name for run in ablation.values()] == ["depths", *depths]
 
 
 def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
@@ -73,7 +80,7 @@ def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
     assert trial.name == "trial 0"
     assert (trial.start, trial.end, trial.status) == (1_002_000, 1_008_000, "FINISHED")
     flat = {path: str(value) for path, value in config.flatten().items()}
-    assert trial.params == flat | {"axis.model.stack.depth": "1"}
+    assert trial.params == flat | {"axis.depth": "1"}
     assert TrialConfig.model_validate_json(trial.files["config.json"]) == config
     assert trial.corpus == Read("grammar", "f1f2", canonical_json(config.data.corpus.model_dump(mode="json")))
     assert isinstance(events[0], StudyOpened)
@@ -85,6 +92,8 @@ def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
         "skipstack.seeds": "0,1",
         "skipstack.data_fingerprint": "f1f2",
         "skipstack.code_version": "0.1.0+abc",
+        "skipstack.role": "trial",
+        "skipstack.corpus": "grammar",
         "skipstack.rung": "3",
         "skipstack.end_reason": "completed",
         "skipstack.selected": "true",
@@ -162,7 +171,8 @@ def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> No
         "scheduler.variant": "stopping",
         "scheduler.brackets": "1",
     }
-    assert study.tags["skipstack.kind"] == "study"
+    assert study.tags["skipstack.kind"] == study.tags["skipstack.role"] == "study"
+    assert study.tags["skipstack.axis.depth"] == "model.stack.depth"
     assert study.tags["skipstack.code_version"] == "0.1.0+def"
     assert study.tags["mlflow.note.content"] == "How deep?"
     # in this order 1 was stopped, 2 diverged, 0 completed, 3 failed, 4 completed
@@ -282,3 +292,35 @@ def test_what_was_taken_out_does_not_come_back() -> None:
     runs.apply(reported(0, 1, (0.5, 0.5), 1003.0))
     assert list(runs.pending) == [(None, 0)]
     assert (runs.pending[None, 0].start, runs.pending[None, 0].params, runs.pending[None, 0].tags) == (None, {}, {})
+
+
+def test_the_second_part_of_a_trial_begins_is_killed_and_ends_with_it(tmp_path: Path) -> None:
+    axes: dict[str, object] = {"model.stack.depth": {"choice": [1, 3]}, "model.stack.composition": {"choice": [0, 2]}}
+    planted(tmp_path / "study", axes)
+    events = Ledger(StudyFolder(tmp_path / "study").ledger).read()
+    ends = [place for place, event in enumerate(events) if isinstance(event, Ablated) and is_end(event.event, 2)]
+    before = events[: ends[0]]
+    parts: dict[str, str] = {}
+    for more, status in (
+        ([], None),
+        ([Interrupted(time=9.0)], "KILLED"),
+        ([Interrupted(time=9.0), Resumed(time=10.0, code_version="later")], "RUNNING"),
+        ([Ended(time=9.0, trial=2, reason="completed")], "FINISHED"),
+        ([Ended(time=9.0, trial=2, reason="failed")], "FAILED"),
+    ):
+        runs = ExpectedRuns()
+        for event in [*before, *(Ablated(time=each.time, ablation=1, event=each) for each in more)]:
+            runs.apply(event)
+        trial = runs.pending[1, 2]
+        (part,) = (entry for key, entry in runs.pending.items() if len(key) > 2 and key[1] == 2)
+        assert (trial.status, part.status) == (status, status)
+        assert (trial.start, trial.end) == (part.start, part.end)
+        assert (trial.params, trial.corpus) == (part.params, part.corpus)
+        same = ("skipstack.trial", "skipstack.seeds", "skipstack.identity", "skipstack.role", "skipstack.corpus")
+        assert {name: trial.tags[name] for name in same}.items() <= part.tags.items()
+        parts |= {trial.name: trial.tags["skipstack.reference"], part.name: part.tags["skipstack.reference"]}
+    assert parts == {"without depth": "winner", "base + composition 0": "base"}
+
+
+def is_end(event: Event, trial: int) -> bool:
+    return isinstance(event, Ended) and event.trial == trial

@@ -105,7 +105,7 @@ def test_what_is_told_is_in_the_store_and_what_is_shown_beside_it(
         Publication(
             made_of="nothing",
             notes={STUDY: "a note"},
-            files={"report.html": b"a report"},
+            files={STUDY: {"report.html": b"a report"}},
             best=BestBundle(name="0", trial=0, write=write_bundle),
         ),
     )

@@ -79,6 +79,21 @@ def test_on_noise_no_axis_stands_out_although_one_always_has_the_largest_share(n
     assert not found["stands_out"].any()
 
 
+def test_a_choice_of_half_the_variance_stands_out_beside_numbers_which_have_more_by_chance() -> None:
+    """A forest can split a number anywhere, so numbers that do nothing have larger shares than choices have."""
+    generator = np.random.default_rng(0)
+    domains: dict[str, Domain] = {"choice": Choice((0, 1, 2)), "one": Real(0.0, 1.0), "other": Real(0.0, 1.0)}
+    trials = pd.DataFrame(
+        {"choice": generator.integers(3, size=48), "one": generator.random(48), "other": generator.random(48)}
+    )
+    scores = pd.Series((trials["choice"] - 1) * np.sqrt(3 / 2) + generator.normal(size=48))
+    parts = pd.DataFrame({"choice": trials["choice"], "one": 0, "other": 0})
+    dealt = shuffled(trials.assign(score=scores), scores.notna(), pd.DataFrame({1: scores}), parts)
+    found = importances(scores, trials, domains, dealt).set_index("axis")
+    assert found.loc[["one", "other"], "by_chance"].min() > 2 * found.loc["choice", "by_chance"]
+    assert found["stands_out"].to_dict() == {"choice": True, "one": False, "other": False}
+
+
 def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
     scores, trials = _trials(30)
     dealt = _dealt(scores, trials)
@@ -210,10 +225,11 @@ def test_the_expected_best_is_the_mean_over_all_choices() -> None:
 @pytest.mark.parametrize("number", [4, 5, 9])
 def test_what_half_as_many_trials_again_give_is_what_the_last_half_gave_in_all_orders(number: int) -> None:
     scores = np.random.default_rng(number).normal(size=number).tolist()
-    found = continued(scores, epochs=10.0 * number, seed_deviation=0.5)
+    found = continued(scores, epochs=10.0 * number, seed_deviation=0.5, proposer="random")
     assert found is not None
     kept = number - number // 2
     assert (found.trials, found.epochs) == (number - kept, 10.0 * (number - kept))
+    assert found.most is not None
     assert found.most == pytest.approx(max(scores) - np.mean([max(draw) for draw in combinations(scores, kept)]))
     assert found.last == pytest.approx(max(scores) - max(scores[:kept]))
     assert found.worth_it == (found.most >= 0.05)
@@ -226,17 +242,25 @@ def test_of_trials_drawn_alike_more_of_them_give_no_more_than_it_says() -> None:
         (lambda size: source.uniform(size=size), lambda k: k / (k + 1)),
         (lambda size: source.exponential(size=size), lambda k: sum(1 / each for each in range(1, k + 1))),
     ):
-        searches = [continued(draw(12).tolist(), 1.0, None) for _ in range(2000)]
-        said = np.mean([found.most for found in searches if found is not None])
+        searches = [continued(draw(12).tolist(), 1.0, None, proposer="random") for _ in range(2000)]
+        said = np.mean([found.most for found in searches if found is not None and found.most is not None])
         assert said == pytest.approx(best(12) - best(6), rel=0.05)  # unbiased
         assert said > best(18) - best(12)
 
 
 def test_of_few_trials_or_equal_ones_little_is_said() -> None:
-    assert continued([0.1, 0.2, 0.3], 3.0, None) is None
-    alike = continued([0.5] * 6, 6.0, 0.1)
+    assert continued([0.1, 0.2, 0.3], 3.0, None, proposer="random") is None
+    alike = continued([0.5] * 6, 6.0, 0.1, proposer="random")
     assert alike is not None
     assert (alike.most, alike.worth_it) == (0.0, False)
-    single = continued([0.5] * 6, 6.0, None)
+    single = continued([0.5] * 6, 6.0, None, proposer="random")
     assert single is not None
     assert single.worth_it
+
+
+@pytest.mark.parametrize("proposer", ["tpe", "gp", "evolution", "prior", "grid"])
+def test_nothing_bounds_what_a_search_gains_whose_points_are_not_drawn_independently(proposer: str) -> None:
+    found = continued([0.1, 0.2, 0.3, 0.4], 4.0, 5.0, proposer=proposer)
+    assert found is not None
+    assert (found.most, found.held, found.worth_it) == (None, None, True)
+    assert found.last == pytest.approx(0.2)

@@ -182,6 +182,13 @@ def test_a_study_runs_to_its_end_and_every_decision_is_the_one_that_replaying_gi
     assert {
         number: [retry.cause for retry in trial.retries] for number, trial in record.trials.items() if trial.retries
     } == {0: ["crashed"]}
+    told = {
+        number: [each.kind for each in events if getattr(each, "trial", None) == number] for number in record.trials
+    }
+    for trial in told:  # it waits for a worker each time, and is taken up before it reports
+        kinds = [kind for kind in told[trial] if kind in ("started", "begun", "reported")]
+        runs = " ".join(kinds).split("started")[1:]
+        assert all(run.split()[0] == "begun" and run.count("begun") == 1 for run in runs), kinds
     processes = {report.metrics["process"][0] for trial in record.trials.values() for report in trial.reports}
     assert len(processes) < 6, "actors are kept from trial to trial"
     assert all(trial.tested for trial in record.ranked()[:1])

@@ -1,0 +1,60 @@
+"""The runs in MLflow that confirmed rows have, and the metrics of each: every number of a row stands in one run."""
+
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.ablation.comparisons import Comparison, compared
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
+from skipstack.search.analysis.confirmation.designs import Confirmation
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.statistics.estimates import Estimate
+from skipstack.search.tracking.entry import RunKey, part_of
+
+
+def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> dict[RunKey, ConfirmedRow]:
+    """The rows of a table by their runs. ``ablation``: its number; None: the trials of the search are the rows."""
+    if ablation is None:
+        return {(None, row.trial): row for row in table.rows if row.trial is not None}
+    comparisons = {each.numbers: each for each in compared(record)}
+    found: dict[RunKey, ConfirmedRow] = {}
+    parts: dict[tuple[str, str, str], str] = {}
+    for row in table.rows:
+        named = (row.section, row.axis, row.label)
+        if row.trial is None:
+            if row.difference is not None:  # a mean, which stands below the rows of all corpora
+                found[ablation, None, parts[named]] = row
+            continue
+        own = comparisons[(row.trial, row.reference),]
+        parts[named] = part_of(own.row, own.reference)
+        first = next(each for each in comparisons.values() if each.trials == own.trials)
+        found.setdefault(_key(ablation, row.trial, own, first), row)
+    return found
+
+
+def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, float]:
+    """The metrics of a row: its difference, the ends of its 95 % interval, p as it is corrected, its size in standard
+    deviations over seeds, and the interval of its score; and the score itself in a run that trained nothing.
+
+    A difference is positive where the row is better, a score in the unit of the measure.
+    """
+    found: dict[str, float | None] = {"p": row.p, "effect_size": row.effect_size}
+    if row.difference is not None:
+        found |= {"difference": row.difference.value, "low": row.difference.low, "high": row.difference.high}
+    if row.test is not None:
+        found |= _ends(f"test_{measure.name}", row.test, measure.score(1.0))
+    if row.dev is not None:
+        found |= _ends("best_score", row.dev, 1.0)
+    if len(key) > 2:
+        found |= {} if row.test is None else {f"test_{measure.name}": measure.score(row.test.value)}
+        found |= {} if row.dev is None else {"best_score": row.dev.value}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _key(ablation: int, trial: int, own: Comparison, first: Comparison) -> RunKey:
+    """The first part that a trial plays is that of its own run."""
+    return (ablation, trial) if own is first else (ablation, trial, part_of(own.row, own.reference))
+
+
+def _ends(name: str, score: Estimate, sign: float) -> dict[str, float | None]:
+    if score.low is None or score.high is None:
+        return {}
+    low, high = sorted((sign * score.low, sign * score.high))
+    return {f"{name}_low": low, f"{name}_high": high}
