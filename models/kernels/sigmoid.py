@@ -17,8 +17,15 @@ def sigmoid(x: Tensor) -> Tensor:
     """1 / (1 + e^-x)."""
     if exporting() or not x.is_cpu:
         return torch.sigmoid(x)
+    if not (x.requires_grad and torch.is_grad_enabled()):
+        return _made(x)
     made: Tensor = _Sigmoid.apply(x)
     return made
+
+
+def _made(x: Tensor) -> Tensor:
+    """By steps of which torch computes each alike wherever a number lies."""
+    return torch.neg(x).exp_().add_(1).reciprocal_()
 
 
 class _Sigmoid(Once):
