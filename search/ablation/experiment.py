@@ -88,6 +88,7 @@ def experiment(
         left_out=found.left_out,
         corpora=tuple(read),
         path=isinstance(proposer, PathConfig),
+        winners=tuple(winners),
     )
     search = _search(study.search, number, proposer, seeds)
     name = f"{study.name}, ablation {number}"

@@ -110,8 +110,9 @@ def _winner(planned: AblationPlanned, number: int | None) -> str:
 
 def _winners(planned: AblationPlanned) -> list[int | None]:
     """The numbers of the trials of the winners, the best first."""
-    winners = [role for row in planned.rows for role in row.roles if role.kind == "winner"]
-    return list(dict.fromkeys(role.winner for role in winners))
+    winners = [role.winner for row in planned.rows for role in row.roles if role.kind == "winner"]
+    ranks = {number: rank for rank, number in enumerate(planned.winners)}
+    return sorted(dict.fromkeys(winners), key=lambda number: ranks.get(number or 0, len(ranks)))
 
 
 def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, str]:

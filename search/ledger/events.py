@@ -416,6 +416,8 @@ class AblationPlanned(_Happened):
     """The plan of an ablation: its rows, the rows left out, and the names of the corpora on which each is trained.
 
     No ``corpora``: the base's corpus. ``path``: the greedy path from the base to the first winner is trained, too.
+    ``winners``: the numbers of their trials, the best first; none in the ledgers of 0.2.0, where they stand in the
+    order of their rows.
     """
 
     kind: Literal["settled"] = "settled"
@@ -423,6 +425,7 @@ class AblationPlanned(_Happened):
     left_out: tuple[LeftOut, ...] = ()
     corpora: tuple[str, ...] = ()
     path: bool = False
+    winners: tuple[NonNegativeInt, ...] = ()
 
 
 OwnEvent = Annotated[

@@ -7,7 +7,8 @@ import pytest
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.comparisons import compared, in_words, means
 from skipstack.search.ablation.labels import row_name
-from skipstack.search.ledger.event_values import Role
+from skipstack.search.ledger.event_values import ListedRow, Role
+from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.record.study_record import StudyRecord
 from tests.search.ablation.toys import planted
 
@@ -86,3 +87,13 @@ def test_several_changes_and_other_searches_have_names(two: StudyRecord) -> None
     assert row_name(two.space, two.plan, several) == "without stack and batch_size"
     beside = Role(kind="beside", winner=3, study="tagger")
     assert row_name(two.space, two.plan, beside) == "tagger, trial 3"
+
+
+@pytest.mark.parametrize(("winners", "names"), [((3, 7), ["number 2", "winner"]), ((), ["winner", "number 2"])])
+def test_the_best_is_the_winner_also_where_the_next_is_the_base_whose_row_comes_first(
+    two: StudyRecord, winners: tuple[int, ...], names: list[str]
+) -> None:
+    roles = [Role(kind="winner", winner=number) for number in (7, 3)]
+    rows = (ListedRow(roles=(Role(kind="base"), roles[0]), point={}), ListedRow(roles=(roles[1],), point={}))
+    planned = AblationPlanned(time=0.0, rows=rows, winners=winners)
+    assert [row_name(two.space, planned, role) for role in roles] == names

@@ -189,6 +189,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
             st.builds(ListedRow, roles=st.lists(ROLES, max_size=2).map(tuple), point=OBJECTS), max_size=2
         ).map(tuple),
         left_out=st.lists(st.builds(LeftOut, role=ROLES, why=st.text()), max_size=2).map(tuple),
+        winners=st.lists(COUNTS, max_size=2).map(tuple),
         corpora=st.lists(st.text(), max_size=2).map(tuple),
         path=st.booleans(),
     ),
