@@ -7,14 +7,14 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, LETTERS, ORANGE, WIDTH, Look, data, finished, named, symbols
+from skipstack.dashboards.charts.theme import BLUE, INK, LETTERS, ORANGE, WIDTH, Look, data, finished, named, symbols
 from skipstack.dashboards.charts.titles import difference_title, not_drawn, shown
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
 MARKED, OPEN, EXPLORED = LOOKS = (
     Look("marked *, its interval corrected for all rows", BLUE),
-    Look("open, likewise", BLUE, "square", hollow=True),
+    Look("open, likewise", INK, "square", hollow=True),
     Look("exploration, with the 95 % band of a model", ORANGE, "diamond", hollow=True),
 )
 

@@ -155,7 +155,7 @@ def fuzz_corpora(damages: int, folder: Path, seed: int) -> None:
             assert not (copy / "runs").exists(), "something half-written was left"
             assert ".tsv" in answer.error or "split" in answer.error or "train" in answer.error, (done, answer)
         elif fingerprint == whole[kind][1]:
-            assert answer.out == whole[kind][0].out, done
+            assert told(answer, copy) == told(whole[kind][0], folder / kind), done
         else:
             assert {path: path.read_bytes() for path in files} != before
         shutil.rmtree(copy)
@@ -180,6 +180,11 @@ def searched(folder: Path) -> tuple[Answer, str]:
     return answer, prints
 
 
+def told(answer: Answer, folder: Path) -> str:
+    """What an answer says of a study in ``folder``, without the folder, by which its lines are broken otherwise."""
+    return "".join(answer.out.split()).replace(str(folder), "")
+
+
 def fuzz_ledgers(damages: int, folder: Path, seed: int) -> None:
     study = folder / "study.yaml"
     study.write_text(STUDY.replace("proposer: random", "proposer: tpe").replace("trials: 3", "trials: 5"))
@@ -191,7 +196,7 @@ def fuzz_ledgers(damages: int, folder: Path, seed: int) -> None:
     right = typed("resume", str(original), "--engine", "serial")
     whole = Ledger(original / "ledger").read()
     reports = [["report", "--format", "json"], ["report"], ["simulate", "--extrapolate"]]
-    expected = [typed(command, str(original), *rest).out for command, *rest in reports]
+    expected = [told(typed(command, str(original), *rest), original) for command, *rest in reports]
     for copy, draw in copies(original, folder, damages, seed):
         done = damage(sorted((copy / "ledger").glob("*.jsonl")), draw)
         try:
@@ -203,14 +208,15 @@ def fuzz_ledgers(damages: int, folder: Path, seed: int) -> None:
         assert events == whole[: len(events)], done
         for (command, *rest), out in zip(reports, expected, strict=True):
             answer = typed(command, str(copy), *rest)
-            assert answer.code == 2 or len(events) < len(whole) or answer.out == out, (done, answer)
+            assert answer.code == 2 or len(events) < len(whole) or told(answer, copy) == out, (done, answer)
         if not events:
             assert typed("resume", str(copy), "--engine", "serial").code == 2, done
             continue
         resumed = typed("resume", str(copy), "--engine", "serial")
-        assert (resumed.code, resumed.out) in ((right.code, right.out), (2, "")), (done, resumed)
+        found = resumed.code, told(resumed, copy)
+        assert found in ((right.code, told(right, original)), (2, "")), (done, resumed)
         if resumed.code == 0:
-            assert typed("report", str(copy)).out == expected[1], done
+            assert told(typed("report", str(copy)), copy) == expected[1], done
 
 
 @pytest.fixture(scope="module")

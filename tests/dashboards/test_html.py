@@ -56,7 +56,7 @@ ALLOWED = {
         "span",
     ),
     *("details", "summary", "section", "figure", "figcaption", "table", "caption", "thead", "tbody", "tr", "th", "td"),
-    *("svg", "g", "path", "text", "rect", "line", "defs", "clippath", "lineargradient", "stop"),
+    *("svg", "g", "path", "text", "tspan", "rect", "line", "defs", "clippath", "lineargradient", "stop"),
 }
 
 

@@ -214,9 +214,13 @@ class Hosts:
         }
 
     def _inside(self, host: int, *command: str) -> str:
-        """What a command prints that sees the disks as the processes of Ray do on a host."""
+        """What a command prints that sees the disks as the processes of Ray do on a host. Raises ProcessLookupError
+        where they have just ended.
+        """
         inside = ["nsenter", "--target", str(self._rays[host].pid), "--mount", *command]
         ran = subprocess.run(inside, capture_output=True, text=True, check=False)
+        if ran.returncode != 0 and self._rays[host].poll() is not None:
+            raise ProcessLookupError(f"Ray has ended on host {host}: {ran.stderr.strip()}")
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 

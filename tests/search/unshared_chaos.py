@@ -127,7 +127,8 @@ class UnsharedChaos(Chaos):
             case "full_scratch":
                 self._fill_scratch()
             case "lost_scratch":
-                hosts.remove(self._a_host(), self.cluster.temporary)
+                with suppress(ProcessLookupError):  # likewise
+                    hosts.remove(self._a_host(), self.cluster.temporary)
             case _:
                 super()._strike(trouble)
 
@@ -148,7 +149,10 @@ class UnsharedChaos(Chaos):
     def _fill_scratch(self) -> None:
         """Until the driver has ended for want of room on a host, which it must by itself, unless all is done before."""
         hosts, host = self.cluster.hosts, self._a_host()
-        hosts.fill(host, self.cluster.temporary)
+        try:
+            hosts.fill(host, self.cluster.temporary)
+        except ProcessLookupError:  # it may just have ended
+            return
         error = self._ended()
         if host in self.training and hosts.is_up(host):
             hosts.make_room(host, self.cluster.temporary)

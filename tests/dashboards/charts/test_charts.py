@@ -135,8 +135,8 @@ def test_marked_differences_are_filled_open_ones_hollow_and_exploratory_effects_
     drawing = Drawing(chart := effects(frame, ACCURACY))
     symbols = drawing.marks("symbol")
     drawn = sorted((mark.get("stroke"), mark.get("fill", "none")) for mark in symbols)
-    assert drawn == [(BLUE, BLUE)] * 2 + [(BLUE, "none")] * 2
-    assert len(drawing.coloured("rule", BLUE)) == 3
+    assert drawn == [(BLUE, BLUE)] * 2 + [(INK, "none")] * 2
+    assert len(drawing.coloured("rule", BLUE)) == 1
     lowest, highest = min(symbols, key=place), max(symbols, key=place)
     assert [lowest.get("fill"), highest.get("fill")] == [BLUE, None]
     assert words(chart) == "2 differences of 4 are beyond chance. Not drawn: 1 value without an effect."
