@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -30,32 +31,26 @@ def of_the_head(question: Callable[[], Value]) -> Value:
     Ray waits without end for the answer of a head that is gone, and Ctrl-C is not heard meanwhile. So a thread waits,
     which is left behind then.
     """
-    answers: list[Value] = []
-    failures: list[Exception] = []
-    over = threading.Event()
+    answer = Future[Value]()
 
     def ask() -> None:
         try:
-            answers.append(question())
+            answer.set_result(question())
         except Exception as failure:  # noqa: BLE001 (any is raised where the answer is awaited)
-            failures.append(failure)
-        finally:
-            over.set()
+            answer.set_exception(failure)
 
     asking = threading.Thread(target=ask, name="asks the head", daemon=True)
     asking.start()
     until = time.monotonic() + HEAD_SECONDS
     try:
-        while not over.wait(LOOKED_AT):
+        while not wait([answer], LOOKED_AT).done:
             check_this_machine()
             if time.monotonic() > until:
                 raise ClusterLostError(f"the head of the Ray cluster did not answer within {HEAD_SECONDS:g} s")
     except BaseException:
         leave_behind(asking)
         raise
-    if failures:
-        raise failures[0]
-    return answers[0]
+    return answer.result()
 
 
 def nodes() -> list[dict[str, Any]]:

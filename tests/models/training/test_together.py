@@ -112,13 +112,9 @@ def same(state: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool
     return state.keys() == other.keys() and all(torch.equal(state[name], other[name]) for name in state)
 
 
-CHANGES = st.fixed_dictionaries(OWN)
-
-
-@settings(max_examples=3, deadline=None)
-@given(st.lists(st.tuples(CHANGES, st.sampled_from([(1,), (2, 5)])), min_size=2, max_size=3))
-def test_runs_that_differ_in_all_that_lanes_may_differ_in_equal_solo_runs(drawn: list[Any]) -> None:
-    together, runs = Together(), [run(changes, seeds) for changes, seeds in drawn]
+def check_lanes_equal_solo_runs(runs: list[Run]) -> None:
+    """Runs that train together report, and end with, what each does by itself."""
+    together = Together()
     parts = [together.join(each) for each in runs]
     assert together.company(parts[0]) == parts
     found = [[told(part.run_epoch()) for part in parts] for _ in range(2)]
@@ -126,6 +122,15 @@ def test_runs_that_differ_in_all_that_lanes_may_differ_in_equal_solo_runs(drawn:
         reports, state = solo(each, 2)
         assert [epoch[number] for epoch in found] == reports
         assert same(parts[number].state_dict(), state)
+
+
+CHANGES = st.fixed_dictionaries(OWN)
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.lists(st.tuples(CHANGES, st.sampled_from([(1,), (2, 5)])), min_size=2, max_size=3))
+def test_runs_that_differ_in_all_that_lanes_may_differ_in_equal_solo_runs(drawn: list[Any]) -> None:
+    check_lanes_equal_solo_runs([run(changes, seeds) for changes, seeds in drawn])
 
 
 @settings(max_examples=4, deadline=None)
@@ -181,17 +186,10 @@ THREE = {"model.stack.depth": 3, "model.stack.composition": 2}
     ],
 )
 def test_lanes_of_any_width_equal_solo_runs(changes: dict[str, Any]) -> None:
-    together = Together()
     rates = [{"training.optimiser.learning_rate": rate} for rate in (0.003, 0.01, 0.03)]
     runs = [run({**changes, **rate}, (seed,), skips=False) for seed, rate in enumerate(rates)]
     assert all(apart_on_cpu(each.model, each.training) is None for each in runs)
-    parts = [together.join(each) for each in runs]
-    assert together.company(parts[0]) == parts
-    found = [[told(part.run_epoch()) for part in parts] for _ in range(2)]
-    for number, each in enumerate(runs):
-        reports, state = solo(each, 2)
-        assert [epoch[number] for epoch in found] == reports
-        assert same(parts[number].state_dict(), state)
+    check_lanes_equal_solo_runs(runs)
 
 
 @pytest.mark.parametrize(
