@@ -31,6 +31,7 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.ledger.following import Following
 from skipstack.search.ledger.ledger import Ledger, events_of
+from skipstack.search.objectives.hours import cut_short
 from skipstack.search.record.columnar_record import columnar_record
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import is_long
@@ -258,7 +259,9 @@ class Followed:
             seconds=counts.seconds,
             enough=None if record.enough is None else record.enough.gain,
             hours=record.over,
-            cut={} if record.over is None else _cut(record),
+            cut={}
+            if record.over is None
+            else cut_short((each.number, each.state, each.message) for each in record.trials.values()),
         )
 
     def _read(self) -> Progressed:
@@ -268,14 +271,6 @@ class Followed:
         search.curves()  # read now what pictures need, since the record will change
         spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
         return Progressed(search, pd.DataFrame(spans, columns=list(SPANS)))
-
-
-def _cut(record: StudyRecord) -> dict[str, list[int]]:
-    cut: dict[str, list[int]] = {}
-    for trial in record.trials.values():
-        if trial.state == "stopped" and trial.message:
-            cut.setdefault(trial.message, []).append(trial.number)
-    return cut
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -1,5 +1,6 @@
 """The hours of a study, counted over all its runs from the times of its events."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from skipstack.search.ledger.events import Event, Finished, Interrupted, Shortened, Tested, Untested
@@ -12,6 +13,17 @@ LAST_OF_A_RUN: Final = (Finished, Interrupted)
 
 DURING_A_RUN: Final = (*WORK, Tested, Untested, *LAST_OF_A_RUN)
 """Events of a run. Time next to other events does not count: nobody may have run the study."""
+
+
+def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
+    """The trials that ended because the hours were over, by how they ended: those stopped with a message. ``ends``:
+    number, state and message of each trial.
+    """
+    cut: dict[str, list[int]] = {}
+    for number, state, message in ends:
+        if state == "stopped" and message:
+            cut.setdefault(message, []).append(number)
+    return cut
 
 
 class Working:

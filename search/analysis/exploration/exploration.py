@@ -23,6 +23,7 @@ from skipstack.search.analysis.frames.curves import scores_by_epoch
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.ledger.events import Reason
+from skipstack.search.objectives.hours import cut_short
 from skipstack.search.objectives.objectives import Objective, further
 from skipstack.search.objectives.pareto import front
 from skipstack.search.record.comparable import resource_of
@@ -134,11 +135,7 @@ class Exploration:
     def cut(self) -> dict[str, list[int]]:
         """The trials that ended because the study's hours were over, by how they ended."""
         trials = self.seen.trials
-        told = trials.loc[(trials["state"] == "stopped") & (trials["message"] != ""), "message"]
-        by_message: dict[str, list[int]] = {}
-        for number, message in told.items():
-            by_message.setdefault(str(message), []).append(int(str(number)))
-        return by_message
+        return cut_short(zip(trials.index.tolist(), trials["state"], trials["message"], strict=True))
 
     @cached_property
     def budgets(self) -> pd.DataFrame:
