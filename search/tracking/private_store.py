@@ -61,7 +61,6 @@ def _make(empty: Path) -> None:
 
 
 def _put(empty: Path, database: Path) -> None:
-    """Whole or not at all."""
-    beside = database.with_name(f"{database.name}.new")
-    shutil.copyfile(empty, beside)
-    os.replace(beside, database)
+    """Whole or not at all, and never in place of a store that somebody else has opened meanwhile."""
+    with tempfile.TemporaryDirectory(prefix=f"{database.name}-", dir=database.parent) as folder:
+        os.link(shutil.copyfile(empty, Path(folder) / database.name), database)

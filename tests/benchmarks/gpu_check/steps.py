@@ -7,7 +7,8 @@ themselves: the furthest of all losses and weights after some steps, as a share 
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import cycle
 
@@ -121,15 +122,26 @@ def theirs(stack: StackConfig, below: int, sentences: int, device: torch.device)
     return step
 
 
+@contextmanager
+def cudnn_in_float32() -> Iterator[None]:
+    """Unasked, cuDNN multiplies in TF32; what else runs in this process finds its setting as before."""
+    before = torch.backends.cudnn.rnn.fp32_precision
+    torch.backends.cudnn.rnn.fp32_precision = "ieee"
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.rnn.fp32_precision = before
+
+
 def steps(name: str, count: int, device: torch.device, budget: float) -> dict[str, float]:
     """What a step of a preset's base takes with so many lanes, beside others."""
     config, task = presets.base(name)
     stack, size = config.model.stack, config.training.batch_size
     assert isinstance(stack, StackConfig)
-    torch.backends.cudnn.rnn.fp32_precision = "ieee"  # unasked, cuDNN multiplies in TF32
     made = ours(name, count, device)
     own = seconds(made.step, device, budget)
-    plain = seconds(theirs(stack, made.below, size, device), device, budget)
+    with cudnn_in_float32():
+        plain = seconds(theirs(stack, made.below, size, device), device, budget)
     tokens = count * size * (config.training.window if TASKS[task].continues else LENGTH)
     found = {
         "milliseconds": 1e3 * own,

@@ -1,6 +1,7 @@
 """The tables that are copied are those that MLflow makes."""
 
 import re
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -39,7 +40,7 @@ def test_they_are_those_that_mlflow_makes_but_for_its_default_experiment(cache: 
     (experiment,) = MlflowClient(f"sqlite:///{tmp_path}/first.db").search_experiments()
     assert experiment.name == "Default"
     assert [path.suffix for path in cache.iterdir()] == [".db"]
-    assert not list(tmp_path.glob("*.new"))
+    assert {path.name for path in tmp_path.iterdir()} == {cache.name, "own.db", "first.db", "second.db"}
 
 
 def test_a_store_that_is_there_is_left_alone(cache: Path, tmp_path: Path) -> None:
@@ -47,6 +48,24 @@ def test_a_store_that_is_there_is_left_alone(cache: Path, tmp_path: Path) -> Non
     lay_tables(tmp_path / "mlflow.db")
     assert (tmp_path / "mlflow.db").read_bytes() == b"of others"
     assert not cache.exists()
+
+
+def test_a_store_that_another_opens_meanwhile_stays_the_one_that_it_writes_to(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_tables(tmp_path / "first.db")
+    copyfile, database = shutil.copyfile, tmp_path / "mlflow.db"
+
+    def copied_late(*paths: Path) -> Path:
+        copied = copyfile(*paths)
+        with closing(sqlite3.connect(database)) as other, other:
+            other.execute("CREATE TABLE others (name)")
+        return copied
+
+    monkeypatch.setattr(shutil, "copyfile", copied_late)
+    lay_tables(database)
+    assert content(database)[1] == {"others": 0}
+    assert {path.name for path in tmp_path.iterdir()} == {cache.name, "first.db", "mlflow.db"}
 
 
 def test_without_a_cache_they_are_left_to_mlflow(cache: Path, tmp_path: Path) -> None:

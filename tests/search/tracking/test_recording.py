@@ -24,6 +24,7 @@ from skipstack.search.ledger.events import Event, Proposed, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking import retry_loop, writer
+from skipstack.search.tracking.private_store import lay_tables
 from skipstack.search.tracking.runs import study_id
 from skipstack.spaces.trial import TrialConfig
 from tests.search.tracking import agreement
@@ -37,7 +38,10 @@ LARGEST = sys.float_info.max
 
 @pytest.fixture(scope="module")
 def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return f"sqlite:///{tmp_path_factory.mktemp('mlflow') / 'mlflow.db'}"
+    """With tables, since tests read while the first run is written."""
+    database = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    lay_tables(database)
+    return f"sqlite:///{database}"
 
 
 @pytest.fixture
