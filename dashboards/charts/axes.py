@@ -1,14 +1,20 @@
 """Maps an axis of a study to an axis of a chart: numbers by size, other values one by one."""
 
+import json
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
+from skipstack.dashboards.charts.drawing import drawable
 from skipstack.dashboards.charts.theme import LETTERS, named
+from skipstack.spaces.domains import Choice, Log
 
 WIDE: Final = 20
-"""A logarithmic scale is used if the largest number is this many times the smallest."""
+"""Listed numbers are spaced by the logarithm if the largest is more than this many times the smallest."""
 
 FEW: Final = 8
 """Up to this many distinct whole numbers, or half as many other numbers, are drawn value by value."""
@@ -20,9 +26,16 @@ def is_quantity(values: "pd.Series[Any]") -> bool:
     return numbers and values.nunique() > (FEW // 2 if values.dtype == "float64" else FEW)
 
 
-def is_wide(values: "pd.Series[Any]") -> bool:
-    """Whether the scale is logarithmic."""
-    return bool(is_quantity(values) and values.min() > 0 and values.max() > WIDE * values.min())
+def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
+    """The axes that are spaced by the logarithm: ranges that the study draws from so, and lists of widely spread numbers."""
+    return frozenset(axis for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain))
+
+
+def _is_wide(domain: object) -> bool:
+    """Whether a choice lists numbers that only a logarithmic scale keeps apart."""
+    values = domain.values if isinstance(domain, Choice) else ()
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return len(numbers) == len(values) > 0 and min(numbers) > 0 and max(numbers) > WIDE * min(numbers)
 
 
 def ordered(values: "pd.Series[Any]") -> list[str]:
@@ -42,11 +55,23 @@ def texts(values: "pd.Series[Any]") -> "pd.Series[str]":
     return values.map(text_of, na_action="ignore").astype("str")
 
 
-def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str) -> Any:
-    """The channel X or Y of an axis, whose values (or their labels) are in the column ``field``."""
+def in_lines(names: Sequence[str]) -> str:
+    """The expression that writes each of these labels in several lines, for which there is room side by side."""
+    shown = [drawable(name) for name in names]
+    lines = [textwrap.wrap(re.sub(r"([_.])(?=\S)", r"\1 ", name), 12) for name in shown]
+    return f"{json.dumps(lines)}[indexof({json.dumps(shown)}, datum.label)]"
+
+
+def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log: bool = False) -> Any:
+    """The channel X or Y of an axis, whose values (or their labels) are in the column ``field``; ``log``: spaced by
+    the logarithm.
+    """
     if is_quantity(values):
-        scale = alt.Scale(zero=False, nice=False, type="log" if is_wide(values) else "linear")
-        return kind(f"{field}:Q", title=title[:LETTERS], scale=scale, axis=alt.Axis(format="~g", tickCount=5))
+        spaced: dict[str, Any] = {"type": "log"} if log else {"type": "linear", "zero": False}
+        scale = alt.Scale(nice=False, **spaced)
+        return kind(
+            f"{field}:Q", title=title[:LETTERS], scale=scale, axis=alt.Axis(format="~g", tickCount=5, grid=False)
+        )
     return kind(f"{field}:N", title=title[:LETTERS], scale=named(ordered(values)), axis=alt.Axis(labelAngle=0))
 
 

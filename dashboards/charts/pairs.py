@@ -8,6 +8,7 @@ import pandas as pd
 from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished, named
 from skipstack.dashboards.charts.titles import difference_title, shown, some_of
 from skipstack.data.tasks.measure import Measure
+from skipstack.spaces.short_names import names_by_path
 
 MOST: Final = 6
 """The most pairs of axes that are drawn."""
@@ -30,15 +31,27 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
     maps = [_map(drawn[drawn["pair"] == pair], most or 1.0, measure) for pair in strongest]
     return finished(
         alt.vconcat(*maps, spacing=16),
-        "What two values do together beyond what each does alone",
+        _told(drawn, measure),
         "In each field: the interaction, and below it how many trials have both values.",
         some_of(len(strongest), rows["pair"].nunique(), "pairs of axes"),
     )
 
 
+def _told(rows: pd.DataFrame, measure: Measure) -> str:
+    """The strongest interaction."""
+    if not rows["points"].notna().any():
+        return "What two values do together beyond what each does alone"
+    most = rows.loc[rows["points"].abs().idxmax()]
+    short = names_by_path([most["axis_one"], most["axis_two"]])
+    one, two = (f"{short[most[f'axis_{which}']]} {most[f'value_{which}']}" for which in ("one", "two"))
+    unit = " points" if measure.in_points else ""
+    return f"{one} and {two} together: {most['points']:+.2f}{unit} beyond what each does alone"
+
+
 def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
     """The heat map of one pair. Fields far from 0 are dark and have pale numbers, with their sign."""
-    one, two = rows["axis_one"].iloc[0], rows["axis_two"].iloc[0]
+    short = names_by_path([rows["axis_one"].iloc[0], rows["axis_two"].iloc[0]])
+    one, two = short.values()
     x = alt.X("value_one:N", title=one, scale=named(rows["value_one"]), axis=alt.Axis(labelAngle=0))
     above = alt.Axis(titleAngle=0, titleAnchor="end", titleAlign="right", titleBaseline="bottom", titleX=-6, titleY=-6)
     y = alt.Y("value_two:N", title=two, scale=named(rows["value_two"]), axis=above)
@@ -58,4 +71,4 @@ def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
         base.transform_filter("isValid(datum.points)")
         .mark_text(dy=8, fontSize=10)
         .encode(text=alt.Text("n:Q", format=","), color=words),
-    ).properties(width=alt.Step(56), height=alt.Step(34))
+    ).properties(width=56 * rows["value_one"].nunique(), height=34 * rows["value_two"].nunique())

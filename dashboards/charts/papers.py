@@ -49,7 +49,7 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
     agree = int((both["paper"] * both["ours"] > 0).sum())
     lost = len(frame) - len(known)
     return finished(
-        alt.layer(*layers).properties(height=alt.Step(20)),
+        alt.layer(*layers).properties(height=20 * rows["row"].nunique()),
         f"{agree:,} of {len(both):,} differences have the sign of the paper's",
         "Differences to the base, the paper's to its own.",
         not_drawn(lost, "row", "without a difference"),

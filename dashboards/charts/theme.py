@@ -91,7 +91,7 @@ CONFIG: Final[Mapping[str, Any]] = {
         "labelFontSize": 12,
         "orient": "bottom",
         "title": None,
-        "columns": 1,
+        "columns": 2,
         "labelLimit": 300,
         "symbolSize": 80,
         "symbolOpacity": 1,
@@ -115,6 +115,12 @@ def data(frame: pd.DataFrame) -> alt.InlineData:
     """All rows of a frame; unknown and infinite values are null."""
     known = frame.astype(object).where(frame.notna() & ~frame.isin([float("inf"), float("-inf")]), None)
     return alt.InlineData(values=[dict(zip(known.columns, row, strict=True)) for row in known.to_numpy()])
+
+
+def gradient(values: "pd.Series[Any]") -> alt.Legend:
+    """The legend of a scale of colours; where all values are one, it has no other number."""
+    known = sorted(set(values.dropna().tolist()))
+    return alt.Legend(gradientLength=200, **({"values": known, "format": ".4~f"} if len(known) == 1 else {}))
 
 
 def named(names: Iterable[str]) -> alt.Scale:

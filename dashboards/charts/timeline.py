@@ -8,7 +8,8 @@ import pandas as pd
 
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import colours, data, finished
-from skipstack.dashboards.charts.titles import some_of
+from skipstack.dashboards.charts.titles import some_of, time_unit
+from skipstack.data.basis.counted import counted
 
 MOST: Final = 600
 """The most bars that are drawn: the last ones."""
@@ -23,7 +24,7 @@ def timeline(spans: pd.DataFrame) -> Any:
     drawn = placed.iloc[-MOST:]
     start = float(drawn["began"].min())
     length = float(drawn["until"].max()) - start
-    unit, seconds = next(each for each in UNITS if length >= 2 * each[1] or each[1] == 1)
+    unit, seconds = time_unit(length)
     rows = drawn.assign(
         began=(drawn["began"] - start) / seconds,
         until=(drawn["until"] - start) / seconds,
@@ -34,25 +35,22 @@ def timeline(spans: pd.DataFrame) -> Any:
         alt.Chart(data(rows))
         .mark_bar(stroke="#ffffff", strokeWidth=0.5)
         .encode(
-            x=alt.X("began:Q", title=f"{unit} since the first of them began"),
+            x=alt.X("began:Q", title=f"{unit} since the first of them began", scale=alt.Scale(nice=False)),
             x2="until:Q",
-            y=alt.Y("line:O", title="trained side by side", axis=alt.Axis(ticks=False)),
+            y=alt.Y("line:O", title=None, axis=alt.Axis(ticks=False, labels=False, domain=False)),
             color=alt.Color("kind:N", scale=colours(there)),
             tooltip=["trial:Q", "state:N", alt.Tooltip("began:Q", format=".2f"), alt.Tooltip("until:Q", format=".2f")],
         )
     )
+    side = int(rows["line"].nunique())
     busy = float((spans["until"] - spans["began"]).sum())
     whole = (float(spans["until"].max()) - float(spans["began"].min())) * int(placed["line"].max())
-    share = f"Lines are busy for {100 * busy / whole:.0f} % of the time." if whole else ""
+    share = f", and their lines were busy for {100 * busy / whole:.0f} % of the time" if whole else ""
     return finished(
-        chart.properties(height=alt.Step(max(4, min(18, 240 // int(rows["line"].nunique()))))),
-        f"Trials that were trained side by side, at most: {int(placed['line'].max()):,}",
-        share,
+        chart.properties(height=side * max(4, min(18, 240 // side))),
+        f"Up to {counted(int(placed['line'].max()), 'trial')} trained side by side{share}",
         some_of(len(drawn), len(spans), "times that a trial was trained"),
     )
-
-
-UNITS: Final[tuple[tuple[str, float], ...]] = (("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
 
 
 def lines(spans: pd.DataFrame) -> np.ndarray[Any, Any]:

@@ -10,9 +10,16 @@ import streamlit as st
 from skipstack.dashboards.live.counts import Level
 from skipstack.dashboards.live.progress import reached
 from skipstack.dashboards.reports.pictures.picture import Drawn
-from skipstack.dashboards.reports.pictures.search_pictures import progress_charts
+from skipstack.dashboards.reports.pictures.search_pictures import search_chart
 from skipstack.dashboards.reports.verdict import in_a_sentence
-from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
+from skipstack.dashboards.reports.wording import (
+    NONE,
+    ago,
+    duration,
+    enough_in_words,
+    hours_over_in_words,
+    reason_in_words,
+)
 from skipstack.dashboards.web.elements import charts, heading, sentence, table, verdict
 from skipstack.dashboards.web.following import Progressed, Standing, followed
 from skipstack.dashboards.web.snapshot import snapshot
@@ -37,7 +44,7 @@ def running_page(path: Path) -> None:
         found = followed(str(path))
         over = found.look().state == "finished"
     first = st.container()
-    _fragment(lambda: _look(path), f"running {path}", found.seconds, over=over)
+    _fragment(lambda: _numbers(path), f"numbers {path}", found.seconds, over=over)
     with st.spinner("Reading the search", show_time=True):
         found.progressed()
     with first:
@@ -57,27 +64,14 @@ def _verdict(path: Path) -> None:
     verdict(snapshot(path).verdict if over else in_a_sentence(verdict_so_far(found.progressed().search)))
 
 
-def _look(path: Path) -> None:
-    standing = followed(str(path)).look()
-    _numbers(standing)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        heading("Trials by the rung they reached", level=3)
-        table(*_rungs(standing.levels))
-    with right:
-        heading("Workers", level=3)
-        if standing.running:
-            table(*_workers(standing))
-        else:
-            sentence("No trial is being trained.")
-
-
 def _pictures(path: Path) -> None:
     charts(running_charts(followed(str(path)).progressed()), f"running {path}")
 
 
 def _told(path: Path) -> None:
     standing = followed(str(path)).look()
+    if standing.state != "finished":
+        _now(standing)
     _faults(standing)
     _log(path, standing)
     _place(standing)
@@ -92,34 +86,61 @@ def running_charts(progressed: Progressed) -> Iterator[Drawn]:
     trials, measure = search.seen.trials, search.measure
     scored = trials["score"].notna().any()
     yield Drawn("History", (lambda: history(trials, measure)) if scored else "no trial has a score")
-    yield from progress_charts(search)
-    yield Drawn("Timeline", (lambda: timeline(spans)) if len(spans) else "no trial has started")
+    yield search_chart("Learning curves", search)
+    yield Drawn("Timeline", (lambda: timeline(spans)) if len(spans) else "no trial has started", wide=True)
 
 
-def _numbers(standing: Standing) -> None:
-    measure, best = standing.measure, standing.best
-    value = NONE if best is None else measure.written(best[1])
-    ago = max(time.time() - standing.time, 0.0)
+def _numbers(path: Path) -> None:
+    """Four numbers that say how the study stands, and further ones in a sentence."""
+    standing = followed(str(path)).look()
+    measure, best, over = standing.measure, standing.best, standing.state == "finished"
+    waiting = f", {standing.waiting:,} waiting" if standing.waiting else ""
     numbers = {
-        "state": standing.state,
         "trials ended": f"{standing.ended:,} of {standing.total:,}",
-        f"best {measure.label} on dev" + (" (%)" if measure.in_points else ""): value,
-        "trials training": f"{len(standing.running):,}" if standing.state != "finished" else NONE,
-        **({"trials waiting": f"{standing.waiting:,}"} if standing.waiting else {}),
-        "time left, about": duration(standing.seconds_left),
-        "trials a minute": NONE if standing.per_minute is None else f"{standing.per_minute:.1f}",
-        "epochs trained": f"{standing.epochs:,}",
-        "training, all trials": duration(standing.seconds),
+        f"best {measure.label} on dev" + (" (%)" if measure.in_points else ""): NONE
+        if best is None
+        else measure.written(best[1]),
+        **(
+            {"training, all trials": duration(standing.seconds), "epochs trained": f"{standing.epochs:,}"}
+            if over
+            else {"trials training": f"{len(standing.running):,}{waiting}", "time left": _about(standing.seconds_left)}
+        ),
     }
     with st.container(horizontal=True, key="numbers"):
         for label, shown in numbers.items():
             st.metric(label, shown, width="content")
-    since = f"The last event was recorded {duration(ago)} ago"
-    sentence(f"{since}.", pale=True)
+    sentence(". ".join(_further(standing, over=over)) + ".", pale=True)
     if standing.enough is not None:
         sentence(enough_in_words(standing.enough, measure))
     if standing.hours is not None:
         sentence(hours_over_in_words(standing.hours, standing.cut))
+
+
+def _further(standing: Standing, *, over: bool) -> Iterator[str]:
+    yield standing.state.capitalize()
+    if standing.per_minute is not None:
+        yield f"{standing.per_minute:.1f} trials a minute"
+    if not over:
+        yield f"{counted(standing.epochs, 'epoch')} and {duration(standing.seconds)} of training so far"
+    yield f"The last event was recorded {ago(time.time() - standing.time)}"
+
+
+def _about(seconds: float | None) -> str:
+    return NONE if seconds is None else f"about {duration(seconds)}"
+
+
+def _now(standing: Standing) -> None:
+    """Where its trials stand, and which are training."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        heading("Trials by the rung they reached", level=3)
+        table(*_rungs(standing.levels))
+    with right:
+        heading("Workers", level=3)
+        if standing.running:
+            table(*_workers(standing))
+        else:
+            sentence("No trial is being trained.")
 
 
 def _rungs(levels: tuple[Level, ...]) -> tuple[list[str], list[list[str]]]:
