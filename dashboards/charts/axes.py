@@ -27,7 +27,7 @@ def is_quantity(values: "pd.Series[Any]") -> bool:
 
 
 def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
-    """The axes that are spaced by the logarithm: ranges that the study draws from so, and lists of widely spread numbers."""
+    """The axes that are spaced by the logarithm: ranges from which the study draws so, and lists of wide numbers."""
     return frozenset(axis for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain))
 
 

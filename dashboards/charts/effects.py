@@ -16,9 +16,9 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.spaces.short_names import names_by_path
 
 MARKED, OPEN, EXPLORED = LOOKS = (
-    Look("marked *, its interval corrected for all rows", BLUE),
-    Look("open, likewise", INK, "square", hollow=True),
-    Look("exploration, with the 95 % band of a model", ORANGE, "diamond", hollow=True),
+    Look("marked *, corrected for all rows", BLUE),
+    Look("open, corrected likewise", INK, "square", hollow=True),
+    Look("explored, with a model's 95 % band", ORANGE, "diamond", hollow=True),
 )
 
 HEADING: Final = 34
@@ -74,7 +74,7 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", t
             alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0)),
             *intervals,
             *arrows,
-            base.mark_point(size=80, strokeWidth=1.8, opacity=1).encode(**symbols(present)),
+            base.mark_point(size=80, strokeWidth=1.8, opacity=1).encode(**symbols(present, columns=1)),
             *(
                 [
                     alt.Chart(data(headings))
@@ -118,7 +118,7 @@ def _limits(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[list[str], bool]]]:
-    """The rows with the line of each, and the label of each line: the name of an axis, in bold, stands above its values."""
+    """The rows with their lines, and the label of each line; the name of an axis, in bold, stands above its values."""
     lines = list[tuple[list[str], bool]]()
     at = dict[Any, int]()
     short = names_by_path(rows["axis"])

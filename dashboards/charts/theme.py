@@ -148,12 +148,13 @@ def dashes(of: Sequence[Look]) -> alt.Scale:
     return alt.Scale(domain=[look.name for look in of], range=[list(look.dash) for look in of])
 
 
-def symbols(of: Sequence[Look], field: str = "kind:N") -> dict[str, Any]:
+def symbols(of: Sequence[Look], field: str = "kind:N", *, columns: int = 2) -> dict[str, Any]:
     """The channels colour and shape of these looks, with one common legend."""
+    legend = alt.Legend(columns=columns)
     names = [look.name for look in of]
     fills = alt.Scale(domain=names, range=["transparent" if look.hollow else look.colour for look in of])
     return {
-        "stroke": alt.Stroke(field, scale=colours(of), title=None),
-        "fill": alt.Fill(field, scale=fills, title=None),
-        "shape": alt.Shape(field, scale=shapes(of), title=None),
+        "stroke": alt.Stroke(field, scale=colours(of), title=None, legend=legend),
+        "fill": alt.Fill(field, scale=fills, title=None, legend=legend),
+        "shape": alt.Shape(field, scale=shapes(of), title=None, legend=legend),
     }

@@ -35,7 +35,12 @@ def timeline(spans: pd.DataFrame) -> Any:
         alt.Chart(data(rows))
         .mark_bar(stroke="#ffffff", strokeWidth=0.5)
         .encode(
-            x=alt.X("began:Q", title=f"{unit} since the first of them began", scale=alt.Scale(nice=False)),
+            x=alt.X(
+                "began:Q",
+                title=f"{unit} since the first of them began",
+                axis=alt.Axis(tickCount=8),
+                scale=alt.Scale(nice=False),
+            ),
             x2="until:Q",
             y=alt.Y("line:O", title=None, axis=alt.Axis(ticks=False, labels=False, domain=False)),
             color=alt.Color("kind:N", scale=colours(there)),

@@ -10,6 +10,7 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2328", "#e6edf3"),
     "paper": ("#ffffff", "#0d1117"),
     "pale": ("#59636e", "#9ba5b0"),
+    "blue": ("#0072b2", "#3d9fe0"),
     "line": ("#d0d7de", "#30363d"),
     "band": ("#f6f8fa", "#161b22"),
     "green": ("#1a7f37", "#57ab5a"),
@@ -25,7 +26,7 @@ EITHER: Final = " ".join(f"--{name}: light-dark({light}, {dark});" for name, (li
 
 PICTURES: Final = "\n".join(
     f'svg [{part}="{COLOURS[name][0]}"] {{ {part}: var(--{name}); }}'
-    for name in ("ink", "paper", "line")
+    for name in ("ink", "paper", "line", "blue")
     for part in ("fill", "stroke")
 )
 """Replaces the colours of pictures (``dashboards/charts/theme.py``) by those of the page."""

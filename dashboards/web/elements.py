@@ -30,7 +30,7 @@ WIDE: Final = "@media (min-width: 1000px)"
 STYLE: Final = f"""<style>
 .stApp {{ {EITHER} }}
 .stHtml {{ color: var(--ink); overflow-wrap: anywhere; }}
-.stHtml {{ {TABLES} th, td {{ border: 0; }} table {{ margin: 0.3rem 0; }} }}
+.stHtml {{ {TABLES} th, td {{ border: 0; }} table {{ margin: 0.3rem 0; font-size: 0.92rem; }} }}
 .stHtml h2 {{ font-size: 1.2rem; padding: 0.8rem 0 0; margin: 0; }}
 .stHtml h3 {{ font-size: 1.05rem; padding: 0.3rem 0 0; margin: 0; }}
 .stHtml p {{ margin: 0.1rem 0; max-width: 60rem; }} .stHtml .pale {{ color: var(--pale); font-size: 0.9rem; }}
@@ -42,7 +42,7 @@ STYLE: Final = f"""<style>
 [data-stale="true"] {{ opacity: 1 !important; transition: none !important; }}
 .stVegaLiteChart {{ {PICTURES} }}
 .stImage img {{ max-width: 100%; }} .stMetric {{ min-width: 8rem; }}
-.st-key-rail [role="radiogroup"] {{ gap: 0.25rem; width: 100%; }} .st-key-rail .stRadio {{ width: 100%; }}
+.st-key-rail :is(.stRadio, .stRadio > div, [role="radiogroup"]) {{ width: 100%; gap: 0.25rem; }}
 .st-key-rail [role="radiogroup"] label {{ padding: 0.25rem 0.6rem; margin: 0; border-radius: 0.4rem; }}
 .st-key-rail [role="radiogroup"] label > div > div:first-child:not(:last-child) {{ display: none; }}
 .st-key-rail [role="radiogroup"] label:has(input:checked) {{ background: var(--line); font-weight: 600; }}
@@ -57,6 +57,8 @@ STYLE: Final = f"""<style>
 }}
 @media (max-width: 640px) {{
   .stMainBlockContainer {{ padding: 1rem 0.8rem 2rem; }} .stHtml p.verdict {{ font-size: 1.1rem; }}
+  .stHtml table {{ font-size: 0.78rem; }} .stHtml :is(th, td) {{ padding: 0.1rem 0.25rem; }}
+  .stHtml .mark {{ width: 0.6rem; }}
   .st-key-rail [role="radiogroup"] label {{ padding: 0.2rem 0.45rem; }}
 }}
 </style>"""
@@ -83,7 +85,7 @@ def sentence(text: str, *, pale: bool = False) -> None:
 
 def verdict(said: str) -> None:
     """The verdict on a study, which each of its pages begins with."""
-    st.html(f'<p class="verdict">{_shown(said)}</p>')
+    st.html(f'<p class="verdict">{_shown(said).replace(" %", "&nbsp;%")}</p>')
 
 
 def empty(text: str) -> None:

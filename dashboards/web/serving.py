@@ -33,6 +33,7 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "client_toolbarMode": "minimal",
     "logger_level": "error",
     "theme_font": FONT,
+    "theme_metricValueFontSize": "1.7rem",
     **{
         f"theme_{theme}_{option}": COLOURS[name][dark]
         for dark, theme in enumerate(("light", "dark"))

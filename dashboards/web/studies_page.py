@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
-from skipstack.dashboards.reports.wording import ago, duration
+from skipstack.dashboards.reports.wording import NONE, ago, duration
 from skipstack.dashboards.web.addresses import BELIEVE, GOING, WORKS
 from skipstack.dashboards.web.elements import charts, empty, heading, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
@@ -21,6 +21,17 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 COLUMNS: Final = ("study", "state", "trials", "best", "of", "confirmed", "trial", "corpus", "training", "last event")
+
+CONFIG: Final[Mapping[str, Any]] = {
+    "study": st.column_config.TextColumn("study", help="A click opens it", pinned=True),
+    "best": st.column_config.NumberColumn(
+        "best", format="%.2f", help="The best trial's score on dev; the best of many trials is flattered"
+    ),
+    "trial": st.column_config.NumberColumn("trial", format="%d"),
+    "training": st.column_config.TextColumn("training", help="Training and evaluation, over all trials"),
+    "confirmed": st.column_config.TextColumn("confirmed", help="Whether anything has an interval"),
+}
+"""How the columns are shown."""
 
 PATIENCE: Final = 1.0
 """Seconds after which the rows that are known so far are shown."""
@@ -37,7 +48,12 @@ def studies_page(studies: Mapping[str, Path]) -> None:
     for name, path in studies.items():
         rows[name] = row_of(name, path)
         if time.monotonic() - shown > PATIENCE and len(rows) < len(studies):
-            place.dataframe(pd.DataFrame(list(rows.values())).reindex(columns=COLUMNS), hide_index=True)
+            place.dataframe(
+                pd.DataFrame(list(rows.values())).reindex(columns=COLUMNS),
+                hide_index=True,
+                column_config=CONFIG,
+                placeholder=NONE,
+            )
             shown = time.monotonic()
     with place.container():
         _table(pd.DataFrame(list(rows.values())).reindex(columns=COLUMNS))
@@ -95,19 +111,12 @@ def _table(frame: pd.DataFrame) -> None:
         key=key,
         on_select=partial(_open, key, frame),
         selection_mode=("single-row", "single-cell"),
-        column_config={
-            "study": st.column_config.TextColumn("study", help="A click opens it", pinned=True),
-            "best": st.column_config.NumberColumn(
-                "best", format="%.2f", help="The best trial's score on dev; the best of many trials is flattered"
-            ),
-            "trial": st.column_config.NumberColumn("trial", format="%d"),
-            "training": st.column_config.TextColumn("training", help="Training and evaluation, over all trials"),
-            "confirmed": st.column_config.TextColumn("confirmed", help="Whether anything has an interval"),
-        },
+        column_config=CONFIG,
+        placeholder=NONE,
     )
     sentence(
-        "A click on a row opens its study. Best: what the search saw of its best trial on dev. The more trials, the more "
-        "it is flattered; only what is confirmed has an interval.",
+        "A click on a row opens its study. Best: what the search saw of its best trial on dev. The more trials, the "
+        "more it is flattered; only what is confirmed has an interval.",
         pale=True,
     )
 
@@ -118,9 +127,9 @@ def _open(key: str, frame: pd.DataFrame) -> None:
     rows = [*selection.rows, *(row for row, _ in selection.cells)]
     if rows:
         row = frame.iloc[rows[0]]
-        running = str(row["state"]).startswith("not finished")
+        going = str(row["state"]) != "finished" or pd.isna(row["best"])
         st.session_state["study"] = row["study"]
-        st.session_state["page"] = GOING if running else BELIEVE if row["confirmed"] == "yes" else WORKS
+        st.session_state["page"] = GOING if going else BELIEVE if row["confirmed"] == "yes" else WORKS
         st.session_state["opened"] += 1
 
 
