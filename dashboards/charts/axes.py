@@ -1,15 +1,13 @@
 """Maps an axis of a study to an axis of a chart: numbers by size, other values one by one."""
 
-import json
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.drawing import drawable
 from skipstack.dashboards.charts.theme import LETTERS, named
 from skipstack.spaces.domains import Choice, Log
 
@@ -55,11 +53,18 @@ def texts(values: "pd.Series[Any]") -> "pd.Series[str]":
     return values.map(text_of, na_action="ignore").astype("str")
 
 
-def in_lines(names: Sequence[str]) -> str:
-    """The expression that writes each of these labels in several lines, for which there is room side by side."""
-    shown = [drawable(name) for name in names]
-    lines = [textwrap.wrap(re.sub(r"([_.])(?=\S)", r"\1 ", name), 12) for name in shown]
-    return f"{json.dumps(lines)}[indexof({json.dumps(shown)}, datum.label)]"
+IN_LINES: Final = r"split(trim(datum.label), '\n')"
+"""The expression that writes the labels of ``in_lines``."""
+
+BREAK: Final = "\x0b"
+"""Where a line may end, but need not."""
+
+
+def in_lines(name: str, letters: int) -> str:
+    """A label in lines of so many letters, if there is a place for it: at a blank, or before a part of a path."""
+    places = re.sub(r"(?<=[_.])(?=[^\W\d])", BREAK, " ".join(name.split()))
+    lines = textwrap.wrap(places, letters, replace_whitespace=False)
+    return "\n".join(line.replace(BREAK, "") for line in lines)
 
 
 def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log: bool = False) -> Any:

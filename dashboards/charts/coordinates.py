@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.axes import in_lines, is_quantity, ordered, text_of, texts
+from skipstack.dashboards.charts.axes import IN_LINES, in_lines, is_quantity, ordered, text_of, texts
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, data, finished
 from skipstack.dashboards.charts.titles import not_drawn, some_of, value_title
 from skipstack.data.tasks.measure import Measure
@@ -18,6 +18,9 @@ MOST: Final = 150
 
 INACTIVE: Final = -0.15
 """The height of lines where the axis is inactive."""
+
+ABREAST: Final = 12
+"""The letters of a line of the name of an axis, beside those of the others."""
 
 STEP: Final = 110
 """Pixels between two axes."""
@@ -34,8 +37,8 @@ def parallel_coordinates(
     known = trials[trials["score"].notna() & np.isfinite(trials["dev"])].sort_values("score")
     at = np.unique(np.linspace(0, len(known) - 1, min(MOST, len(known))).round().astype(int))
     drawn = known.iloc[at]
-    last = value_title(measure)
-    short = names_by_path(axes)
+    last = in_lines(value_title(measure), ABREAST)
+    short = {axis: in_lines(name, ABREAST) for axis, name in names_by_path(axes).items()}
     heights = {short[axis]: _heights(known[axis], drawn[axis], log=axis in log) for axis in axes}
     columns = {**heights, last: _scores(known, drawn, measure)}
     rank = pd.Series(np.linspace(0, 1, len(drawn)) if len(drawn) > 1 else [1.0], index=drawn.index)
@@ -54,7 +57,7 @@ def parallel_coordinates(
         "axis:N",
         title=None,
         scale=alt.Scale(domain=names),
-        axis=alt.Axis(labelExpr=in_lines(names), labelLimit=0, labelAngle=0, labelOverlap=False),
+        axis=alt.Axis(labelExpr=IN_LINES, labelLimit=0, labelAngle=0, labelOverlap=False),
     )
     y = alt.Y("height:Q", title=None, axis=None, scale=alt.Scale(domain=[INACTIVE - 0.05, 1.05]))
     scale = alt.Scale(domain=[0, 0.5, 1], range=[ORANGE, "#d9d9d9", BLUE])

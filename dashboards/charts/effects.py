@@ -1,6 +1,5 @@
 """A forest plot: differences with intervals that are corrected as their marks are, or effects with a model's bands."""
 
-import json
 import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
@@ -8,8 +7,8 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.drawing import drawable
-from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, data, finished, symbols
+from skipstack.dashboards.charts.axes import IN_LINES, in_lines
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, data, finished, named, symbols
 from skipstack.dashboards.charts.titles import difference_title, not_drawn, shown
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
@@ -42,12 +41,13 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", t
     in an arrow.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "marked"])
+    rows = rows.reset_index(drop=True)
     names = {True: MARKED.name, False: OPEN.name} if "marked" in frame else {}
     rows["kind"] = [names.get(mark, EXPLORED.name) for mark in rows["marked"]]
     rows[["effect", "low", "high"]] = rows[["effect", "low", "high"]].astype(float) * shown(measure)
     start, end = _limits(rows)
     cut = [("triangle-left", rows["low"] < start, start), ("triangle-right", rows["high"] > end, end)]
-    rows, lines = _lined(rows.assign(low=rows["low"].clip(lower=start), high=rows["high"].clip(upper=end)))
+    rows, lines, headings = _lined(rows.assign(low=rows["low"].clip(lower=start), high=rows["high"].clip(upper=end)))
     present = [look for look in LOOKS if look.name in set(rows["kind"])]
     arrows = [
         _arrow(own["line"], look.colour, shape, edge)
@@ -66,25 +66,17 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", t
         for look in present
         if len(own := rows[(rows["kind"] == look.name) & rows["low"].notna()])
     ]
-    headings = pd.DataFrame(
-        [(line, text[0]) for line, (text, bold) in enumerate(lines) if bold], columns=["line", "text"]
-    )
+    above = pd.DataFrame(headings.items(), columns=["line", "text"])
     return finished(
         alt.layer(
             alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0)),
             *intervals,
             *arrows,
             base.mark_point(size=80, strokeWidth=1.8, opacity=1).encode(**symbols(present, columns=1)),
-            *(
-                [
-                    alt.Chart(data(headings))
-                    .mark_text(align="left", fontWeight="bold", fontSize=12)
-                    .encode(y=y, x=alt.value(0), text="text:N")
-                ]
-                if len(headings)
-                else []
-            ),
-        ).properties(height=LINE * len(lines) * max((len(text) for text, _ in lines), default=1)),
+            alt.Chart(data(above))
+            .mark_text(align="left", fontWeight="bold", fontSize=12)
+            .encode(y=y, x=alt.value(0), text="text:N"),
+        ).properties(height=LINE * len(lines) * max((len(line.strip().split("\n")) for line in lines), default=1)),
         told or _told(rows, measure, where, tested=bool(names)),
         "An arrow: the interval goes on." if arrows else "",
         not_drawn(len(frame) - len(rows), "value", "without an effect"),
@@ -111,44 +103,48 @@ def _limits(rows: pd.DataFrame) -> tuple[float, float]:
     core = pd.concat([rows["effect"], sure["low"], sure["high"], pd.Series([0.0])]).dropna()
     low, high = float(core.min()), float(core.max())
     halves = ((rows["high"] - rows["low"]) / 2).dropna()
-    beyond = max(high - low, 1.5 * float(halves.quantile(0.25)) if len(halves) else 0.0) or 1.0
+    beyond = max(2 * (high - low), 1.5 * float(halves.quantile(0.25)) if len(halves) else 0.0) or 1.0
     ends = pd.concat([rows["low"], rows["high"], core]).dropna()
     pad = 0.04 * (high - low + beyond)
     return max(float(ends.min()), low - beyond) - pad, min(float(ends.max()), high + beyond) + pad
 
 
-def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[list[str], bool]]]:
-    """The rows with their lines, and the label of each line; the name of an axis, in bold, stands above its values."""
-    lines = list[tuple[list[str], bool]]()
-    at = dict[Any, int]()
+def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
+    """The rows with their lines; the labels of the lines, which differ at least in the blanks at their ends; and the
+    names of axes that stand in lines of their own.
+    """
+    lines, headings, at = list[str](), dict[str, str](), dict[Any, str]()
+
+    def line(label: str) -> str:
+        while label in lines or not label:
+            label += " "
+        lines.append(label)
+        return label
+
     short = names_by_path(rows["axis"])
     for axis, own in rows.groupby("axis", sort=False):
-        lines += [([part], True) for part in textwrap.wrap(short[str(axis)], HEADING)]
-        for number, value in own["value"].items():
-            at[number] = len(lines)
-            lines.append((textwrap.wrap(str(value), LABEL) or [""], False))
-    return rows.assign(line=[at[number] for number in rows.index]), lines
+        headings |= {line(" "): part for part in textwrap.wrap(short[str(axis)], HEADING)}
+        at |= {number: line(in_lines(str(value), LABEL)) for number, value in own["value"].items()}
+    return rows.assign(line=[at[number] for number in rows.index]), lines, headings
 
 
-def _rows(lines: Sequence[tuple[list[str], bool]]) -> alt.Y:
-    """The y axis of these lines."""
-    bold = [line for line, (_, heading) in enumerate(lines) if heading]
-    labels = json.dumps([[] if heading else [drawable(part) for part in text] for text, heading in lines])
+def _rows(lines: Sequence[str]) -> alt.Y:
+    """The y axis of these lines; none is drawn through a heading."""
     axis = alt.Axis(
-        labelExpr=f"{labels}[datum.value]",
+        labelExpr=IN_LINES,
         labelLimit=0,
         domain=False,
         ticks=False,
         grid=True,
-        gridOpacity=alt.condition(f"indexof({bold}, datum.value) < 0", alt.value(1), alt.value(0)),
+        gridOpacity=alt.condition("trim(datum.value) != ''", alt.value(1), alt.value(0)),
     )
-    return alt.Y("line:O", title=None, scale=alt.Scale(domain=list(range(len(lines)))), axis=axis)
+    return alt.Y("line:N", title=None, scale=named(lines), axis=axis)
 
 
-def _arrow(lines: "pd.Series[int]", colour: str, shape: str, edge: float) -> Any:
+def _arrow(lines: "pd.Series[str]", colour: str, shape: str, edge: float) -> Any:
     """Where intervals go on beyond the picture."""
     return (
         alt.Chart(data(pd.DataFrame({"line": lines, "edge": edge})))
         .mark_point(filled=True, shape=shape, size=50, color=colour, opacity=1)
-        .encode(y="line:O", x="edge:Q")
+        .encode(y="line:N", x="edge:Q")
     )

@@ -41,7 +41,7 @@ def _told(rows: pd.DataFrame, measure: Measure) -> str:
     """The strongest interaction."""
     if not rows["points"].notna().any():
         return "What two values do together beyond what each does alone"
-    most = rows.loc[rows["points"].abs().idxmax()]
+    most = rows.iloc[int(rows["points"].abs().fillna(-1).argmax())]
     short = names_by_path([most["axis_one"], most["axis_two"]])
     one, two = (f"{short[most[f'axis_{which}']]} {most[f'value_{which}']}" for which in ("one", "two"))
     unit = " points" if measure.in_points else ""

@@ -140,6 +140,12 @@ class Followed:
         with self._lock:
             return self._look()
 
+    def spans(self) -> pd.DataFrame:
+        """When workers trained which trial (``SPANS``), in Unix seconds. Thread-safe."""
+        with self._lock:
+            self._look()
+            return self._spans_now()
+
     def progressed(self) -> Progressed:
         """The search so far, for pictures. Thread-safe."""
         with self._lock:
@@ -269,8 +275,11 @@ class Followed:
 
         search = StudyFrames.of(self._counts.record, self._path).exploration()
         search.curves()  # read now what pictures need, since the record will change
+        return Progressed(search, self._spans_now())
+
+    def _spans_now(self) -> pd.DataFrame:
         spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
-        return Progressed(search, pd.DataFrame(spans, columns=list(SPANS)))
+        return pd.DataFrame(spans, columns=list(SPANS))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
@@ -21,12 +21,18 @@ from skipstack.dashboards.reports.wording import (
     reason_in_words,
 )
 from skipstack.dashboards.web.elements import charts, heading, sentence, table, verdict
-from skipstack.dashboards.web.following import Progressed, Standing, followed
-from skipstack.dashboards.web.snapshot import snapshot
+from skipstack.dashboards.web.following import Standing, followed
+from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.counted import counted
+from skipstack.search.analysis.study_frames import are_at_hand
 from skipstack.search.analysis.verdict.of_study import verdict as verdict_so_far
 from skipstack.search.ledger.event_values import Usage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skipstack.search.analysis.exploration.exploration import Exploration
 
 EVERY: Final = 3.0
 """Seconds between two looks at a running study; the page is updated in place."""
@@ -40,6 +46,9 @@ FAULTS: Final = 20
 
 def running_page(path: Path) -> None:
     """The page; it updates itself until the study is finished. The pictures of a long study do so less often."""
+    if are_at_hand(path) and (of := snapshot(path)).frames.finished:
+        _finished(path, of)
+        return
     with st.spinner("Reading the ledger", show_time=True):
         found = followed(str(path))
         over = found.look().state == "finished"
@@ -51,6 +60,19 @@ def running_page(path: Path) -> None:
         _fragment(lambda: _verdict(path), f"verdict {path}", found.progress_seconds, over=over)
     _fragment(lambda: _pictures(path), f"pictures {path}", found.progress_seconds, over=over)
     _fragment(lambda: _told(path), f"told {path}", found.seconds, over=over)
+
+
+def _finished(path: Path, of: Snapshot) -> None:
+    """The page of a study that is over: the ledger is read for its times alone, after the pictures of the search."""
+    verdict(of.verdict)
+    numbers = st.container()
+    charts(search_charts(of.explored), f"search {path}")
+    with st.spinner("Reading the ledger", show_time=True):
+        spans = followed(str(path)).spans()
+    with numbers:
+        _numbers(path)
+    charts([time_chart(spans)], f"times {path}")
+    _told(path)
 
 
 def _fragment(show: Callable[[], None], key: str, seconds: float, *, over: bool) -> None:
@@ -65,7 +87,8 @@ def _verdict(path: Path) -> None:
 
 
 def _pictures(path: Path) -> None:
-    charts(running_charts(followed(str(path)).progressed()), f"running {path}")
+    progressed = followed(str(path)).progressed()
+    charts([*search_charts(progressed.search), time_chart(progressed.spans)], f"running {path}")
 
 
 def _told(path: Path) -> None:
@@ -77,17 +100,21 @@ def _told(path: Path) -> None:
     _place(standing)
 
 
-def running_charts(progressed: Progressed) -> Iterator[Drawn]:
-    """The charts of this page."""
+def search_charts(search: "Exploration") -> Iterator[Drawn]:
+    """How the search has gone on."""
     from skipstack.dashboards.charts.history import history
-    from skipstack.dashboards.charts.timeline import timeline
 
-    search, spans = progressed.search, progressed.spans
     trials, measure = search.seen.trials, search.measure
     scored = trials["score"].notna().any()
     yield Drawn("History", (lambda: history(trials, measure)) if scored else "no trial has a score")
     yield search_chart("Learning curves", search)
-    yield Drawn("Timeline", (lambda: timeline(spans)) if len(spans) else "no trial has started", wide=True)
+
+
+def time_chart(spans: "pd.DataFrame") -> Drawn:
+    """When which trial was trained."""
+    from skipstack.dashboards.charts.timeline import timeline
+
+    return Drawn("Timeline", (lambda: timeline(spans)) if len(spans) else "no trial has started", wide=True)
 
 
 def _numbers(path: Path) -> None:

@@ -26,9 +26,9 @@ def confirmed_charts(heading: str, records: Sequence[Numbers], measure: Measure)
     """What draws them: a chart for each corpus, and first the mean over several."""
     from skipstack.dashboards.charts.effects import effects
 
-    *corpora, last = dict.fromkeys(numbers["corpus"] for numbers in records) or [None]
+    *corpora, last = dict.fromkeys(numbers.get("corpus") for numbers in records) or [None]
     for corpus in (last, *corpora):
-        own = [numbers for numbers in records if numbers["corpus"] == corpus]
+        own = [numbers for numbers in records if numbers.get("corpus") == corpus]
         where = str(corpus) if corpora else ""
         frame = differences_of([{**numbers, "corpus": None} for numbers in own] if corpora else own, measure)
         drawn = partial(effects, frame, measure, what="difference in", where=where)
@@ -40,7 +40,7 @@ def differences_of(records: Sequence[Numbers], measure: Measure) -> "pd.DataFram
     """The differences of rows to their references, as a frame for ``dashboards.charts.effects``."""
     import pandas as pd
 
-    short = names_by_path(str(numbers["axis"]) for numbers in records if numbers["axis"])
+    short = names_by_path(str(numbers["axis"]) for numbers in records if numbers.get("axis"))
     rows = [
         {
             "axis": _axis(numbers),
@@ -78,7 +78,7 @@ def compared_chart(records: Sequence[Numbers], measure: Measure, split: Split) -
 
 def _label(numbers: Numbers, short: Mapping[str, str]) -> str:
     """The name of a row, which begins with as much of the path of its axis as tells it from the others."""
-    row, axis = str(numbers["row"]), str(numbers["axis"])
+    row, axis = str(numbers["row"]), str(numbers.get("axis"))
     return f"{short[axis]}{row.removeprefix(axis)}" if axis in short and row.startswith(axis) else row
 
 
