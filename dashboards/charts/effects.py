@@ -44,6 +44,8 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", t
     rows = rows.reset_index(drop=True)
     names = {True: MARKED.name, False: OPEN.name} if "marked" in frame else {}
     rows["kind"] = [names.get(mark, EXPLORED.name) for mark in rows["marked"]]
+    if not names:
+        rows["axis"] = rows["axis"].map(names_by_path(rows["axis"]))
     rows[["effect", "low", "high"]] = rows[["effect", "low", "high"]].astype(float) * shown(measure)
     start, end = _limits(rows)
     cut = [("triangle-left", rows["low"] < start, start), ("triangle-right", rows["high"] > end, end)]
@@ -92,9 +94,8 @@ def _told(rows: pd.DataFrame, measure: Measure, where: str, *, tested: bool) -> 
     if not len(rows):
         return "No exploratory effect"
     most = rows.loc[rows["effect"].abs().idxmax()]
-    axis = names_by_path(rows["axis"])[most["axis"]]
     unit = " points" if measure.in_points else ""
-    return f"The largest exploratory effect: {axis} {most['value']}, {most['effect']:+.2f}{unit}"
+    return f"The largest exploratory effect: {most['axis']} {most['value']}, {most['effect']:+.2f}{unit}"
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:
@@ -103,7 +104,7 @@ def _limits(rows: pd.DataFrame) -> tuple[float, float]:
     core = pd.concat([rows["effect"], sure["low"], sure["high"], pd.Series([0.0])]).dropna()
     low, high = float(core.min()), float(core.max())
     halves = ((rows["high"] - rows["low"]) / 2).dropna()
-    beyond = max(2 * (high - low), 1.5 * float(halves.quantile(0.25)) if len(halves) else 0.0) or 1.0
+    beyond = max(2 * (high - low), 3 * float(halves.quantile(0.25)) if len(halves) else 0.0) or 1.0
     ends = pd.concat([rows["low"], rows["high"], core]).dropna()
     pad = 0.04 * (high - low + beyond)
     return max(float(ends.min()), low - beyond) - pad, min(float(ends.max()), high + beyond) + pad
@@ -121,9 +122,8 @@ def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], dict[str, str]]
         lines.append(label)
         return label
 
-    short = names_by_path(rows["axis"])
     for axis, own in rows.groupby("axis", sort=False):
-        headings |= {line(" "): part for part in textwrap.wrap(short[str(axis)], HEADING)}
+        headings |= {line(" "): part for part in textwrap.wrap(str(axis), HEADING)}
         at |= {number: line(in_lines(str(value), LABEL)) for number, value in own["value"].items()}
     return rows.assign(line=[at[number] for number in rows.index]), lines, headings
 
