@@ -174,14 +174,16 @@ def extend(
     trials: int = 0,
     seeds: int = 0,
     choices: Mapping[str, Sequence[Json]] | None = None,
+    points: Sequence[Mapping[str, Json]] = (),
     data_dir: AnyPath | None = None,
     **options: Unpack[RunOptions],
 ) -> Study:
     """Go on with a study, finished or not, with more than was asked for at first.
 
     ``trials``: so many more. ``seeds``: so many more for each trial to come. ``choices``: further values of axes, by
-    their paths. ``code``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is
-    as the study was run before.
+    their paths. ``points``: points to try next, beside ``trials``, each with values by axis, as for ``Study.enqueue``,
+    which asks a study for points while it runs. ``code``: as for ``resume``. Options and errors are those of
+    ``search``; an option that is not given is as the study was run before.
     """
     check_system()
     from skipstack.search.api.run import extend as ready
@@ -193,6 +195,7 @@ def extend(
         trials=trials,
         seeds=seeds,
         choices=choices or {},
+        points=points,
         data_dir=_path(data_dir),
         corpus_folder=Path.cwd(),
     )
