@@ -187,8 +187,9 @@ class Hosts:
         self._inside(host, "find", str(folder), "-mindepth", "1", "-delete")
 
     def fill(self, host: int, folder: Path) -> None:
-        """Leave hardly any room on the disk in the place of a hidden folder: it is as small as what it holds, now; again
-        if a file has come meanwhile, since a disk cannot be smaller than what it holds.
+        """Leave hardly any room on the disk in the place of a hidden folder: it is as small as what it holds, now.
+
+        A disk cannot be smaller than what it holds, so this is tried again if a file has come meanwhile.
         """
         disk = shlex.quote(str(folder))
         used = f"stat --file-system --format '%b - %f + 1' {disk}"
