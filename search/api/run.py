@@ -33,7 +33,7 @@ from skipstack.search.driver.faults import (
     StudyInterruptedError,
     lost_disk_interrupts,
 )
-from skipstack.search.driver.functions import check_function_given, source_of, version_with
+from skipstack.search.driver.functions import check_function_given, continued_by, source_of, version_with
 from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.retention import Retention, delete_all_but_logs
 from skipstack.search.earlier_studies.summaries import summary, tried_first
@@ -385,7 +385,7 @@ def _goes_on(execution: Execution, study: Path) -> str:
     """How the interrupted study in this folder is continued."""
     typed = shlex.join(["skipstack", "resume", str(study)])
     if execution.function is not None:
-        typed = f"skipstack.resume({str(study)!r}, {source_of(execution.function).name})"
+        typed = continued_by(study, source_of(execution.function))
     return f"nothing is lost: `{typed}` continues the study"
 
 
