@@ -41,7 +41,7 @@ STYLE: Final = f"""<style>
 .stHeader, [data-testid="stHeader"] {{ background: none; }}
 [data-stale="true"] {{ opacity: 1 !important; transition: none !important; }}
 .stVegaLiteChart {{ {PICTURES} }}
-.stImage img {{ max-width: 100%; }} .stMetric {{ min-width: 8rem; }}
+.stImage {{ overflow-x: auto; }} .stImage img {{ max-width: none !important; }} .stMetric {{ min-width: 8rem; }}
 .st-key-rail :is(.stRadio, .stRadio > div, [role="radiogroup"]) {{ width: 100%; gap: 0.25rem; }}
 .st-key-rail [role="radiogroup"] label {{ padding: 0.25rem 0.6rem; margin: 0; border-radius: 0.4rem; }}
 .st-key-rail [role="radiogroup"] label > div > div:first-child:not(:last-child) {{ display: none; }}
@@ -210,8 +210,10 @@ def _shown(text: str) -> str:
 
 
 def picture(svg: str) -> None:
-    """A drawing, scaled down to its place."""
-    st.image(svg)
+    """A drawing in the colours of the theme, in its own size: where there is less room, it scrolls."""
+    from skipstack.dashboards.network_drawing.canvas import DARK
+
+    st.image(svg if DARK in svg else svg.replace(">", f">\n{DARK}", 1), width="content")
 
 
 def drawing_of(config: "Subject", title: str) -> None:

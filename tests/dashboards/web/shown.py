@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 
 
-def view(folder: str, page: str, **chosen: object) -> None:
+def view(folder: str, page: str | None, **chosen: object) -> None:
     """What Streamlit runs: the dashboard of the studies below ``folder``, where these things were ``chosen``."""
     from pathlib import Path
 
@@ -23,15 +23,20 @@ def view(folder: str, page: str, **chosen: object) -> None:
     from skipstack.dashboards.web.app import dashboard
 
     for key, value in {"page": page, **chosen}.items():
-        st.session_state.setdefault(key, value)
+        if value is not None:
+            st.session_state.setdefault(key, value)
     dashboard([Path(folder)], {})
 
 
 class Opened:
     """A page of the dashboard, opened."""
 
-    def __init__(self, folder: Path, page: str = "Studies", **chosen: Any) -> None:
-        self.app = AppTest.from_function(view, args=(str(folder), page), kwargs=chosen, default_timeout=60).run()
+    def __init__(
+        self, folder: Path, page: str | None = "Studies", *, address: Mapping[str, Any] | None = None, **chosen: Any
+    ) -> None:
+        self.app = AppTest.from_function(view, args=(str(folder), page), kwargs=chosen, default_timeout=60)
+        self.app.query_params.update(address or {})
+        self.app.run()
         assert not self.app.exception, [each.message for each in self.app.exception]
 
     @property
