@@ -138,20 +138,19 @@ def panels(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     Only the first has a legend.
     """
-    common = {name: spec[name] for name in ("$schema", "config") if name in spec}
-    parts = spec.get("vconcat", [{name: value for name, value in spec.items() if name not in common}])
+    common = {name: spec[name] for name in ("$schema", "config", "data") if name in spec}  # data that all have
+    parts = spec.get("vconcat", [spec])
     return [_panel(part, common, spec.get("datasets", {}), legend=place == 0) for place, part in enumerate(parts)]
 
 
 def _panel(
     part: Mapping[str, Any], common: Mapping[str, Any], rows: Mapping[str, Any], *, legend: bool
 ) -> dict[str, Any]:
-    shown = part if legend else _without_legend(part)
-    used = {name: each for name, each in rows.items() if f'"{name}"' in json.dumps(shown)}
+    shown = {**common, **(part if legend else _without_legend(part)), "datasets": {}}
+    written = json.dumps(shown)
     return {
-        **common,
         **shown,
-        "datasets": used,
+        "datasets": {name: each for name, each in rows.items() if f'"{name}"' in written},
         "config": {**common.get("config", {}), "font": FONT, "background": None, "padding": 6},
         "autosize": {"type": "fit-x", "contains": "padding"},
         "usermeta": {"embedOptions": {"renderer": "svg"}},  # whose colours follow the theme
