@@ -45,7 +45,7 @@ OPTIONS: Final[Mapping[str, Any]] = {
         )
     },
     "theme_light_primaryColor": "#0072b2",
-    "theme_dark_primaryColor": "#56b4e9",
+    "theme_dark_primaryColor": "#2f81c7",
 }
 """Streamlit's options, which override the user's own Streamlit config. Its theme is that of the reader's system."""
 
