@@ -2,17 +2,12 @@
 
 import re
 import textwrap
-from collections.abc import Mapping
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.theme import LETTERS, named
-from skipstack.spaces.domains import Choice, Log
-
-WIDE: Final = 20
-"""Listed numbers are spaced by the logarithm if the largest is more than this many times the smallest."""
 
 FEW: Final = 8
 """Up to this many distinct whole numbers, or half as many other numbers, are drawn value by value."""
@@ -22,18 +17,6 @@ def is_quantity(values: "pd.Series[Any]") -> bool:
     """Whether the values are numbers, and too many to draw one by one; booleans are not numbers."""
     numbers = pd.api.types.is_numeric_dtype(values) and values.dtype != "boolean"
     return numbers and values.nunique() > (FEW // 2 if values.dtype == "float64" else FEW)
-
-
-def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
-    """The axes that are spaced by the logarithm: ranges from which the study draws so, and lists of wide numbers."""
-    return frozenset(axis for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain))
-
-
-def _is_wide(domain: object) -> bool:
-    """Whether a choice lists numbers that only a logarithmic scale keeps apart."""
-    values = domain.values if isinstance(domain, Choice) else ()
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    return len(numbers) == len(values) > 0 and min(numbers) > 0 and max(numbers) > WIDE * min(numbers)
 
 
 def ordered(values: "pd.Series[Any]") -> list[str]:

@@ -1,6 +1,6 @@
 """Trials across all axes: a line for each, through its value on every axis to its score."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -11,7 +11,6 @@ from skipstack.dashboards.charts.axes import IN_LINES, in_lines, is_quantity, or
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, data, finished
 from skipstack.dashboards.charts.titles import not_drawn, some_of, value_title
 from skipstack.data.tasks.measure import Measure
-from skipstack.spaces.short_names import names_by_path
 
 MOST: Final = 150
 """The most lines: the best trials, and others evenly spaced over the ranking."""
@@ -27,18 +26,19 @@ STEP: Final = 110
 
 
 def parallel_coordinates(
-    trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, log: Collection[str] = ()
+    trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
     """A line for each trial that has a score, in the colour of its score.
 
     ``trials`` has the columns score, dev and one for each of the axes, and is indexed by trial, as ``search.frames``
-    has it. The rightmost axis is the measure on dev. ``log``: the axes that are spaced by the logarithm.
+    has it. The rightmost axis is the measure on dev. ``names``: of the axes; ``log``: those that are spaced
+    by the logarithm.
     """
     known = trials[trials["score"].notna() & np.isfinite(trials["dev"])].sort_values("score")
     at = np.unique(np.linspace(0, len(known) - 1, min(MOST, len(known))).round().astype(int))
     drawn = known.iloc[at]
     last = in_lines(value_title(measure), ABREAST)
-    short = {axis: in_lines(name, ABREAST) for axis, name in names_by_path(axes).items()}
+    short = {axis: in_lines(name, ABREAST) for axis, name in names.items()}
     heights = {short[axis]: _heights(known[axis], drawn[axis], log=axis in log) for axis in axes}
     columns = {**heights, last: _scores(known, drawn, measure)}
     rank = pd.Series(np.linspace(0, 1, len(drawn)) if len(drawn) > 1 else [1.0], index=drawn.index)
@@ -52,11 +52,11 @@ def parallel_coordinates(
         [(axis, height, text) for axis, (_, ticks) in columns.items() for text, height in ticks.items()],
         columns=["axis", "height", "text"],
     )
-    names = list(columns)
+    order = list(columns)
     x = alt.X(
         "axis:N",
         title=None,
-        scale=alt.Scale(domain=names),
+        scale=alt.Scale(domain=order),
         axis=alt.Axis(labelExpr=IN_LINES, labelLimit=0, labelAngle=0, labelOverlap=False),
     )
     y = alt.Y("height:Q", title=None, axis=None, scale=alt.Scale(domain=[INACTIVE - 0.05, 1.05]))
@@ -74,7 +74,7 @@ def parallel_coordinates(
     ]
     lost = len(trials) - len(known)
     return finished(
-        alt.layer(*layers).properties(width=STEP * len(names), height=260),
+        alt.layer(*layers).properties(width=STEP * len(order), height=260),
         f"Each line is a trial; the thick one is trial {drawn.index[-1]}, the best of them",
         "Blue lines are the better half, orange ones the worse.",
         some_of(len(drawn), len(known), "trials"),

@@ -12,7 +12,6 @@ from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, data, fin
 from skipstack.dashboards.charts.titles import difference_title, not_drawn, shown
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.spaces.short_names import names_by_path
 
 MARKED, OPEN, EXPLORED = LOOKS = (
     Look("marked *, corrected for all rows", BLUE),
@@ -44,8 +43,6 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", t
     rows = rows.reset_index(drop=True)
     names = {True: MARKED.name, False: OPEN.name} if "marked" in frame else {}
     rows["kind"] = [names.get(mark, EXPLORED.name) for mark in rows["marked"]]
-    if not names:
-        rows["axis"] = rows["axis"].map(names_by_path(rows["axis"]))
     rows[["effect", "low", "high"]] = rows[["effect", "low", "high"]].astype(float) * shown(measure)
     start, end = _limits(rows)
     cut = [("triangle-left", rows["low"] < start, start), ("triangle-right", rows["high"] > end, end)]

@@ -1,6 +1,6 @@
 """Scores over two axes: the mean in each field, and the rank of each trial."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import altair as alt
@@ -11,7 +11,6 @@ from skipstack.dashboards.charts.axes import channel, is_quantity, placed, text_
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, data, finished, gradient
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
-from skipstack.spaces.short_names import names_by_path
 
 PARTS: Final = 6
 """The number of equal intervals into which many numbers are binned."""
@@ -20,20 +19,21 @@ MOST: Final = 1000
 """The most trials that are drawn one by one."""
 
 
-def means_over(trials: pd.DataFrame, measure: Measure, one: str, other: str, *, log: Collection[str] = ()) -> Any:
+def means_over(
+    trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
+) -> Any:
     """A field for each pair of values or intervals: the mean dev score of its trials.
 
     ``trials`` has the columns dev, ``one`` and ``other``, as ``search.frames`` has it. A field without a trial stays
-    empty. ``log``: the axes that are spaced by the logarithm.
+    empty. ``names``: of the axes; ``log``: those that are spaced by the logarithm.
     """
     known = trials[np.isfinite(trials["dev"]) & trials[one].notna() & trials[other].notna()]
     rows = pd.DataFrame({"value": known["dev"].to_numpy() * shown(measure)})
     for name, axis in (("x", one), ("y", other)):
         rows[f"{name}"], rows[f"{name}_end"] = _parts(known[axis], log=axis in log)
     fields = rows.groupby(["x", "x_end", "y", "y_end"])["value"].agg(["mean", "size"]).reset_index()
-    short = names_by_path([one, other])
-    x = channel(alt.X, "x", known[one], short[one], log=one in log)
-    y = channel(alt.Y, "y", known[other], short[other], log=other in log)
+    x = channel(alt.X, "x", known[one], names[one], log=one in log)
+    y = channel(alt.Y, "y", known[other], names[other], log=other in log)
     ends = {f"{name}2": f"{name}_end:Q" for name, axis in (("x", one), ("y", other)) if is_quantity(known[axis])}
     colour = alt.Color(
         "mean:Q",
@@ -54,7 +54,7 @@ def means_over(trials: pd.DataFrame, measure: Measure, one: str, other: str, *, 
     )
     return finished(
         chart.properties(width=WIDTH, height=220),
-        _best_field(fields, measure, short[one], short[other]),
+        _best_field(fields, measure, names[one], names[other]),
         "Other axes differ, too, and so does how long they were trained.",
         _silent(trials, known),
     )
@@ -76,7 +76,9 @@ def _between(start: Any, end: Any) -> str:
     return text_of(start) if start == end else f"{start:.3g} to {end:.3g}"
 
 
-def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str, *, log: Collection[str] = ()) -> Any:
+def ranks_over(
+    trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
+) -> Any:
     """A point for each trial, coloured by its rank among the drawn trials: 0 % is the best; ``log``: as above."""
     known = trials[trials["score"].notna() & trials[one].notna() & trials[other].notna()]
     ranks = known["score"].rank(ascending=False, method="min")
@@ -93,7 +95,7 @@ def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str, *, 
             "aside": (drawn.index.to_numpy() * 0.755) % 1,
         }
     ).sort_values("rank", ascending=False)
-    away, short = alt.Scale(domain=[-0.5, 1.5]), names_by_path([one, other])
+    away = alt.Scale(domain=[-0.5, 1.5])
     offsets = {
         **({} if is_quantity(known[one]) else {"xOffset": alt.XOffset("apart:Q", scale=away)}),
         **({} if is_quantity(known[other]) else {"yOffset": alt.YOffset("aside:Q", scale=away)}),
@@ -104,8 +106,8 @@ def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str, *, 
         alt.Chart(data(rows))
         .mark_point(filled=True, size=45, opacity=0.9, stroke=INK, strokeWidth=0.4)
         .encode(
-            x=channel(alt.X, "x", known[one], short[one], log=one in log),
-            y=channel(alt.Y, "y", known[other], short[other], log=other in log),
+            x=channel(alt.X, "x", known[one], names[one], log=one in log),
+            y=channel(alt.Y, "y", known[other], names[other], log=other in log),
             color=alt.Color("rank:Q", title="rank (%), 0 is the best", scale=scale, legend=legend),
             tooltip=["trial:Q", alt.Tooltip("rank:Q", format=".0f"), alt.Tooltip("dev:Q", format=".4~f")],
             **offsets,
@@ -113,7 +115,7 @@ def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str, *, 
     )
     return finished(
         chart.properties(width=WIDTH, height=220),
-        f"Where the good trials lie over {short[one]} and {short[other]}",
+        f"Where the good trials lie over {names[one]} and {names[other]}",
         some_of(len(drawn), len(known), "trials"),
         _silent(trials, known),
     )

@@ -6,7 +6,6 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, Look, colours, data, finished, named, shapes
-from skipstack.spaces.short_names import names_by_path
 
 SEARCH, CHANCE = LOOKS = (Look("of this search", BLUE), Look("by chance", ORANGE, "diamond"))
 
@@ -17,7 +16,6 @@ def importance(frame: pd.DataFrame) -> Any:
     ``frame`` has the columns axis, fanova and by_chance, shares in [0, 1] of the variance of scores, and stands_out.
     """
     rows = frame.dropna(subset=["fanova"])
-    rows = rows.assign(axis=rows["axis"].map(names_by_path(rows["axis"])))
     order = rows["axis"].tolist()
     apart = rows[rows["stands_out"].astype(bool)].sort_values("fanova", ascending=False)["axis"].tolist()
     marks = rows.melt("axis", ["fanova", "by_chance"], "of", "share").assign(

@@ -8,7 +8,6 @@ import pandas as pd
 from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished, named
 from skipstack.dashboards.charts.titles import difference_title, shown, some_of
 from skipstack.data.tasks.measure import Measure
-from skipstack.spaces.short_names import names_by_path
 
 MOST: Final = 6
 """The most pairs of axes that are drawn."""
@@ -42,16 +41,14 @@ def _told(rows: pd.DataFrame, measure: Measure) -> str:
     if not rows["points"].notna().any():
         return "What two values do together beyond what each does alone"
     most = rows.iloc[int(rows["points"].abs().fillna(-1).argmax())]
-    short = names_by_path([most["axis_one"], most["axis_two"]])
-    one, two = (f"{short[most[f'axis_{which}']]} {most[f'value_{which}']}" for which in ("one", "two"))
+    one, two = (f"{most[f'axis_{which}']} {most[f'value_{which}']}" for which in ("one", "two"))
     unit = " points" if measure.in_points else ""
     return f"{one} and {two} together: {most['points']:+.2f}{unit} beyond what each does alone"
 
 
 def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
     """The heat map of one pair. Fields far from 0 are dark and have pale numbers, with their sign."""
-    short = names_by_path([rows["axis_one"].iloc[0], rows["axis_two"].iloc[0]])
-    one, two = short.values()
+    one, two = rows["axis_one"].iloc[0], rows["axis_two"].iloc[0]
     x = alt.X("value_one:N", title=one, scale=named(rows["value_one"]), axis=alt.Axis(labelAngle=0))
     above = alt.Axis(titleAngle=0, titleAnchor="end", titleAlign="right", titleBaseline="bottom", titleX=-6, titleY=-6)
     y = alt.Y("value_two:N", title=two, scale=named(rows["value_two"]), axis=above)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from skipstack.dashboards.charts.axes import logarithmic
 from skipstack.dashboards.reports.exploration.report import about
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_chart
@@ -60,7 +59,7 @@ def _values(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
 
     none = "" if chosen.axes and len(chosen.trials) else f"no {'trial' if chosen.axes else 'axis'} is chosen"
     yield search_chart("Effects of values", seen)
-    draw = partial(slices, chosen.trials, seen.measure, chosen.axes, log=logarithmic(seen.domains))
+    draw = partial(slices, chosen.trials, seen.measure, chosen.axes, names=chosen.names, log=chosen.log)
     yield Drawn("Slices", none or draw, wide=True)
 
 
@@ -69,9 +68,14 @@ def _axes(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
 
     two = chosen.axes[:2]
     few = "" if len(two) == 2 and len(chosen.trials) else "this takes two axes and a trial"
-    log = logarithmic(seen.domains)
-    yield Drawn("Scores over two axes", few or (lambda: means_over(chosen.trials, seen.measure, *two, log=log)))
-    yield Drawn("Ranks over two axes", few or (lambda: ranks_over(chosen.trials, seen.measure, *two, log=log)))
+    yield Drawn(
+        "Scores over two axes",
+        few or (lambda: means_over(chosen.trials, seen.measure, *two, names=chosen.names, log=chosen.log)),
+    )
+    yield Drawn(
+        "Ranks over two axes",
+        few or (lambda: ranks_over(chosen.trials, seen.measure, *two, names=chosen.names, log=chosen.log)),
+    )
     yield search_chart("Importance of axes", seen)
     yield search_chart("Pairs of axes", seen)
 
@@ -83,9 +87,8 @@ def _trials(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
     from skipstack.search.analysis.exploration.footprint import footprint as placed
 
     trials, axes, measure = chosen.trials, chosen.axes, seen.measure
-    log = logarithmic(seen.domains)
     none = "" if len(trials) and trials["score"].notna().any() else "no trial with a score is chosen"
-    across = partial(parallel_coordinates, trials, measure, axes, log=log)
+    across = partial(parallel_coordinates, trials, measure, axes, names=chosen.names, log=chosen.log)
     yield Drawn("Trials across the axes", none or across, wide=True)
     yield Drawn("Distribution of scores", none or (lambda: distribution(trials, measure)))
     few = "" if len(trials) > 2 and axes else "this takes three trials"

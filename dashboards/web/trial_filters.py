@@ -1,5 +1,6 @@
 """Filters for the charts of trials: by state, value and axis; at first they show the whole search."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -7,6 +8,7 @@ import streamlit as st
 
 from skipstack.dashboards.charts.axes import is_quantity, ordered, text_of
 from skipstack.dashboards.web.elements import heading
+from skipstack.spaces.domains import Choice, Log
 from skipstack.spaces.short_names import names_by_path
 
 if TYPE_CHECKING:
@@ -18,12 +20,21 @@ MOST_AXES: Final = 6
 """The most axes that are drawn at first."""
 
 
+WIDE: Final = 20
+"""Listed numbers are spaced by the logarithm if the largest is more than this many times the smallest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The trials that pass the filters, and the axes to draw them over, in the order of the study."""
+    """The trials that pass the filters, and the axes to draw them over, in the order of the study.
+
+    ``names``: of all axes; ``log``: those that are spaced by the logarithm.
+    """
 
     trials: "pd.DataFrame"
     axes: list[str]
+    names: dict[str, str]
+    log: frozenset[str]
 
 
 def chosen_of(seen: "Exploration") -> Chosen:
@@ -40,7 +51,19 @@ def chosen_of(seen: "Exploration") -> Chosen:
     for axis in dict.fromkeys(values[each][0] for each in only):
         kept = kept[kept[axis].isin([values[each][1] for each in only if values[each][0] == axis])]
     st.caption(f"{len(kept):,} of {len(trials):,} trials are drawn one by one. Effects and importance are of all.")
-    return Chosen(kept, [axis for axis, name in short.items() if name in axes])
+    return Chosen(kept, [axis for axis, name in short.items() if name in axes], short, logarithmic(seen.domains))
+
+
+def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
+    """The axes that are spaced by the logarithm: ranges from which the study draws so, and lists of wide numbers."""
+    return frozenset(axis for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain))
+
+
+def _is_wide(domain: object) -> bool:
+    """Whether a choice lists numbers that only a logarithmic scale keeps apart."""
+    values = domain.values if isinstance(domain, Choice) else ()
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return len(numbers) == len(values) > 0 and min(numbers) > 0 and max(numbers) > WIDE * min(numbers)
 
 
 def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[str, Any]]:

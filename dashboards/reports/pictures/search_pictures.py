@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skipstack.dashboards.formats.page import Picture
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.spaces.short_names import names_by_path
 
 if TYPE_CHECKING:
     from skipstack.dashboards.charts.costs import Cost
@@ -38,19 +39,26 @@ def _effects(exploration: "Exploration") -> "Draw":
 
     if few := _too_few(exploration):
         return few
-    table = exploration_frame(exploration)
+    table, short = exploration_frame(exploration), names_by_path(exploration.domains)
     of_axes = table["axis"].isin(list(exploration.domains)) & table["effect"].notna()
     frame = table.loc[of_axes, ["axis", "value", "effect", "effect_low", "effect_high"]].rename(
         columns={"effect_low": "low", "effect_high": "high"}
     )
-    return partial(effects, frame, exploration.measure) if len(frame) else UNTOLD
+    named = frame.assign(axis=frame["axis"].map(short))
+    return partial(effects, named, exploration.measure) if len(frame) else UNTOLD
 
 
 def _importance(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.importance import importance
 
-    few = _too_few(exploration)
-    return few or (partial(importance, exploration.importances) if len(exploration.importances) else UNTOLD)
+    if few := _too_few(exploration):
+        return few
+    frame, short = exploration.importances, names_by_path(exploration.domains)
+    order = {axis: place for place, axis in enumerate(short)}
+    named = frame.sort_values("axis", key=lambda axes: axes.map(order)).assign(
+        axis=lambda rows: rows["axis"].map(short)
+    )
+    return partial(importance, named) if len(frame) else UNTOLD
 
 
 def _pairs(exploration: "Exploration") -> "Draw":
@@ -63,7 +71,9 @@ def _pairs(exploration: "Exploration") -> "Draw":
     apart = every["stands_out"].astype(bool).groupby([every["axis_one"], every["axis_two"]]).transform("any")
     if not apart.any():
         return BY_CHANCE if len(exploration.pairs) else UNTOLD
-    return partial(pairs, every[apart], exploration.measure)
+    short = names_by_path(exploration.domains)
+    named = every[apart].replace({"axis_one": short, "axis_two": short})
+    return partial(pairs, named, exploration.measure)
 
 
 def _curves(exploration: "Exploration") -> "Draw":

@@ -21,7 +21,6 @@ from skipstack.dashboards.charts.papers import against_paper
 from skipstack.dashboards.charts.survival import survival
 from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, SERIES
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.spaces.short_names import names_by_path
 from tests.dashboards.charts.drawn import Drawing, place
 
 ACCURACY, PERPLEXITY = MEASURES["accuracy"], MEASURES["perplexity"]
@@ -309,7 +308,7 @@ def test_names_are_drawn_as_they_are() -> None:
     assert len(drawing.marks("symbol")) == len(NAMES)
     assert "</script>" in drawing.words
     shares = pd.DataFrame({"axis": NAMES, "fanova": 0.5, "by_chance": 0.1, "stands_out": True})
-    assert set(names_by_path(NAMES).values()) <= set(Drawing(importance(shares)).words)
+    assert set(NAMES) <= set(Drawing(importance(shares)).words)
     rows = pd.DataFrame({"row": NAMES, "paper": 0.1, "ours": 0.2})
     assert set(NAMES) <= set(Drawing(against_paper(rows, ACCURACY)).words)
     both = pd.DataFrame({"axis_one": "a", "value_one": NAMES, "axis_two": "b", "value_two": NAMES, "interaction": 0.1})

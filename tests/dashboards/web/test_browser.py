@@ -64,7 +64,9 @@ def test_a_study_that_runs_is_seen_filtered_and_taken_away(
         page.wait_for_selector("[data-testid=stDataFrame] canvas")
         pictured(page, folder, "studies", width)
 
-        page.locator("[data-testid=stDataFrame] canvas").first.click(position={"x": 60, "y": 55})  # a row opens its study
+        page.locator("[data-testid=stDataFrame] canvas").first.click(
+            position={"x": 60, "y": 55}
+        )  # a row opens its study
         page.wait_for_url(re.compile(r"study=quick"))
         assert GOING in unquote_plus(page.url)
         ended = "document.querySelectorAll('[data-testid=stMetricValue]')[0].textContent"
@@ -131,7 +133,12 @@ def test_a_study_is_seen_from_its_server_alone(browser: Any, store: str, width: 
         with opened(browser, server.stdout.readline().strip(), width) as page:
             page.wait_for_selector("[data-testid=stDataFrame] canvas")
             page.get_by_text("1 study", exact=True).wait_for()
-            last = {GOING: "Where it runs", WORKS: "The score of each trial, over each axis alone", TRUST: "commonest tags", TAKEAWAY: "Inside a network"}
+            last = {
+                GOING: "Where it runs",
+                WORKS: "The score of each trial, over each axis alone",
+                TRUST: "commonest tags",
+                TAKEAWAY: "Inside a network",
+            }
             for number, (question, said) in enumerate(last.items()):
                 ask(page, question)
                 page.get_by_text(said, exact=True).first.wait_for()

@@ -51,7 +51,7 @@ def test_a_chart_is_as_wide_as_its_place_in_the_colours_of_the_theme() -> None:
 
 
 def test_panels_stand_apart_with_their_own_data_and_one_legend() -> None:
-    spec = specification(slices(TRIALS, ACCURACY, [GATE, RATE]))
+    spec = specification(slices(TRIALS, ACCURACY, [GATE, RATE], names={GATE: "gate", RATE: "rate"}))
     parts = panels(spec)
     assert len(parts) == 2
     assert all(len(part["datasets"]) == 1 for part in parts)
