@@ -46,6 +46,7 @@ def _half(rows: pd.DataFrame, measure: Measure, cost: str) -> str:
     """What half of one study's trials would have found."""
     if not len(rows):
         return f"The best that one expects after so many {cost}"
-    most, half = rows.loc[rows[cost].idxmax()], rows.loc[(rows[cost] - rows[cost].max() / 2).abs().idxmin()]
+    places = (rows[cost].argmax(), (rows[cost] - rows[cost].max() / 2).abs().argmin())
+    most, half = (rows.iloc[int(place)] for place in places)
     found, best = (f"{each['value']:.2f}" for each in (half, most))
     return f"{half[cost]:,.0f} of {most[cost]:,.0f} {cost} would have found {found} instead of {best}, on average"

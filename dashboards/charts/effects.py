@@ -90,7 +90,7 @@ def _told(rows: pd.DataFrame, measure: Measure, where: str, *, tested: bool) -> 
         return f"{where and f'{where}: '}{counted(marked, 'difference')} of {len(rows):,} {verb} beyond chance"
     if not len(rows):
         return "No exploratory effect"
-    most = rows.loc[rows["effect"].abs().idxmax()]
+    most: Any = rows.iloc[int(rows["effect"].abs().argmax())]
     unit = " points" if measure.in_points else ""
     return f"The largest exploratory effect: {most['axis']} {most['value']}, {most['effect']:+.2f}{unit}"
 

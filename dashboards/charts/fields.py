@@ -65,7 +65,7 @@ def _best_field(fields: pd.DataFrame, measure: Measure, one: str, other: str) ->
     means = fields["mean"] if measure.factor > 0 else -fields["mean"]
     if not len(means):
         return "The mean score of the trials in each field"
-    best = fields.loc[means.idxmax()]
+    best: Any = fields.iloc[int(means.argmax())]
     at = " and ".join(
         f"{name} {_between(best[side], best[f'{side}_end'])}" for name, side in ((one, "x"), (other, "y"))
     )

@@ -120,7 +120,8 @@ def data(frame: pd.DataFrame) -> alt.InlineData:
 def gradient(values: "pd.Series[Any]") -> alt.Legend:
     """The legend of a scale of colours; where all values are one, it has no other number."""
     known = sorted(set(values.dropna().tolist()))
-    return alt.Legend(gradientLength=200, **({"values": known, "format": ".4~f"} if len(known) == 1 else {}))
+    alone: dict[str, Any] = {"values": known, "format": ".4~f"} if len(known) == 1 else {}
+    return alt.Legend(gradientLength=200, **alone)
 
 
 def named(names: Iterable[str]) -> alt.Scale:

@@ -15,7 +15,8 @@ def shown(measure: Measure) -> float:
 
 def value_scale(measure: Measure, **further: Any) -> alt.Scale:
     """The scale of its values, which need not begin at 0."""
-    return alt.Scale(type=measure.scale, **({} if measure.scale == "log" else {"zero": False}), **further)
+    any_number: dict[str, Any] = {} if measure.scale == "log" else {"zero": False}
+    return alt.Scale(type=measure.scale, **any_number, **further)
 
 
 def value_title(measure: Measure, split: str = "dev") -> str:

@@ -43,11 +43,6 @@ if TYPE_CHECKING:
 SPANS = ("trial", "began", "until", "state")
 """The columns of ``Standing.spans``."""
 
-KINDS = ("started", "begun", "ended", "retried", "placed", "interrupted", "resumed", "finished")
-
-TOLD = (*(f'"kind":"{kind}"'.encode() for kind in KINDS), b'"decision":"pause"')
-"""Marks of the ledger lines that say when trials were trained."""
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -175,17 +170,17 @@ class Followed:
         return found
 
     def _begin(self) -> bool:
-        """Read a long ledger: its record as columns, and only the events that say when trials were trained. False where
-        it must be read as events.
+        """Read a long ledger: its record as columns, and what is no plain report event by event. False where it must be
+        read as events.
         """
-        news = Following(self._ledger.folder)
+        news, told = Following(self._ledger.folder), list[Event]()
         lines = list(news.lines())
-        record = columnar_record(lines)
+        record = columnar_record(lines, told.append)
         if record is None:
             return False
         self._news, self._counts = news, StudyCounts(record)
-        told = (line for line in lines[:-1] if any(mark in (line.payload or b"") for mark in TOLD))
-        for event in (event for line in (*told, *lines[-1:]) for event in events_of(line)):
+        last = events_of(lines[-1])
+        for event in told if told[-1] == last[-1] else (*told, *last):
             self._note(event)
             self._counts.note(event, event.time)
         return True
