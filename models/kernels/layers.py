@@ -8,6 +8,7 @@ from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.fitting import check_shape
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reference.block_loop import BlockLoop
+from skipstack.models.kernels.reference.linear_scan import LinearScan
 from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
 
 
@@ -89,6 +90,35 @@ def block_layer(
 
         return _applied(FusedBlock, *given, *parts), pre_GTBX
     return _applied(BlockLoop, *given, *parts), pre_GTBX
+
+
+def gru_layer(below_GTBI: Tensor, weights: Weights, bias_of_h_RDH: Tensor, start_GBH: Tensor | None) -> Tensor:
+    """A gated recurrent unit, h_GTBH (``models/parts/cells/gru.py`` has the equations). Only where it is compiled."""
+    from skipstack.models.kernels.compiled.time.loops import CompiledGru
+
+    _check_fit(below_GTBI, weights)
+    h_GTBH: Tensor = _applied(CompiledGru, below_GTBI, *weights, bias_of_h_RDH, start_GBH)
+    return h_GTBH
+
+
+def minimal_layer(
+    below_GTBI: Tensor, below_RDIX: Tensor, bias_RDX: Tensor, hidden: int, start_GBH: Tensor | None
+) -> Tensor:
+    """A minGRU, where there are 2H pre-activations, or a minLSTM, of 3H, h_GTBH (``models/parts/cells/minimal.py`` has
+    the equations). Only where they are compiled.
+    """
+    from skipstack.models.kernels.compiled.time.loops import CompiledMinimal
+
+    lanes, directions, size, _ = below_RDIX.shape
+    check_shape("the input of a layer", below_GTBI, lanes * directions, *below_GTBI.shape[1:3], size)
+    h_GTBH: Tensor = CompiledMinimal.apply(below_GTBI, below_RDIX, bias_RDX, hidden, start_GBH)
+    return h_GTBH
+
+
+def linear_recurrence(kept_GTBH: Tensor, added_GTBH: Tensor, start_GBH: Tensor | None) -> Tensor:
+    """The states h_t = k_t h_{t-1} + a_t, h_GTBH, by a parallel scan (``LinearScan``)."""
+    h_GTBH: Tensor = _applied(LinearScan, kept_GTBH, added_GTBH, start_GBH)
+    return h_GTBH
 
 
 def _check_fit(below_GTBI: Tensor, weights: "Weights", *parts_GTBH: Tensor | None) -> None:

@@ -118,9 +118,10 @@ def openings(passed: Passed) -> Mapping[str, Tensor]:
     cell, pre_DTBX = cell_of(passed.layer), passed.unrolled.pre_GTBX
     if cell is None or pre_DTBX is None:
         return {}
-    before_DTBF = before(passed.unrolled.output_GTBF, _read(passed))
-    recurrent_DTBX = torch.bmm(before_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
-    return cell.openings(pre_DTBX + recurrent_DTBX, passed.below_GTBI, passed.skipped_GTBH)
+    if cell.multiplies_previous:
+        before_DTBF = before(passed.unrolled.output_GTBF, _read(passed))
+        pre_DTBX = pre_DTBX + torch.bmm(before_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
+    return cell.openings(pre_DTBX, passed.below_GTBI, passed.skipped_GTBH)
 
 
 def cell_of(layer: Layer) -> Cell | None:

@@ -1,6 +1,6 @@
 """Compiled layers as operations of torch, with the gradients that ``models/kernels/reference/`` defines.
 
-X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included. Weights have lanes and directions
+X = 4H in an LSTM, 3H in a block and in a GRU, 2H in a minGRU, 3H in a minLSTM; S = T + 1: all internal states, the first included. Weights have lanes and directions
 apart, R and D, as parameters do. What the way back reads is kept as arrays: to make them anew takes as long as many
 small operations. All of it is saved with torch all the same: torch then finds what is written over in between, and
 whoever counts what a step keeps (``search/planning/``) sees it.
@@ -16,7 +16,7 @@ from torch import Tensor
 from skipstack.models.ground.once import Once, once
 from skipstack.models.ground.precision import rounds_rows, rounds_steps
 from skipstack.models.kernels.compiled.arrays import ABSENT, arrays
-from skipstack.models.kernels.compiled.time import block, lstm
+from skipstack.models.kernels.compiled.time import block, gru, lstm, minimal
 from skipstack.models.kernels.gemm.pairs import PAIRS
 
 
@@ -115,6 +115,69 @@ class CompiledBlock(Once):
         return *returned(block.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None
 
 
+class CompiledGru(Once):
+    """``GruCell``, likewise."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x_GTBI: Tensor,
+        below_RDIX: Tensor,
+        bias_RDX: Tensor,
+        recurrent_RDHX: Tensor,
+        bias_of_h_RDH: Tensor,
+        start_GBH: Tensor | None,
+    ) -> Tensor:
+        """h_GTBH."""
+        (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, recurrent_RDHX.shape[2:]
+        gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
+        h_GTBH, recalled_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
+        x, start = arrays(x_GTBI, None if start_GBH is None else start_GBH.unsqueeze(0))
+        made = arrays(gates_GTBX, h_GTBH.detach(), recalled_GTBH)
+        weights = below_RDIX, bias_RDX, recurrent_RDHX, bias_of_h_RDH
+        below, bias, recurrent, bias_of_h = in_groups(*weights)
+        ctx.factors = factors(x_GTBI)
+        gru.forward(x, below, bias, recurrent, bias_of_h, start, *made, *ctx.factors)
+        ctx.known = x, below, recurrent, start, *made
+        ctx.shapes = [each.shape for each in weights]
+        ctx.save_for_backward(gates_GTBX, h_GTBH, recalled_GTBH, x_GTBI, below_RDIX, recurrent_RDHX, start_GBH)
+        return h_GTBH
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of x and the weights."""
+        return *returned(gru.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0], of_skip=()), None
+
+
+class CompiledMinimal(Once):
+    """``MinGruCell`` or ``MinLstmCell``, likewise: they differ in how many pre-activations they have."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x_GTBI: Tensor, below_RDIX: Tensor, bias_RDX: Tensor, hidden: int, start_GBH: Tensor | None
+    ) -> Tensor:
+        """h_GTBH."""
+        groups, steps, sentences, _ = x_GTBI.shape
+        gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, bias_RDX.shape[-1])
+        h_GTBH = x_GTBI.new_empty(groups, steps, sentences, hidden)
+        x, start = arrays(x_GTBI, None if start_GBH is None else start_GBH.unsqueeze(0))
+        made = arrays(gates_GTBX, h_GTBH.detach())
+        below, bias = in_groups(below_RDIX, bias_RDX)
+        ctx.factors = factors(x_GTBI)[:1]
+        minimal.forward(x, below, bias, start, *made, *ctx.factors)
+        ctx.known = x, below, start, *made
+        ctx.shapes = below_RDIX.shape, bias_RDX.shape
+        ctx.save_for_backward(gates_GTBX, h_GTBH, x_GTBI, below_RDIX, start_GBH)
+        return h_GTBH
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of x and the weights."""
+        return *returned(minimal.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0], of_skip=()), None, None
+
+
 def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
     """Arrays like the factors of products: of all steps at once, and of a step."""
     _, steps, sentences, _ = x_GTBI.shape
@@ -130,7 +193,7 @@ def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
 def returned(
     backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = (False,) * 3
 ) -> list[Tensor | None]:
-    """The gradients of x, W, b, U and the three parts of the skip; None of what asks for none."""
+    """The gradients of x, of the weights and of the parts of the skip; None of what asks for none."""
     to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
     to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]
     to_added = [above_GTBH.new_empty(above_GTBH.shape) if wanted else None for wanted in of_skip]
