@@ -27,6 +27,8 @@ search: {trials: 1, seeds: 2, scheduler: none}
 """
 NETWORKS = {
     "any length": ("model.stack.composition=2", "model.stack.depth=3", "model.stack.shortcut.topology=both_gated"),
+    "GRU": ("model.stack.cell=gru",),
+    "minLSTM": ("model.stack.cell=min_lstm",),
     "characters": ("model.embedder.spelling.kind=cnn",),
     "chain": ("model.head.kind=crf",),
     "skips": ("model.stack.skip.kind=dynamic",),
