@@ -5,6 +5,7 @@ In both directions it is measured as the product runs it: sentences are put into
 Freed memory is kept, for both, as in training.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -15,11 +16,14 @@ import torch
 from torch import nn
 
 from skipstack.models.configs.cells import CellKind, ShortcutConfig
+from skipstack.models.configs.model import StackConfig
 from skipstack.models.ground.allocation import keep_freed_memory
 from skipstack.models.ground.initialise import initialise
+from skipstack.models.kernels.layers import linear_recurrence
 from skipstack.models.kernels.reading import ReadingOrder
-from skipstack.models.layers.lanes import Streams
+from skipstack.models.layers.lanes import Dropout, Lane, Streams
 from skipstack.models.layers.layer import Layer, LayerSizes
+from skipstack.models.networks.build import build_stack
 from skipstack.models.parts.cells.build import build_cell, build_shortcut
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(900)]
@@ -28,6 +32,8 @@ SIZES = ((465, 32, 25), (128, 32, 25), (96, 16, 20), (24, 16, 12), (465, 1, 25))
 """Hidden units, sentences and tokens of each."""
 LAYERS = ("plain LSTM", "block", "both_gated")
 CELLS: Final[dict[str, CellKind]] = {"plain LSTM": "lstm", "GRU": "gru", "minGRU": "min_gru", "minLSTM": "min_lstm"}
+SCANNED = ((128, 32, 25), (24, 16, 12), (128, 8, 512))
+"""Likewise, for recurrences that can be scanned."""
 ROUNDS, SECONDS = 25, 0.02
 """Of a round as long as that, or of one pass, the mean."""
 
@@ -108,9 +114,50 @@ def test_layers_beside_an_lstm(directions: int, capsys: pytest.CaptureFixture[st
     measured(capsys, directions, SIZES, passes, "nn.LSTM", 4)
 
 
+def stacked(name: str, directions: int, hidden: int, sentences: int, steps: int) -> Callable[[], None]:
+    """A pass of a stack of one layer without dropout, as networks have it."""
+    config = StackConfig.model_validate(
+        {
+            "depth": 1,
+            "hidden": hidden,
+            "cell": CELLS[name],
+            "composition": 0,
+            "directions": "both" if directions == 2 else "forward",
+        }
+    )
+    stack = build_stack(config, hidden, [Lane(seed=1)], Dropout([0.0], Streams([1], "dropout", torch.device("cpu"))))
+    initialise(stack, [1], 1.0)
+    below_RTBI = torch.randn(1, steps, sentences, hidden, requires_grad=True)
+    lengths_RB = torch.full((1, sentences), steps)
+    return lambda: stack(below_RTBI, lengths_RB).sum().backward()
+
+
 @pytest.mark.parametrize("directions", [1, 2])
 def test_cells_beside_our_lstm(directions: int, capsys: pytest.CaptureFixture[str]) -> None:
     def passes(*size: int) -> dict[str, Callable[[], None]]:
-        return {name: ours(name, directions, *size) for name in CELLS}
+        return {name: stacked(name, directions, *size) for name in CELLS}
 
     measured(capsys, directions, SIZES, passes, "plain LSTM", 1.1)
+
+
+def scanned(hidden: int, sentences: int, steps: int) -> dict[str, Callable[[], None]]:
+    """The recurrence of a minLSTM alone, forward and backward: by a scan of torch's operations, and by its loop."""
+    kept_GTBH = torch.rand(1, steps, sentences, hidden).requires_grad_()
+    added_GTBH = torch.randn(1, steps, sentences, hidden).requires_grad_()
+
+    def one_by_one() -> None:
+        h_GBH, outputs = torch.zeros(1, sentences, hidden), []
+        for kept_GBH, added_GBH in zip(kept_GTBH.unbind(1), added_GTBH.unbind(1), strict=True):
+            h_GBH = torch.addcmul(added_GBH, kept_GBH, h_GBH)
+            outputs.append(h_GBH)
+        torch.stack(outputs, dim=1).sum().backward()
+
+    return {
+        "compiled, the whole layer": stacked("minLSTM", 1, hidden, sentences, steps),
+        "scan of torch": lambda: linear_recurrence(kept_GTBH, added_GTBH, None).sum().backward(),
+        "loop of torch": one_by_one,
+    }
+
+
+def test_a_parallel_scan_beside_loops(capsys: pytest.CaptureFixture[str]) -> None:
+    measured(capsys, 1, SCANNED, scanned, "compiled, the whole layer", math.inf)
