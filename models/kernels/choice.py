@@ -56,7 +56,7 @@ class Operation:
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
     "lstm": Operation(compiled=True, fused=True, in_bfloat16="rounded", hides=True),
-    "lstm_both_ways": Operation(compiled=True, in_bfloat16="rounded", hides=True),
+    "both_ways": Operation(compiled=True, in_bfloat16="rounded", hides=True),
     "block": Operation(compiled=True, fused=True, in_bfloat16="rounded", hides=True),
     "gru": Operation(compiled=True, in_bfloat16="rounded", hides=True),
     "minimal": Operation(compiled=True, in_bfloat16="rounded", hides=True),

@@ -131,6 +131,10 @@ class Cell(Layer):
         """The parameters behind ``affine`` and ``recurrent_weight``."""
         return Weights(self.below, self.bias, self.recurrent)
 
+    def all_weights(self) -> tuple[Tensor, ...]:
+        """Its parameters in the order in which compiled layers read them, W first."""
+        return tuple(self.weights())
+
     def recurrent_weight(self) -> Tensor:
         """U, by which h_{t-1} is multiplied: weight_GFX."""
         return self.recurrent.flatten(0, 1)

@@ -1,5 +1,5 @@
-"""What a layer costs beside ``torch.nn.LSTM`` of the same size, and other cells beside our LSTM, forward and backward, in
-one direction and in both.
+"""What a layer costs beside ``torch.nn.LSTM`` of the same size, and another cell beside our LSTM, forward and backward,
+in one direction and in both.
 
 In both directions it is measured as the product runs it: sentences are put into each direction's order, and come back.
 Freed memory is kept, for both, as in training.
@@ -25,6 +25,7 @@ from skipstack.models.layers.lanes import Dropout, Lane, Streams
 from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.networks.build import build_stack
 from skipstack.models.parts.cells.build import build_cell, build_shortcut
+from skipstack.models.parts.cells.minimal import MinimalCell
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(900)]
 
@@ -141,23 +142,19 @@ def test_cells_beside_our_lstm(directions: int, capsys: pytest.CaptureFixture[st
 
 
 def scanned(hidden: int, sentences: int, steps: int) -> dict[str, Callable[[], None]]:
-    """The recurrence of a minLSTM alone, forward and backward: by a scan of torch's operations, and by its loop."""
-    kept_GTBH = torch.rand(1, steps, sentences, hidden).requires_grad_()
-    added_GTBH = torch.randn(1, steps, sentences, hidden).requires_grad_()
-
-    def one_by_one() -> None:
-        h_GBH, outputs = torch.zeros(1, sentences, hidden), []
-        for kept_GBH, added_GBH in zip(kept_GTBH.unbind(1), added_GTBH.unbind(1), strict=True):
-            h_GBH = torch.addcmul(added_GBH, kept_GBH, h_GBH)
-            outputs.append(h_GBH)
-        torch.stack(outputs, dim=1).sum().backward()
-
+    """A layer of minLSTM compiled as a loop, and after the same compiled product by a scan and by a loop of torch."""
+    cell = layer_of("minLSTM", 1, hidden)
+    assert isinstance(cell, MinimalCell)
+    initialise(cell, [1], 1.0)
+    below_GTBI = torch.randn(1, steps, sentences, hidden, requires_grad=True)
     return {
-        "compiled, the whole layer": stacked("minLSTM", 1, hidden, sentences, steps),
-        "scan of torch": lambda: linear_recurrence(kept_GTBH, added_GTBH, None).sum().backward(),
-        "loop of torch": one_by_one,
+        "a compiled loop": lambda: cell.run(below_GTBI).output_GTBF.sum().backward(),
+        "a scan of torch": lambda: (
+            linear_recurrence(*cell.coefficients(cell.affine(below_GTBI)), None).sum().backward()
+        ),
+        "a loop of torch": lambda: cell.loop((cell.affine(below_GTBI),), None).output_GTBF.sum().backward(),
     }
 
 
 def test_a_parallel_scan_beside_loops(capsys: pytest.CaptureFixture[str]) -> None:
-    measured(capsys, 1, SCANNED, scanned, "compiled, the whole layer", math.inf)
+    measured(capsys, 1, SCANNED, scanned, "a compiled loop", math.inf)

@@ -29,12 +29,16 @@ class GruCell(Cell):
         super().__init__(sizes, gates=3)
         self.bias_recalled = parameter(*sizes.groups, sizes.hidden, role=BIAS)  # b_hn
 
+    def all_weights(self) -> tuple[Tensor, ...]:
+        """W, b, U and b_hn."""
+        return *self.weights(), self.bias_recalled
+
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """In one operation where that is compiled; the last state is h."""
         if choose("gru", below_GTBI) != "compiled":
             return super().run(below_GTBI, skipped_GTBH, start)
         assert skipped_GTBH is None, "this layer has no source"
-        output_GTBH = gru_layer(below_GTBI, self.weights(), self.bias_recalled, start)
+        output_GTBH = gru_layer(below_GTBI, self.all_weights(), start)
         return Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:

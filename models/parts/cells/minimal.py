@@ -30,11 +30,15 @@ class MinimalCell(Cell):
     def coefficients(self, pre_GBX: Tensor) -> tuple[Tensor, Tensor]:
         """From pre-activations with any axes before the last: k, and (1 - k) * s."""
 
+    def all_weights(self) -> tuple[Tensor, ...]:
+        """W and b."""
+        return self.below, self.bias
+
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """The last state is h."""
         assert skipped_GTBH is None, "this layer has no source"
         if choose("minimal", below_GTBI) == "compiled":
-            output_GTBH = minimal_layer(below_GTBI, self.below, self.bias, self.hidden, start)
+            output_GTBH = minimal_layer(below_GTBI, self.all_weights(), len(self.gate_names), start)
             return Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
         pre_GTBX = self.affine(below_GTBI)
         if exporting() or is_watched():

@@ -132,7 +132,10 @@ SAME: dict[str, tuple[Model, Model]] = {
 }
 
 DIFFERENT: dict[str, tuple[Model, Model]] = {
-    "a forget gate": (model(cell="min_lstm", forget_bias=1.0, composition=0), model(cell="min_lstm", composition=0)),
+    "a forget gate of a minLSTM": (
+        model(cell="min_lstm", forget_bias=1.0, composition=0),
+        model(cell="min_lstm", composition=0),
+    ),
     "a gate with a shortcut": (shortcut(gate="none"), shortcut()),
     "a composition": (model(composition=1), model(composition=2)),
     "a topology": (shortcut(topology="block"), shortcut(topology="block_no_output")),

@@ -1,13 +1,14 @@
 """Compiled layers as operations of torch, with the gradients that ``models/kernels/reference/`` defines.
 
-X = 4H in an LSTM, 3H in a block and in a GRU, 2H in a minGRU, 3H in a minLSTM; S = T + 1: all internal states, the first included. Weights have lanes and directions
-apart, R and D, as parameters do. What the way back reads is kept as arrays: to make them anew takes as long as many
-small operations. All of it is saved with torch all the same: torch then finds what is written over in between, and
-whoever counts what a step keeps (``search/planning/``) sees it.
+X = 4H in an LSTM, 3H in a block, a GRU and a minLSTM, 2H in a minGRU; S = T + 1: all internal states, the first
+included. Weights have lanes and directions apart, R and D, as parameters do. What the way back reads is kept as arrays:
+to make them anew takes as long as many small operations. All of it is saved with torch all the same: torch then finds
+what is written over in between, and whoever counts what a step keeps (``search/planning/``) sees it.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import torch
 from numpy.typing import NDArray
@@ -129,53 +130,77 @@ class CompiledGru(Once):
         start_GBH: Tensor | None,
     ) -> Tensor:
         """h_GTBH."""
-        (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, recurrent_RDHX.shape[2:]
-        gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
-        h_GTBH, recalled_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
-        x, start = arrays(x_GTBI, None if start_GBH is None else start_GBH.unsqueeze(0))
-        made = arrays(gates_GTBX, h_GTBH.detach(), recalled_GTBH)
-        weights = below_RDIX, bias_RDX, recurrent_RDHX, bias_of_h_RDH
-        below, bias, recurrent, bias_of_h = in_groups(*weights)
-        ctx.factors = factors(x_GTBI)
-        gru.forward(x, below, bias, recurrent, bias_of_h, start, *made, *ctx.factors)
-        ctx.known = x, below, recurrent, start, *made
-        ctx.shapes = [each.shape for each in weights]
-        ctx.save_for_backward(gates_GTBX, h_GTBH, recalled_GTBH, x_GTBI, below_RDIX, recurrent_RDHX, start_GBH)
-        return h_GTBH
+        return gru_through_time(ctx, x_GTBI, (below_RDIX, bias_RDX, recurrent_RDHX, bias_of_h_RDH), start_GBH)
 
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of x and the weights."""
-        return *returned(gru.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0], of_skip=()), None
+        return *returned(gru.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0]), None
+
+
+def gru_through_time(
+    ctx: Any,
+    x_GTBI: Tensor,
+    weights: Sequence[Tensor],
+    start_GBH: Tensor | None = None,
+    read_too: Sequence[Tensor | None] = (),
+) -> Tensor:
+    """What ``CompiledGru`` gives; as ``lstm_through_time``."""
+    (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, weights[2].shape[2:]
+    gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
+    h_GTBH, recalled_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
+    x, start = arrays(x_GTBI, None if start_GBH is None else start_GBH.unsqueeze(0))
+    made = arrays(gates_GTBX, h_GTBH.detach(), recalled_GTBH)
+    below, bias, recurrent, bias_of_h = in_groups(*weights)
+    ctx.factors = factors(x_GTBI)
+    gru.forward(x, below, bias, recurrent, bias_of_h, start, *made, *ctx.factors)
+    ctx.known = x, below, recurrent, start, *made
+    ctx.shapes = [each.shape for each in weights]
+    given = x_GTBI, weights[0], weights[2], start_GBH
+    ctx.save_for_backward(gates_GTBX, h_GTBH, recalled_GTBH, *given, *read_too)
+    return h_GTBH
 
 
 class CompiledMinimal(Once):
-    """``MinGruCell`` or ``MinLstmCell``, likewise: they differ in how many pre-activations they have."""
+    """``MinGruCell`` or ``MinLstmCell``, likewise; ``gates``: one or two."""
 
     @staticmethod
     def forward(
-        ctx: Any, x_GTBI: Tensor, below_RDIX: Tensor, bias_RDX: Tensor, hidden: int, start_GBH: Tensor | None
+        ctx: Any, x_GTBI: Tensor, below_RDIX: Tensor, bias_RDX: Tensor, gates: int, start_GBH: Tensor | None
     ) -> Tensor:
         """h_GTBH."""
-        groups, steps, sentences, _ = x_GTBI.shape
-        gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, bias_RDX.shape[-1])
-        h_GTBH = x_GTBI.new_empty(groups, steps, sentences, hidden)
-        x, start = arrays(x_GTBI, None if start_GBH is None else start_GBH.unsqueeze(0))
-        made = arrays(gates_GTBX, h_GTBH.detach())
-        below, bias = in_groups(below_RDIX, bias_RDX)
-        ctx.factors = factors(x_GTBI)[:1]
-        minimal.forward(x, below, bias, start, *made, *ctx.factors)
-        ctx.known = x, below, start, *made
-        ctx.shapes = below_RDIX.shape, bias_RDX.shape
-        ctx.save_for_backward(gates_GTBX, h_GTBH, x_GTBI, below_RDIX, start_GBH)
-        return h_GTBH
+        return minimal_through_time(ctx, x_GTBI, (below_RDIX, bias_RDX), start_GBH, gates=gates)
 
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of x and the weights."""
-        return *returned(minimal.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0], of_skip=()), None, None
+        return *returned(minimal.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0]), None, None
+
+
+def minimal_through_time(
+    ctx: Any,
+    x_GTBI: Tensor,
+    weights: Sequence[Tensor],
+    start_GBH: Tensor | None = None,
+    read_too: Sequence[Tensor | None] = (),
+    *,
+    gates: int,
+) -> Tensor:
+    """What ``CompiledMinimal`` gives; as ``lstm_through_time``."""
+    (groups, steps, sentences, _), width = x_GTBI.shape, weights[1].shape[-1]
+    gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
+    h_GTBH = x_GTBI.new_empty(groups, steps, sentences, width // (gates + 1))
+    x, start = arrays(x_GTBI, None if start_GBH is None else start_GBH.unsqueeze(0))
+    made = arrays(gates_GTBX, h_GTBH.detach())
+    below, bias = in_groups(*weights)
+    ctx.factors = factors(x_GTBI)[:1]
+    minimal.forward(x, below, bias, start, *made, *ctx.factors)
+    ctx.known = x, below, start, *made
+    ctx.shapes = [each.shape for each in weights]
+    ctx.save_for_backward(gates_GTBX, h_GTBH, x_GTBI, weights[0], start_GBH, *read_too)
+    return h_GTBH
 
 
 def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -191,7 +216,7 @@ def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
 
 
 def returned(
-    backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = (False,) * 3
+    backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = ()
 ) -> list[Tensor | None]:
     """The gradients of x, of the weights and of the parts of the skip; None of what asks for none."""
     to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
@@ -200,3 +225,22 @@ def returned(
     above, to_x, *to_parts = arrays(above_GTBH, to_x_GTBI, *to_added)
     backward(above, *ctx.known, to_x, *in_groups(*to_weights), *to_parts, *ctx.factors)
     return [to_x_GTBI, *to_weights, *to_added]
+
+
+class ThroughTime(NamedTuple):
+    """A layer that takes no skip: its way forward, which gives h_GTBH, and its way back, which has places for the
+    gradients of so many parts of one.
+    """
+
+    forward: Callable[..., Tensor]
+    backward: Callable[..., None]
+    parts: int = 0
+
+
+LAYERS: Final = {
+    "lstm": ThroughTime(lambda *given, **others: lstm_through_time(*given, **others)[0], lstm.backward, parts=3),
+    "gru": ThroughTime(gru_through_time, gru.backward),
+    "min_gru": ThroughTime(partial(minimal_through_time, gates=1), minimal.backward),
+    "min_lstm": ThroughTime(partial(minimal_through_time, gates=2), minimal.backward),
+}
+"""By cell."""

@@ -174,26 +174,26 @@ def test_gates_that_are_shut_give_numbers(case: str, kernels: Kernels) -> None:
     assert all(each.grad is not None and each.grad.isfinite().all() for each in (below, *cell.parameters()))
 
 
+@pytest.mark.parametrize("started", [False, True])
 @pytest.mark.parametrize("steps", [1, 2, 3, 4, 7, 8, 9, 33])
 @pytest.mark.parametrize("case", ["min_gru", "min_lstm"])
-def test_a_scan_gives_what_steps_give_one_after_another(case: str, steps: int) -> None:
+def test_a_scan_gives_what_steps_give_one_after_another(case: str, steps: int, started: bool) -> None:
     """Forward and backward, from zero and from a state."""
     cell = cell_of(case)
     assert isinstance(cell, MinimalCell)
     below = random(GROUPS, steps, SENTENCES, BELOW, seed=3).requires_grad_()
-    for start in (None, random(GROUPS, SENTENCES, HIDDEN, seed=4)):
-        found = []
-        with chosen("reference"):
-            for run in (lambda: cell.run(below, None, start), lambda: cell.loop((cell.affine(below),), start)):
-                unrolled = run()
-                weight = random(*unrolled.output_GTBF.shape, seed=7)
-                asked = [below, *cell.parameters()]
-                gradients = torch.autograd.grad((unrolled.output_GTBF * weight).sum(), asked)
-                found.append([unrolled.output_GTBF, unrolled.last, *gradients])
-        for one, other in zip(*found, strict=True):
-            assert one is not None
-            assert other is not None
-            assert (one - other).abs().max() < 1e-12
+    start = random(GROUPS, SENTENCES, HIDDEN, seed=4) if started else None
+    weight = random(GROUPS, steps, SENTENCES, HIDDEN, seed=7)
+    found = []
+    with chosen("reference"):
+        for unrolled in (cell.run(below, None, start), cell.loop((cell.affine(below),), start)):
+            asked = [below, *cell.parameters()]
+            gradients = torch.autograd.grad((unrolled.output_GTBF * weight).sum(), asked)
+            found.append([unrolled.output_GTBF, unrolled.last, *gradients])
+    for one, other in zip(*found, strict=True):
+        assert one is not None
+        assert other is not None
+        assert (one - other).abs().max() < 1e-12
 
 
 @pytest.mark.parametrize(
