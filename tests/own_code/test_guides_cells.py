@@ -107,5 +107,5 @@ def test_the_cells_of_the_guide_pass_every_check(tmp_path: Path) -> None:
     command = [Path(sys.executable).parent / "skipstack", "check", tmp_path / NAME]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    lines = [line.split(maxsplit=2)[:2] for line in ran.stdout.splitlines() if line.startswith("  ")]
+    lines = [line.split(": ")[0].split() for line in ran.stdout.splitlines() if line.startswith("  ")]
     assert lines == [["holds", name] for name in CHECKS] * 2
