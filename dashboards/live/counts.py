@@ -15,6 +15,7 @@ from skipstack.search.ledger.events import (
     Extended,
     Finished,
     Interrupted,
+    Measuring,
     Reported,
     Resumed,
     Shortened,
@@ -41,7 +42,7 @@ FEWEST = 20
 class Level:
     """The trials whose last rung is ``rung`` (0: none yet), counted by state.
 
-    A state is the reason of the trial's end, or ``waiting``, ``running`` or ``paused``. The rung is measured in
+    A state is the reason of the trial's end, or ``waiting``, ``running``, ``paused`` or ``measuring``. The rung is measured in
     ``resource``, that of the study's scheduler.
     """
 
@@ -79,8 +80,8 @@ class _Tally:
 
     def note(self, event: Event) -> None:
         """Note an event that the record has already."""
-        if isinstance(event, Extended | Resumed):
-            self._stale |= set(self._record.trials)  # all may go on
+        if isinstance(event, Extended | Interrupted | Resumed):
+            self._stale |= set(self._record.trials)  # all may go on, and none is measured
         elif (number := getattr(event, "trial", None)) is not None:
             self._stale.add(number)
 
@@ -161,11 +162,11 @@ class StudyCounts:
                 if self.best is self.record.trials[event.trial] and self.best.score is None:
                     self.best = next(iter(self.record.ranked()), None)
                 if self.left == 0 and self.record.study.space.base.keeps_weights:
-                    self.state = "testing the selected trials"
+                    self.state = "measuring on test"
             case Shortened():
                 self._total = None
-            case Tested():
-                self.state = f"testing the selected trials: {self.tested} done"
+            case Measuring() | Tested():
+                self.state = f"measuring on test: {self.tested} done"
             case Interrupted():
                 self.state = "interrupted"
             case Finished():
@@ -205,7 +206,7 @@ class StudyCounts:
         return self._tally.seconds
 
     def count(self, state: str) -> int:
-        """How many trials ended for this reason, or are ``waiting``, ``running`` or ``paused``."""
+        """How many trials ended for this reason, or are ``waiting``, ``running``, ``paused`` or ``measuring``."""
         return sum(number for (of, _), number in self._tally.states.items() if of == state)
 
     def levels(self) -> list[Level]:

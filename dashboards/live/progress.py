@@ -173,7 +173,7 @@ def _rungs(counts: StudyCounts) -> Table:
     levels = counts.levels()
     states = [
         state
-        for state in ("waiting", "running", "paused", "stopped", "completed", *SCORELESS)
+        for state in ("waiting", "running", "measuring", "paused", "stopped", "completed", *SCORELESS)
         if state in ("running", "stopped", "completed") or counts.count(state)
     ]
     grid = Table.grid(padding=(0, 0, 0, 2))
