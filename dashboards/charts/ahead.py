@@ -44,7 +44,7 @@ def running_curves(curves: pd.DataFrame, thresholds: pd.DataFrame, measure: Meas
     x = alt.X(
         "epoch:Q",
         title="epoch",
-        scale=alt.Scale(domain=[1, epochs + 0.5], nice=False),
+        scale=alt.Scale(domain=[0.5, epochs + 0.5], nice=False),
         axis=alt.Axis(tickMinStep=1, format="d"),
     )
     y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
@@ -57,9 +57,7 @@ def running_curves(curves: pd.DataFrame, thresholds: pd.DataFrame, measure: Meas
     layers = [
         *rules(thresholds["rung"], x),
         alt.Chart(data(drawn)).mark_line(strokeWidth=1.5).encode(x=x, y=y, detail="trial:N", **look),
-        alt.Chart(data(ends))
-        .mark_point(filled=True, size=36, opacity=1, color=BLUE)
-        .encode(x=x, y=y, tooltip=told),
+        alt.Chart(data(ends)).mark_point(filled=True, size=36, opacity=1, color=BLUE).encode(x=x, y=y, tooltip=told),
     ]
     if len(asked):
         layers.append(

@@ -30,6 +30,9 @@ from skipstack.search.schedulers.build import scheduler
 from skipstack.search.schedulers.config import Resource
 from skipstack.spaces.domains import Choice, Integer
 
+MEASURING = "measuring on test"
+"""The state of a study whose trials have ended, while the selected ones are measured."""
+
 COUNTED = 1000
 """Counts at most this many points of a finite space, to see whether it has fewer than the study's trials."""
 
@@ -42,8 +45,8 @@ FEWEST = 20
 class Level:
     """The trials whose last rung is ``rung`` (0: none yet), counted by state.
 
-    A state is the reason of the trial's end, or ``waiting``, ``running``, ``paused`` or ``measuring``. The rung is measured in
-    ``resource``, that of the study's scheduler.
+    A state is the reason of the trial's end, or ``waiting``, ``running``, ``paused`` or ``measuring``. The rung is
+    measured in ``resource``, that of the study's scheduler.
     """
 
     rung: int
@@ -162,11 +165,11 @@ class StudyCounts:
                 if self.best is self.record.trials[event.trial] and self.best.score is None:
                     self.best = next(iter(self.record.ranked()), None)
                 if self.left == 0 and self.record.study.space.base.keeps_weights:
-                    self.state = "measuring on test"
+                    self.state = MEASURING
             case Shortened():
                 self._total = None
             case Measuring() | Tested():
-                self.state = f"measuring on test: {self.tested} done"
+                self.state = MEASURING
             case Interrupted():
                 self.state = "interrupted"
             case Finished():

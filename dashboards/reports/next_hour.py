@@ -29,13 +29,16 @@ def next_hour(
     if not left:
         return
     if per_minute is None or seconds_left is None:
-        yield f"No trial has ended yet since the study was last started, so nothing is known of its pace. {left:,} are left."
+        yield (
+            "No trial has ended yet since the study was last started, so nothing is known of its pace. "
+            f"{left:,} are left."
+        )
         return
     coming = min(left, round(60 * per_minute * min(seconds_left, HOUR) / HOUR))
     if coming >= left:
         yield (
-            f"At its present pace the study ends {counted(left, 'more trial')} in about {duration(seconds_left)}; then "
-            "it measures the trials that its report shows on test."
+            f"At the present pace {_the_last(left)} within about {duration(seconds_left)}; then the study measures on "
+            "test the trials that its report shows."
         )
     elif seconds_left < HOUR:
         yield (
@@ -47,14 +50,18 @@ def next_hour(
     yield _best(coming, continued, proposer, several=several, measure=measure)
 
 
+def _the_last(left: int) -> str:
+    return "the last trial will end" if left == 1 else f"all {left:,} trials that are left will end"
+
+
 def _best(coming: int, continued: Continued | None, proposer: str, *, several: bool, measure: Measure) -> str:
     """What is known of the best score after so many more trials."""
     if several:
         return "No forecast of the best score is made: the study has several objectives."
     if proposer not in HELD:
         return (
-            f"No forecast of the best score is made: of {proposer}, no bound is known that holds. It is known of trials "
-            f"drawn at random alone."
+            "No forecast of the best score is made: bounds are known to hold for trials drawn at random alone, not for "
+            f"those of {proposer}."
         )
     if continued is None or continued.most is None or continued.held is None:
         return f"No forecast of the best score is made before {LEAST} trials have a score."
@@ -67,7 +74,7 @@ def _best(coming: int, continued: Continued | None, proposer: str, *, several: b
         )
     return (
         f"These raise the best {measure.label} by {size_of(continued.most, measure)}"
-        f"{' points' if measure.in_points else ''} at most, on average: that is the bound for {continued.trials:,} more "
-        f"trials drawn at random, and in {100 * continued.held:.0f} of 100 searches so many brought no more than such a "
-        "bound."
+        f"{' points' if measure.in_points else ''} at most, on average: that is the bound for {continued.trials:,} "
+        f"more trials drawn at random, and in {100 * continued.held:.0f} of 100 searches so many brought no more than "
+        "such a bound."
     )

@@ -36,7 +36,9 @@ def _standing(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> str:
     if trial.reused is not None:
         source = trial.reused
         where = f" of {source.study}" if source.study else ""
-        return f"It was not trained: its config and seeds are those of trial {source.source}{where}, whose results it has"
+        return (
+            f"It was not trained: its config and seeds are those of trial {source.source}{where}, whose results it has"
+        )
     match trial.state:
         case "running" if not runs:
             return f"Its study was interrupted when it had trained {done}; once resumed, it goes on from there"
@@ -78,4 +80,6 @@ def _done(trial: TrialRecord) -> str:
     whole = trial.config.epochs
     if trial.raced and len(trial.reports) >= whole:
         return f"{counted(whole, 'epoch')} of each of {counted(len(trial.seeds), 'seed')}"
-    return f"{len(trial.reports)} of {counted(whole, 'epoch')}" if len(trial.reports) < whole else counted(whole, "epoch")
+    return (
+        f"{len(trial.reports)} of {counted(whole, 'epoch')}" if len(trial.reports) < whole else counted(whole, "epoch")
+    )

@@ -16,9 +16,9 @@ TRIAL: Final = "What did a trial do?"
 SEARCH: Final = "the search"
 """Whose trial it is, if it is of no ablation."""
 
-NAMED: Final = re.compile(r"(<a\b[^>]*>.*?</a>|<[^>]*>)|(?<![-\w])(?:(?<!, )|(?<=winner, ))trial (\d+)\b")
-"""A link or a tag, or the name of a trial of the study that the page is about: names of other studies precede
-theirs."""
+NAMED: Final = re.compile(r"(<a\b[^>]*>.*?</a>|<[^>]*>)|(?<![-\w])(?:(?<!, )|(?<=winner, ))trial (\d+)\b(?! of )")
+"""A link or a tag, or the name of a trial of the study that the page is about: others have the name of theirs before or
+after them."""
 
 POINTS: Final = ("point", "circle", "square", "bar", "rect")
 """Marks that stand for one row each."""

@@ -66,7 +66,9 @@ def chart(drawn: Drawn, key: str) -> None:
         sentence(f"Not drawn: {drawn.draw}.", pale=True)
         return
     with unchecked():
-        made: Any = with_linked_marks(drawn.draw()).properties(autosize="pad")  # Streamlit's default would cut the chart off
+        made: Any = with_linked_marks(drawn.draw()).properties(
+            autosize="pad"
+        )  # Streamlit's default would cut the chart off
         st.altair_chart(made, theme=None, width="content", alt=words(made), key=key)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-
 from skipstack.dashboards.reports.next_hour import next_hour
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.wording import NONE, counted_rung
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 HEADING: Final = "Training now"
 
 EXPLAINED: Final = (
-    "Score now: of the last epoch. Needed there now: the score with which the trial would go on if it came to its next "
-    "rung now; this moves as others come there."
+    "Score now: of the last epoch. Needed now: the score with which the trial would go on if it came to its next rung "
+    "now; this moves as others come there."
 )
 
 MOST: Final = 20
@@ -45,7 +44,7 @@ def running_trials(progressed: "Progressed", key: str) -> None:
     epochs, measure = search.base.epochs, search.measure
     chart(Drawn(HEADING, no_curve or (lambda: _drawn(curves, rungs, measure, epochs))), key)
     rows = [_row(number, ahead[number], curves, measure, resource) for number in sorted(ahead)[:MOST]]
-    table(("", "epochs", "score now", "next rung", "needed there now"), rows)
+    table(("", "epochs", "score now", "needed now to go on"), rows)
     left_out = f" {MOST} of {len(ahead):,} trials are listed." if len(ahead) > MOST else ""
     sentence(f"{EXPLAINED}{left_out}", pale=True)
 
@@ -71,9 +70,8 @@ def _row(
     known = [NONE, "0"] if own.empty else [measure.written(own["score"].iloc[-1]), f"{own['epoch'].iloc[-1]}"]
     score, epochs = known
     if not rungs:
-        return [f"trial {number}", epochs, score, "none", "goes on to its end"]
-    first = rungs[0]
-    return [f"trial {number}", epochs, score, counted_rung(first.rung, resource), needed_in_words(first, measure)]
+        return [f"trial {number}", epochs, score, "nothing: it is stopped at no rung ahead"]
+    return [f"trial {number}", epochs, score, needed_in_words(rungs[0], resource, measure)]
 
 
 def next_hour_of(standing: "Standing", progressed: "Progressed") -> None:
@@ -95,9 +93,9 @@ def next_hour_of(standing: "Standing", progressed: "Progressed") -> None:
         sentence(" ".join(sentences))
 
 
-def needed_in_words(ahead: Ahead, measure: Measure) -> str:
-    """``more than 91.20 (of 5 there)``, or that there is no threshold yet."""
-    there = f"{ahead.results:,} there" if ahead.results else "nobody there"
+def needed_in_words(ahead: Ahead, resource: Resource, measure: Measure) -> str:
+    """``at least 91.20 at 3 epochs (5 there)``, or that there is no threshold yet."""
+    place = f"at {counted_rung(ahead.rung, resource)} ({ahead.results:,} there)"
     if ahead.needed is None:
-        return f"no threshold yet ({there})"
-    return f"{'better than' if ahead.above else 'at least'} {measure.written(ahead.needed)} ({there})"
+        return f"no threshold yet {place}"
+    return f"{'better than' if ahead.above else 'at least'} {measure.written(ahead.needed)} {place}"

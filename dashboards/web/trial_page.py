@@ -36,21 +36,23 @@ if TYPE_CHECKING:
 EVERY: Final = 3.0
 """Seconds between two looks at a trial that is not over."""
 
-PHASES: Final[dict[Phase, str]] = {
-    "waiting": "waited for a worker",
-    "training": "trained",
-    "paused": "was paused",
-    "measuring": "was measured on test",
+PHASES: Final[dict[Phase, tuple[str, str]]] = {
+    "waiting": ("waited for a worker", "waits for a worker"),
+    "training": ("trained", "trains"),
+    "paused": ("was paused", "is paused"),
+    "measuring": ("was measured on test", "is measured on test"),
 }
+"""What a trial did in a phase, and does while it is under way."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Seen:
     """A trial and those that it is compared with, as the ledger has them.
 
     ``record``: of the search or of an ablation, with no other trials than these, or with all of an ablation; ``base``
     and ``best``: their numbers, if they are there. ``ranked``: the numbers of all trials with a score, the best first.
-    ``runs``: whether a driver runs the study, as far as the ledger says.
+    ``runs``: whether a driver runs the study, as far as the ledger says; ``written``: when it last wrote, in Unix
+    seconds.
     """
 
     trial: "TrialRecord"
@@ -61,6 +63,7 @@ class Seen:
     ranked: tuple[int, ...]
     folder: StudyFolder
     runs: bool
+    written: float
 
     @property
     def over(self) -> bool:
@@ -82,11 +85,13 @@ def trial_page(path: Path) -> None:
             st.number_input("Trial", min_value=0, value=first, step=1, key="trial", bind="query-params", width=160)
         )
     if number not in numbers:
-        sentence(f"There is no trial {number} (allowed: {numbers[0]} to {numbers[-1]}).")
+        sentence(f"No trial has the number {number} (allowed: {numbers[0]} to {numbers[-1]}).")
         return
     over = _seen(of, number, ablation).over
     show = st.fragment(
-        lambda: _trial(path, number, ablation), run_every=None if over else EVERY, key=f"trial {path} {ablation} {number}"
+        lambda: _trial(path, number, ablation),
+        run_every=None if over else EVERY,
+        key=f"trial {path} {ablation} {number}",
     )
     show()
 
@@ -117,11 +122,24 @@ def _seen(of: Snapshot, number: int, ablation: int | None) -> Seen:
         base = None if own.base is None else own.base.number
         best = ranked[0] if ranked else None
         wanted = set(own.trials)
-    events = _events(str(of.path), version_of(of.path), tuple(sorted(wanted)), ablation)
+    version = version_of(of.path)
+    events = _events(str(of.path), version, tuple(sorted(wanted)), ablation)
     record = StudyRecord.of(events)
-    last = next((each for each in reversed(events) if isinstance(each, Started | Resumed | Interrupted | Finished)), None)
+    last = next(
+        (each for each in reversed(events) if isinstance(each, Started | Resumed | Interrupted | Finished)), None
+    )
     runs = not isinstance(last, Interrupted | Finished)
-    return Seen(record.trials[number], record, events, base, best, ranked, StudyFolder(of.path, ablation), runs)
+    return Seen(
+        trial=record.trials[number],
+        record=record,
+        events=events,
+        base=base,
+        best=best,
+        ranked=ranked,
+        folder=StudyFolder(of.path, ablation),
+        runs=runs,
+        written=max(nanoseconds for *_, nanoseconds in version) / 1e9,
+    )
 
 
 @st.cache_data(max_entries=64, show_spinner="Reading the ledger")
@@ -160,9 +178,7 @@ def _numbers(seen: Seen) -> None:
     spread = _spread(list(trial.dev.values())) if trial.score is not None else None
     unit, share = (" (points)", " (%)") if measure.in_points else ("", "")
     numbers = {
-        f"{measure.label} on dev{share}": (
-            NONE if trial.score is None else measure.written(trial.score)
-        ),
+        f"{measure.label} on dev{share}": (NONE if trial.score is None else measure.written(trial.score)),
         **({"deviation over seeds": size_of(spread, measure)} if spread is not None else {}),
         "rank": NONE if place is None else f"{place} of {len(seen.ranked):,}",
         f"against the base{unit}": _beside(seen, seen.base),
@@ -253,15 +269,18 @@ def _time(seen: Seen) -> None:
         reused = seen.trial.reused is not None
         sentence("It took none: it was not trained." if reused else "No worker has had it yet.", pale=True)
         return
-    rows = [
-        [time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(each.began)), _ended(each), duration(each.until - each.began)]
-        for each in spans
-    ]
+    days = list(dict.fromkeys(_date(each.began) for each in spans))
+    form = "%H:%M:%S" if len(days) == 1 else "%Y-%m-%d %H:%M:%S"
+    rows = [[time.strftime(form, time.gmtime(each.began)), _did(each), duration(_length(each, seen))] for each in spans]
     table(("from (UTC)", "it", "for"), rows)
-    trial = seen.trial
-    if trial.epochs:
-        each_epoch = duration(trial.seconds / trial.epochs)
-        sentence(f"{counted(trial.epochs, 'epoch')}, {each_epoch} each on average.", pale=True)
+    trial, on = seen.trial, f"On {days[0]}. " if len(days) == 1 else ""
+    each_epoch = duration(trial.seconds / trial.epochs) if trial.epochs else ""
+    epochs = f"{counted(trial.epochs, 'epoch')}, {each_epoch} each on average." if trial.epochs else ""
+    sentence(f"{on}{epochs}", pale=True)
+
+
+def _date(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
 def _spans(seen: Seen) -> Iterator[Span]:
@@ -271,10 +290,18 @@ def _spans(seen: Seen) -> Iterator[Span]:
     yield from sorted((each for each in phases.spans() if each.trial == seen.trial.number), key=lambda each: each.began)
 
 
-def _ended(span: Span) -> str:
-    """What a phase was, and why it ended where that is not clear from the next."""
-    plain = span.state in (*PHASES, "running", "completed", "measured") or span.phase == "waiting"
-    return PHASES[span.phase] if plain else f"{PHASES[span.phase]} ({reason_in_words(span.state)})"
+def _did(span: Span) -> str:
+    """What the trial did or does, and why that ended where it is not clear from what it did next."""
+    did, does = PHASES[span.phase]
+    if span.under_way:
+        return does
+    plain = span.phase == "waiting" or span.state in ("completed", "measured", *PHASES)
+    return did if plain else f"{did} ({reason_in_words(span.state)})"
+
+
+def _length(span: Span, seen: Seen) -> float:
+    """The seconds of a phase; of one under way, up to the last event of the study."""
+    return (max(span.until, seen.written) if span.under_way and seen.runs else span.until) - span.began
 
 
 def _faults(seen: Seen) -> None:

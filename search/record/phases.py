@@ -36,6 +36,7 @@ class Span:
     began: float
     until: float
     state: str
+    under_way: bool = False
 
 
 class Phases:
@@ -91,7 +92,8 @@ class Phases:
         """All phases, those under way up to the last event."""
         yield from self.over
         for number, (phase, began) in self._now.items():
-            yield Span(number, phase, began, self._time, "running" if phase == "training" else phase)
+            state = "running" if phase == "training" else phase
+            yield Span(number, phase, began, self._time, state, under_way=True)
 
     def _phase(self, number: int) -> Phase | None:
         return self._now[number][0] if number in self._now else None

@@ -44,9 +44,7 @@ class SimulatedEngine(Engine):
                 self._idle += 1
             self._fill(driver)  # a report may promote another trial
 
-    def test(
-        self, measurements: Sequence[Measurement], begun: Callable[[int], None]
-    ) -> Iterator[tuple[int, Measured]]:
+    def test(self, measurements: Sequence[Measurement], begun: Callable[[int], None]) -> Iterator[tuple[int, Measured]]:
         """Yields nothing: only dev was recorded for all trials."""
         return iter(())
 

@@ -31,7 +31,9 @@ class Metric:
 
 
 TRIALS: Final = Metric(
-    "skipstack_trials", "Trials by state: waiting, running, paused, measuring on test, or the reason of their end", "state"
+    "skipstack_trials",
+    "Trials by state: waiting, running, paused, measuring on test, or the reason of their end",
+    "state",
 )
 RUNGS: Final = Metric("skipstack_rung_trials", "Trials that have reached the rung, by its epochs", "rung")
 QUEUE: Final = Metric("skipstack_queue", "Trials that are still to begin")

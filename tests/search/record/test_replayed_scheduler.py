@@ -47,5 +47,5 @@ def test_decisions_that_this_version_would_not_take_are_told() -> None:
     record = StudyRecord.of([foreign, *events[1:]])
     assert replayed_scheduler(record).rungs == (1, 2, 4), "trials that went on at once count as promoted"
     record.trials[1].reports.append(record.trials[2].reports[0].model_copy(update={"trial": 1, "epoch": 1}), 10**6)
-    with pytest.raises(UserError, match="trial 1 .*allowed: a ledger of this version"):
+    with pytest.raises(UserError, match=r"trial 1 .*allowed: a ledger of this version"):
         replayed_scheduler(record)
