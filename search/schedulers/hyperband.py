@@ -34,7 +34,7 @@ class _Bracket:
 
     def kept(self, place: int, size: int, reduction: int) -> int:
         """How many trials go on from the rung with this index."""
-        return max(size // reduction ** (place + 1), 1)
+        return max(size // int(reduction ** (place + 1)), 1)
 
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
         """The rungs that all due trials have reached, if the bracket starts with ``size`` trials.
