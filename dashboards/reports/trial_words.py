@@ -5,13 +5,12 @@ from typing import Final
 
 from skipstack.dashboards.reports.wording import counted_rung, sentence
 from skipstack.data.basis.counted import counted
-from skipstack.search.ledger.events import FaultReason
 from skipstack.search.record.comparable import resource_of
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.schedulers.config import Resource
 
-FAULTS_IN_WORDS: Final[dict[FaultReason, str]] = {
+FAULTS_IN_WORDS: Final[dict[str, str]] = {
     "failed": "It failed",
     "crashed": "Its process died",
     "out_of_memory": "It ran out of memory",
@@ -56,9 +55,7 @@ def _standing(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> str:
         case "stopped":
             return _stopped(trial, done, resource)
         case _:
-            assert trial.reason is not None, "it has ended"
-            how = FAULTS_IN_WORDS[trial.reason]  # type: ignore[index]  (all other reasons are above)
-            return f"{how} after {done}{f': {trial.message}' if trial.message else ''}"
+            return f"{FAULTS_IN_WORDS[trial.state]} after {done}{f': {trial.message}' if trial.message else ''}"
 
 
 def _stopped(trial: TrialRecord, done: str, resource: Resource) -> str:

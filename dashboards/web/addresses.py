@@ -72,7 +72,6 @@ def with_linked_marks(chart: Any, ablation: int | None = None) -> Any:
             calculated = alt.CalculateTransform(calculate=f"'{start}' + datum.trial", **{"as": "address"})
             part.transform = [*([] if part.transform is alt.Undefined else part.transform), calculated]
             part.encoding.href = alt.Href("address:N")
-            part.mark = alt.MarkDef(**{**_mark(part), "cursor": "pointer"})
     linked.usermeta = {"embedOptions": {"loader": {"target": "_self"}}}
     return linked
 
@@ -81,25 +80,17 @@ def _parts(chart: Any) -> Iterator[Any]:
     """The charts with marks of their own in a chart that may be made of several."""
     import altair as alt
 
-    inner = [
-        each
-        for kind in ("layer", "vconcat", "hconcat", "concat")
-        if (found := getattr(chart, kind, alt.Undefined)) is not alt.Undefined and not callable(found)
-        for each in found
-    ]
-    for each in inner:
-        yield from _parts(each)
-    if not inner and isinstance(chart, alt.Chart):
+    if isinstance(chart, alt.Chart):
         yield chart
+    for kind in ("layer", "vconcat", "hconcat"):
+        inner = getattr(chart, kind, None)
+        for each in inner if isinstance(inner, list) else ():
+            yield from _parts(each)
 
 
 def _stands_for_trials(chart: Any) -> bool:
     rows = getattr(chart.data, "values", None)
     if not rows or "trial" not in rows[0]:
         return False
-    mark = _mark(chart)["type"]
+    mark = chart.mark if isinstance(chart.mark, str) else chart.mark.type
     return mark in POINTS or (mark == "line" and "'trial:N'" in repr(chart.encoding.detail))
-
-
-def _mark(chart: Any) -> dict[str, Any]:
-    return {"type": chart.mark} if isinstance(chart.mark, str) else chart.mark.to_dict()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HEADING: Final = "Training now"
 
 EXPLAINED: Final = (
-    "Score now: of the last epoch. Needed now: the score with which the trial would go on if it came to its next rung "
+    "Score now: of the last epoch. Needs now: the score with which the trial would go on if it came to its next rung "
     "now; this moves as others come there."
 )
 
@@ -44,7 +44,7 @@ def running_trials(progressed: "Progressed", key: str) -> None:
     epochs, measure = search.base.epochs, search.measure
     chart(Drawn(HEADING, no_curve or (lambda: _drawn(curves, rungs, measure, epochs))), key)
     rows = [_row(number, ahead[number], curves, measure, resource) for number in sorted(ahead)[:MOST]]
-    table(("", "epochs", "score now", "needed now to go on"), rows)
+    table(("", "epochs", "score now", "needs now"), rows)
     left_out = f" {MOST} of {len(ahead):,} trials are listed." if len(ahead) > MOST else ""
     sentence(f"{EXPLAINED}{left_out}", pale=True)
 

@@ -1,7 +1,7 @@
 """The page of a trial: what became of it, what differs in it, its curves, network, faults, log, time and files."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skipstack.search.record.trial_record import TrialRecord
+    from skipstack.spaces.subject import Subject
 
 EVERY: Final = 3.0
 """Seconds between two looks at a trial that is not over."""
@@ -88,10 +89,9 @@ def trial_page(path: Path) -> None:
         sentence(f"No trial has the number {number} (allowed: {numbers[0]} to {numbers[-1]}).")
         return
     over = _seen(of, number, ablation).over
-    show = st.fragment(
-        lambda: _trial(path, number, ablation),
-        run_every=None if over else EVERY,
-        key=f"trial {path} {ablation} {number}",
+    key = f"trial {path} {ablation} {number}"
+    show: Callable[[], None] = st.fragment(
+        lambda: _trial(path, number, ablation), run_every=None if over else EVERY, key=key
     )
     show()
 
@@ -234,7 +234,7 @@ def _curves(seen: Seen) -> Drawn:
 def _differences(seen: Seen) -> None:
     heading("What differs", level=3)
     trial, space = seen.trial, seen.record.study.space
-    others = {"base": space.base}
+    others: "dict[str, Subject]" = {"base": space.base}
     if seen.best is not None and seen.best != trial.number:
         others[f"best, trial {seen.best}"] = seen.record.trials[seen.best].config
     rows: dict[str, dict[str, str]] = {}
