@@ -234,15 +234,15 @@ def _curves(seen: Seen) -> Drawn:
 def _differences(seen: Seen) -> None:
     heading("What differs", level=3)
     trial, space = seen.trial, seen.record.study.space
-    others: "dict[str, Subject]" = {"base": space.base}
-    if seen.best is not None and seen.best != trial.number:
+    others: dict[str, Subject] = {"base": space.base}
+    if seen.best is not None and seen.best not in (trial.number, seen.base):
         others[f"best, trial {seen.best}"] = seen.record.trials[seen.best].config
     rows: dict[str, dict[str, str]] = {}
     for name, config in others.items():
         for path, own, other in differing(trial.config, config)[0]:
             rows.setdefault(path, {"": own})[name] = other
     if not rows:
-        sentence("Nothing: it is the base" + (" itself." if len(others) == 1 else ", and so is the best trial."))
+        sentence("Nothing: it is the base itself.")
         return
     short = names_by_path(rows)
     table(

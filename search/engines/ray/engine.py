@@ -263,7 +263,7 @@ class RayEngine(Engine):
         )
         left, waiting = deque(measurements), dict[Any, int]()
         while left or waiting:
-            while left and not capacity.is_full():
+            while left and (not waiting or self._has_room(capacity, left[0].task)):
                 measurement = left.popleft()
                 number = measurement.task.number
                 takes, confined = self.allotment.placed(str(number), measurement, capacity)
@@ -281,6 +281,10 @@ class RayEngine(Engine):
                 number = waiting.pop(each)
                 capacity.leave(str(number))
                 yield number, outcome
+
+    def _has_room(self, capacity: Capacity, task: TrialTask) -> bool:
+        """Whether a trial would be measured at once."""
+        return not capacity.is_full() and capacity.has_room(self.allotment.ordinary(task), task.share)
 
     def _demanded(self) -> Demand | None:
         """What the cluster's autoscaler is asked for, until this engine leaves; None where there is none."""

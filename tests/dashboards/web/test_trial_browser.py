@@ -6,10 +6,11 @@ Its pictures stay in the folder that pytest keeps (``--basetemp``).
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
-from skipstack.dashboards.web.addresses import TRIAL, trial_address
+from skipstack.dashboards.web.addresses import trial_address
 from skipstack.dashboards.web.app import PAGES
 from tests.dashboards.web.browsing import CHROMIUM, DRAWN, ask, chromium, command, opened, pictured
 from tests.dashboards.web.shown import write
@@ -45,11 +46,10 @@ def test_a_point_and_a_row_open_the_page_of_their_trial(address: tuple[str, Path
         page.get_by_role("heading", name=name.capitalize(), exact=True).wait_for()
         page.wait_for_selector(DRAWN)
         pictured(page, folder, "trial", width)
-        page.go_back()
-        page.wait_for_selector(DRAWN)
+        page.goto(f"{url}/?{urlencode({'page': GOING, 'study': 'made-up'})}")
         history = page.locator(".stVegaLiteChart").filter(has_text="in the order of proposal")
         history.locator("g.mark-symbol.role-mark path").first.click(force=True)
         page.get_by_role("heading", name="Trial 0", exact=True).wait_for()
         page.goto(f"{url}/{trial_address('made-up', (None, 3))}")
         page.get_by_role("heading", name="Trial 3", exact=True).wait_for()
-        assert TRIAL in page.inner_text("body")
+        assert "trial=3" in page.url
