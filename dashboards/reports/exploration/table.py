@@ -120,6 +120,7 @@ def _row(numbers: Numbers, measure: Measure, columns: Sequence[Column]) -> PageR
         mark=Cell(LEADS if leads else ""),
         style="bold" if leads else "" if numbers["dev_mean"] is not None else "dim",
         code=of_axis,
+        trial=(None, selected) if isinstance(selected := numbers["selected_trial"], int) else None,
     )
 
 
