@@ -1,0 +1,96 @@
+"""Makes the pages of docs/results/: `make results`, or `python -m tests.results [PAGE ...]`.
+
+A study is run, or resumed, if nothing is kept of it, or if its page's source names other commands than it was made with
+(``--anew``: in any case). Then the page is written from what is kept. A page whose claims do not hold any more is not
+written: what is kept is new, so the source is corrected, and the page made, which takes seconds.
+"""
+
+import argparse
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.record.reading import is_finished, read_study, unfinished_ablation
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import StudyFolder
+from tests.pages import ROOT
+from tests.results.kept import Kept, keep
+from tests.results.page import Rendered, render
+from tests.results.source import RESULTS, Source, find_source, sources
+from tests.results.unsourced import stamp_all
+
+PROGRAM = Path(sys.executable).with_name("skipstack")
+
+
+def make(source: Source, runs: Path, *, anew: bool = False) -> None:
+    """Run what must be run for a page, keep it, and write the page."""
+    for study in source.studies:
+        if anew or not is_kept(source, study):
+            run(source, study, runs / source.name)
+            keep(runs / source.name / study, source.data(study))
+    write(source, render(source))
+
+
+def is_kept(source: Source, study: str) -> bool:
+    """Whether the study is kept that the source's commands make."""
+    file = source.data(study)
+    return file.exists() and Kept(file).commands() == [shlex.join(each) for each in source.commands(study)]
+
+
+def run(source: Source, study: str, folder: Path) -> None:
+    """Run the commands that make a study, each that was not run yet; what was interrupted is resumed first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / study
+    for number, arguments in enumerate(source.commands(study)):
+        if path.exists() and (not is_finished(path) or unfinished_ablation(path) is not None):
+            skipstack(folder, "resume", study)
+        if number >= done(path):
+            skipstack(folder, *arguments)
+
+
+def done(path: Path) -> int:
+    """How many commands a study was made with."""
+    if not path.exists():
+        return 0
+    extensions = sum(1 for _ in Ledger(StudyFolder.existing(path).ledger).extensions())
+    return 1 + extensions + len(read_study(path).ablations)
+
+
+def skipstack(folder: Path, *arguments: str) -> None:
+    """Run a command in this folder. Raises UserError if it fails."""
+    ended = subprocess.run([PROGRAM, *arguments], cwd=folder, check=False)
+    if ended.returncode:
+        raise UserError(f"`skipstack {shlex.join(arguments)}` ended with {ended.returncode}; the same command goes on")
+
+
+def write(source: Source, made: Rendered) -> None:
+    """Write a page and its pictures."""
+    source.page.write_text(made.text)
+    for name, svg in made.pictures.items():
+        (RESULTS / name).write_text(svg)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make the pages that are named, or all. Exit 2 if one cannot be made; the others are."""
+    parser = argparse.ArgumentParser(prog="python -m tests.results", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help="by name, as distance; left out: all")
+    parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "results", help="where studies are run")
+    parser.add_argument("--anew", action="store_true", help="run the studies though they are kept")
+    asked = parser.parse_args(arguments)
+    failed = 0
+    if not asked.pages:
+        stamp_all()
+    for source in map(find_source, asked.pages) if asked.pages else sources():
+        try:
+            make(source, asked.runs, anew=asked.anew)
+        except UserError as error:
+            failed += 1
+            print(f"{error}", file=sys.stderr)
+    return 2 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,224 @@
+"""The figures of a study as its page's template takes them: by name, and as reports print them."""
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from skipstack.dashboards.formats.markdown import as_markdown
+from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Row, Table
+from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.dashboards.reports.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
+from skipstack.dashboards.reports.wording import with_error
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.against import compare
+from skipstack.search.analysis.confirmation.differences import difference, score_of
+from skipstack.search.analysis.confirmation.papers import find_table
+from skipstack.search.analysis.confirmation.trends import trend
+from skipstack.search.analysis.study_frames import study_frames
+from skipstack.search.ledger.events import Placed
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.statistics.estimates import Estimate
+from skipstack.spaces.trial import TrialConfig
+from tests.command_line import typed
+from tests.results.kept import command
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure in the unit in which it is printed, its interval (None if it has none), and its text in reports."""
+
+    value: float
+    low: float | None
+    high: float | None
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def of(cls, value: Estimate | float, measure: Measure, sign: str = "") -> "Figure":
+        """An estimate, or a single number; ``sign``: ``+`` for a difference."""
+        if isinstance(value, float):
+            return cls(measure.factor * value, None, None, measure.written(value, sign))
+        ends = [None if end is None else measure.factor * end for end in (value.low, value.high)]
+        low, high = ends if measure.factor > 0 else reversed(ends)
+        text = with_error(value.value, value.half, measure, sign).strip()
+        return cls(measure.factor * value.value, low, high, text)
+
+
+@dataclass(frozen=True)
+class TrialFigures:
+    """A trial of a study. ``row``: of the study's confirmed table, if it is one there."""
+
+    trial: TrialRecord
+    measure: Measure
+    row: Numbers | None
+
+    @property
+    def dev(self) -> Figure:
+        return self._score("dev")
+
+    @property
+    def test(self) -> Figure:
+        return self._score("test")
+
+    @property
+    def difference(self) -> Figure:
+        """To the base, as the confirmed table has it."""
+        return Figure(*(self.measure.factor * self._row[f"difference{end}"] for end in ("", "_low", "_high")), self._text)
+
+    @property
+    def marked(self) -> bool:
+        """Whether that difference is significant, corrected for all rows of the table."""
+        return bool(self._row["marked"])
+
+    @property
+    def seconds(self) -> float:
+        return self.trial.seconds
+
+    @property
+    def curve(self) -> list[Figure]:
+        """The mean on dev after each epoch."""
+        name = f"dev_{self.measure.name}"
+        means = [sum(values) / len(values) for values in (each.metrics[name] for each in self.trial.reports)]
+        return [Figure.of(self.measure.score(mean), self.measure) for mean in means]
+
+    def beside(self, other: "TrialFigures", split: str = "test") -> Figure:
+        """Its difference to another trial, paired by seed and by sentence; a question of its own, without correction."""
+        found = difference(self.trial, other.trial, split)
+        assert found is not None, "both are measured"
+        return Figure.of(found, self.measure, "+")
+
+    def _score(self, split: str) -> Figure:
+        found = score_of(self.trial, split)
+        if found is None:
+            raise UserError(f"trial {self.trial.number} has no score on {split}")
+        return Figure.of(found, self.measure)
+
+    @property
+    def _row(self) -> Numbers:
+        if self.row is None:
+            raise UserError(f"trial {self.trial.number} is no row of the confirmed table (allowed: `beside`)")
+        return self.row
+
+    @property
+    def _text(self) -> str:
+        return with_error(self._row["difference"], self._row["difference_half"], self.measure, "+").strip()
+
+
+class StudyFigures:
+    """A study in its folder. ``study["lambda 1"]`` is the trial with this value of its axis, ``study["LSTM", 4]`` of its
+    axes, in their order.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.frames = study_frames(path)
+        self.pictures: dict[str, str] = {}
+        """The pictures that its page shows, as SVG, by heading."""
+
+    def __getitem__(self, values: Any) -> TrialFigures:
+        wanted = [str(value) for value in (values if isinstance(values, tuple) else (values,))]
+        shown = {tuple(map(str, row)): number for number, row in self._values()}
+        if tuple(wanted) not in shown:
+            raise UserError(unknown("trial", ", ".join(wanted), [", ".join(each) for each in shown]))
+        number = shown[tuple(wanted)]
+        return TrialFigures(self.record.trials[number], self.record.measure, self._rows.get(number))
+
+    @property
+    def record(self) -> StudyRecord:
+        return self.frames.record
+
+    @property
+    def base(self) -> TrialConfig:
+        """The config that the study varies: its settings are figures of the page, too."""
+        assert isinstance(self.frames.study.space.base, TrialConfig)
+        return self.frames.study.space.base
+
+    @property
+    def search(self) -> Any:
+        return self.frames.study.search
+
+    @property
+    def baseline(self) -> Figure:
+        """Of the test split."""
+        assert self.frames.baseline is not None
+        return Figure.of(self.frames.baseline[1], self.record.measure)
+
+    @property
+    def version(self) -> str:
+        """The version of skipstack that ran it."""
+        assert self.record.opened is not None
+        return self.record.opened.code_version.partition("+")[0]
+
+    @property
+    def commands(self) -> list[str]:
+        """The arguments with which it was made."""
+        return [command(event) for event in self.frames.past if isinstance(event, Placed)]
+
+    def report(self, options: str = "") -> str:
+        """The command `skipstack report` with these options, and what it prints."""
+        with chdir(self.path.parent):
+            answer = typed("report", self.path.name, *shlex.split(options), "--format", "markdown")
+        if answer.code != 0:
+            raise UserError(answer.error.strip().removeprefix("skipstack: "))
+        return f"    skipstack report {self.path.name}{' ' * bool(options)}{options}\n\n{answer.out}"
+
+    def picture(self, heading: str) -> str:
+        """A picture of its HTML report, by heading, as an image of the page."""
+        charts: Sequence[Drawn] = (*trend_charts(self.record), *search_charts(self.frames.exploration()))
+        by_heading = {each.heading: each for each in charts}
+        if heading not in by_heading:
+            raise UserError(unknown("picture", heading, by_heading))
+        (found,) = pictured([by_heading[heading]])
+        if not found.svg:
+            raise UserError(f"{heading}: {found.about}")
+        self.pictures[heading] = found.svg
+        return f"![{found.about}]({self.picture_name(heading)})"
+
+    def picture_name(self, heading: str) -> str:
+        return f"{self.path.parent.name}-{heading.lower().replace(' ', '-')}.svg"
+
+    def trend_table(self, heading: str) -> str:
+        """The scores along its axis of numbers as a table: a row for each value of the other axis, called ``heading``."""
+        found = trend(self.record)
+        assert found is not None, "a grid with an axis of numbers"
+        numbers = list(dict.fromkeys(each.number for each in found.reached))
+        score = {(each.line, each.number): Figure.of(each.score, self.record.measure).text for each in found.reached}
+        rows = tuple(
+            Row(names=(line,), cells=tuple(Cell(score[line, number]) for number in numbers), label=line)
+            for line in dict.fromkeys(each.line for each in found.reached)
+        )
+        columns = tuple(Column(f"{number:g}") for number in numbers)
+        return as_markdown(Page("", ((Table(names=(heading,), columns=columns, rows=rows),),)))
+
+    def against(self, table: str) -> Any:
+        """The comparison with a table of a paper (``search/analysis/confirmation/against.py``)."""
+        return compare(self.record, table, find_table(table))
+
+    @cached_property
+    def _rows(self) -> dict[int, Numbers]:
+        """The rows of its confirmed table by trial."""
+        from skipstack.dashboards.reports.study_report import study_report
+
+        if not self.frames.confirms:
+            return {}
+        records = study_report(self.frames, confirmed=True).records
+        return {row["trial"]: row for row in records if row["trial"] is not None and not row["is_reference"]}
+
+    def _values(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        trials = self.frames.trials
+        for number, row in trials[list(self.record.space.domains)].iterrows():
+            yield int(number), tuple(row)
+
+
+def by_study(folder: Path, names: Sequence[str], restored: Callable[[str, Path], Path]) -> dict[str, StudyFigures]:
+    """The figures of a page's studies by name."""
+    return {name: StudyFigures(restored(name, folder / name)) for name in names}

@@ -1,0 +1,104 @@
+"""What is kept of a study to make its page anew: its ledger, without who ran it, where, and at what hour.
+
+It is a ledger like any other, so that ``skipstack report`` reads it. A number that somebody alters in it does not pass
+the ledger's checksums.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from skipstack.data.basis.atomic_files import write_atomically
+from skipstack.search.ledger.events import (
+    Ablated,
+    Begun,
+    CorpusPrepared,
+    Event,
+    Interrupted,
+    Placed,
+    Reported,
+    Resumed,
+    Retried,
+    Started,
+    Untested,
+    Used,
+    WarmStarted,
+)
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import StudyFolder
+from tests.benchmarks.schedulers.recording import as_one_file
+
+UNKEPT = (Started, Begun, Used, Retried, Untested, Interrupted, Resumed)
+"""What a study went through, which no result depends on."""
+
+MADE_BY = ("search", "extend", "ablate")
+"""The commands that decide what a study is; others only go on with it."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The file of a study."""
+
+    file: Path
+
+    def restored(self, folder: Path) -> Path:
+        """The study in ``folder``, a new one."""
+        ledger = StudyFolder(folder).ledger
+        ledger.mkdir(parents=True)
+        (ledger / "000001.parquet").write_bytes(self.file.read_bytes())
+        return folder
+
+    def commands(self) -> list[str]:
+        """The arguments of ``skipstack`` that it was made with."""
+        with TemporaryDirectory() as folder:
+            events = Ledger(StudyFolder(self.restored(Path(folder) / "study")).ledger).read()
+        return [command(event) for event in events if isinstance(event, Placed)]
+
+
+def keep(study: Path, file: Path) -> None:
+    """Write what is kept of a study."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, as_one_file(thinned(Ledger(StudyFolder.existing(study).ledger).read())))
+
+
+def thinned(events: Iterable[Event]) -> Iterator[Event]:
+    """The events that results depend on, without folders, users, addresses and descriptions of corpora."""
+    for event in events:
+        if isinstance(event, Ablated):
+            yield from (event.model_copy(update={"event": inner}) for inner in thinned([event.event]))
+        elif not isinstance(event, UNKEPT):
+            yield from _kept(event)
+
+
+def without_times(events: Iterable[Event]) -> Iterator[Event]:
+    """The same with all times at 0: what two runs of one study on one machine have alike, bit for bit."""
+    for event in events:
+        alike: dict[str, Any] = {"time": 0.0}
+        if isinstance(event, Reported):
+            alike |= {"seconds": 0.0}
+        if isinstance(event, Ablated):
+            alike |= {"event": next(without_times([event.event]))}
+        yield event.model_copy(update=alike)
+
+
+def command(placed: Placed) -> str:
+    """The arguments of ``skipstack`` that were typed."""
+    return placed.command.partition(" ")[2]
+
+
+def _kept(event: Event) -> Iterator[Event]:
+    match event:
+        case Placed():
+            if command(event).partition(" ")[0] in MADE_BY:
+                nobody = {"place": "", "address": None, "tracking_uri": None, "user": "", "commit": "", "code": ()}
+                yield event.model_copy(update=nobody)
+        case CorpusPrepared():
+            yield event.model_copy(update={"health": None, "store": "", "vectors": {}})
+        case WarmStarted():
+            yield event.model_copy(update={"study": Path(event.study).name})
+        case Reported():
+            yield event.model_copy(update={"seconds": round(event.seconds, 3)})
+        case _:
+            yield event
