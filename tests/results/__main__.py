@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.record.reading import is_finished, read_study, unfinished_ablation
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import is_finished, read_study, unfinished_ablation
 from tests.pages import ROOT
 from tests.results.kept import Kept, keep
 from tests.results.page import Rendered, render
-from tests.results.source import RESULTS, Source, find_source, sources
+from tests.results.source import Source, find_source, sources
 from tests.results.unsourced import stamp_all
 
 PROGRAM = Path(sys.executable).with_name("skipstack")
@@ -70,7 +70,7 @@ def write(source: Source, made: Rendered) -> None:
     """Write a page and its pictures."""
     source.page.write_text(made.text)
     for name, svg in made.pictures.items():
-        (RESULTS / name).write_text(svg)
+        (source.folder / name).write_text(svg)
 
 
 def main(arguments: Sequence[str]) -> int:

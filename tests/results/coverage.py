@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from skipstack.search.analysis.confirmation.papers import papers
@@ -14,7 +15,7 @@ from skipstack.search.study_files.document import presets
 from tests.results.printed import PrintedPage, printed
 from tests.results.source import RESULTS
 
-COMMAND = re.compile(r"^    (skipstack search .*(?:\\\n.*)*)$", re.MULTILINE)
+COMMAND = re.compile(r"^    (skipstack search (?:[^\\\n]|\\\n)*)$", re.MULTILINE)
 AGAINST: Final = "against {}:"
 """In the heading of a comparison with a table."""
 
@@ -22,9 +23,13 @@ FIRST_WITH_TESTS: Final = (0, 2)
 """Marks of earlier versions are differences beyond a standard error, which show nothing."""
 
 
+SHOWN: Final = ("--epochs", "--trials")
+"""Options that leave out something of a preset: the scale names them."""
+
+
 @dataclass(frozen=True)
 class Run:
-    """A command of a page that ran a study of the ``preset``, and the options that made it another study than that."""
+    """A page that ran the study of a ``preset``, and the options that made it another study than that."""
 
     page: PrintedPage
     preset: str
@@ -32,29 +37,27 @@ class Run:
 
     @property
     def scale(self) -> str:
-        """The scale, and what was set beside it."""
-        if "--scale" in self.options:
-            return self.options["--scale"]
-        return "full, smaller network" if "hidden" in self.options.get("--set", "") else "full"
+        """The scale, and what was cut beside it."""
+        cut = [f"`{option} {self.options[option]}`" for option in SHOWN if option in self.options]
+        cut += [each for each in self.options.get("--set", "").split() if each.startswith("model.stack.hidden=")]
+        return ", ".join([self.options.get("--scale", "full"), *cut])
 
 
 def coverage() -> str:
     """The table, in Markdown."""
     runs = list(all_runs())
-    lines = ["| paper | shows | preset | run here | scale | version | differences that are significant |", f"|{'---|' * 7}"]
+    lines = ["| paper | shows | run here | scale | version | significant differences |", f"|{'---|' * 6}"]
     for name, paper in papers().items():
         shown = {**paper.tables, **paper.others}
-        for label in sorted(shown):
-            preset, why = shown[label].preset, getattr(shown[label], "why", "")
-            own = [run for run in runs if run.preset == preset]
+        for label in sorted(shown, key=lambda each: (each.startswith("figure"), each)):
+            own = {run.page.name: run for run in reversed(runs) if run.preset and run.preset == shown[label].preset}
             what = f"{_called(label)}: {shown[label].title}"
-            for run in own or [None]:
-                cells = (
-                    ("", "", "") if run is None
-                    else (run.scale, run.page.version, confirmed(run.page, f"{name}/{label}"))
-                )
-                where = why or "not run" if run is None else f"[{run.page.name}]({run.page.name}.md)"
-                lines.append(f"| {' | '.join([name, what, f'`{preset}`' * bool(preset), where, *cells])} |")
+            if not own:
+                lines.append(f"| {name} | {what} | {getattr(shown[label], 'why', '') or 'not run'} |  |  |  |")
+            for run in own.values():
+                link = f"[{run.page.name}]({run.page.name}.md)"
+                found = confirmed(run.page, f"{name}/{label}")
+                lines.append(f"| {name} | {what} | {link} | {run.scale} | {run.page.version} | {found} |")
     return "\n".join(lines)
 
 
@@ -67,7 +70,7 @@ def all_runs() -> Iterator[Run]:
         for command in COMMAND.findall(page.text):
             words = shlex.split(command.replace("\\\n", " "))[2:]
             options: dict[str, str] = {}
-            for option, value in zip(words[1:], words[2:], strict=False):
+            for option, value in pairwise(words):
                 if option.startswith("--"):
                     options[option] = f"{options.get(option, '')} {value}".strip()
             if words[0] in presets():

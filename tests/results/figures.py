@@ -1,7 +1,8 @@
 """The figures of a study as its page's template takes them: by name, and as reports print them."""
 
+import math
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,12 +33,14 @@ from tests.results.kept import command
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure in the unit in which it is printed, its interval (None if it has none), and its text in reports."""
+    """A figure in the unit in which it is printed, and its text in reports. Where nothing is known of its interval this
+    has no ends, so that no claim can rest on them.
+    """
 
     value: float
-    low: float | None
-    high: float | None
     text: str
+    low: float = -math.inf
+    high: float = math.inf
 
     def __str__(self) -> str:
         return self.text
@@ -46,11 +49,9 @@ class Figure:
     def of(cls, value: Estimate | float, measure: Measure, sign: str = "") -> "Figure":
         """An estimate, or a single number; ``sign``: ``+`` for a difference."""
         if isinstance(value, float):
-            return cls(measure.factor * value, None, None, measure.written(value, sign))
-        ends = [None if end is None else measure.factor * end for end in (value.low, value.high)]
-        low, high = ends if measure.factor > 0 else reversed(ends)
+            return cls(measure.factor * value, measure.written(value, sign))
         text = with_error(value.value, value.half, measure, sign).strip()
-        return cls(measure.factor * value.value, low, high, text)
+        return cls(measure.factor * value.value, text, *_ends(value.low, value.high, measure))
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,10 @@ class TrialFigures:
     @property
     def difference(self) -> Figure:
         """To the base, as the confirmed table has it."""
-        return Figure(*(self.measure.factor * self._row[f"difference{end}"] for end in ("", "_low", "_high")), self._text)
+        row = self._row
+        text = with_error(row["difference"], row["difference_half"], self.measure, "+").strip()
+        ends = _ends(row["difference_low"], row["difference_high"], self.measure)
+        return Figure(self.measure.factor * row["difference"], text, *ends)
 
     @property
     def marked(self) -> bool:
@@ -91,7 +95,7 @@ class TrialFigures:
         return [Figure.of(self.measure.score(mean), self.measure) for mean in means]
 
     def beside(self, other: "TrialFigures", split: str = "test") -> Figure:
-        """Its difference to another trial, paired by seed and by sentence; a question of its own, without correction."""
+        """Its difference to another trial, paired by seed and by sentence; uncorrected, as a question of its own."""
         found = difference(self.trial, other.trial, split)
         assert found is not None, "both are measured"
         return Figure.of(found, self.measure, "+")
@@ -108,21 +112,24 @@ class TrialFigures:
             raise UserError(f"trial {self.trial.number} is no row of the confirmed table (allowed: `beside`)")
         return self.row
 
-    @property
-    def _text(self) -> str:
-        return with_error(self._row["difference"], self._row["difference_half"], self.measure, "+").strip()
+
+def _ends(low: Any, high: Any, measure: Measure) -> tuple[float, ...]:
+    """The ends of an interval of scores, as they are printed."""
+    if low is None or high is None:
+        return ()
+    return tuple(sorted((measure.factor * low, measure.factor * high)))
 
 
 class StudyFigures:
-    """A study in its folder. ``study["lambda 1"]`` is the trial with this value of its axis, ``study["LSTM", 4]`` of its
-    axes, in their order.
+    """A study in its folder. ``study["lambda 1"]`` is the trial with this value of its axis, ``study["LSTM", 4]`` with
+    these values of its axes, in their order.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.frames = study_frames(path)
         self.pictures: dict[str, str] = {}
-        """The pictures that its page shows, as SVG, by heading."""
+        """The pictures that its page shows, as SVG, by the names of their files."""
 
     def __getitem__(self, values: Any) -> TrialFigures:
         wanted = [str(value) for value in (values if isinstance(values, tuple) else (values,))]
@@ -171,8 +178,8 @@ class StudyFigures:
             raise UserError(answer.error.strip().removeprefix("skipstack: "))
         return f"    skipstack report {self.path.name}{' ' * bool(options)}{options}\n\n{answer.out}"
 
-    def picture(self, heading: str) -> str:
-        """A picture of its HTML report, by heading, as an image of the page."""
+    def picture(self, heading: str, name: str) -> str:
+        """A picture of its HTML report, by heading, as an image of the page; its file is called ``name``."""
         charts: Sequence[Drawn] = (*trend_charts(self.record), *search_charts(self.frames.exploration()))
         by_heading = {each.heading: each for each in charts}
         if heading not in by_heading:
@@ -180,14 +187,11 @@ class StudyFigures:
         (found,) = pictured([by_heading[heading]])
         if not found.svg:
             raise UserError(f"{heading}: {found.about}")
-        self.pictures[heading] = found.svg
-        return f"![{found.about}]({self.picture_name(heading)})"
-
-    def picture_name(self, heading: str) -> str:
-        return f"{self.path.parent.name}-{heading.lower().replace(' ', '-')}.svg"
+        self.pictures[f"{name}.svg"] = found.svg
+        return f"![{found.about}]({name}.svg)"
 
     def trend_table(self, heading: str) -> str:
-        """The scores along its axis of numbers as a table: a row for each value of the other axis, called ``heading``."""
+        """The scores along its axis of numbers as a table, a row for each value of the other axis, called ``heading``."""
         found = trend(self.record)
         assert found is not None, "a grid with an axis of numbers"
         numbers = list(dict.fromkeys(each.number for each in found.reached))
@@ -217,8 +221,3 @@ class StudyFigures:
         trials = self.frames.trials
         for number, row in trials[list(self.record.space.domains)].iterrows():
             yield int(number), tuple(row)
-
-
-def by_study(folder: Path, names: Sequence[str], restored: Callable[[str, Path], Path]) -> dict[str, StudyFigures]:
-    """The figures of a page's studies by name."""
-    return {name: StudyFigures(restored(name, folder / name)) for name in names}

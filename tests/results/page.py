@@ -1,20 +1,20 @@
 """A page of results, made from its source and from what is kept of its studies: nothing on it is typed but its words.
 
-A template sees each study by its name (``figures.py``), ``paper(TABLE, ROW)`` with the ``dev`` and ``test`` that a paper
-prints, and ``printed(PAGE)``, the tables of another page (``printed.py``). Below the title the page says by itself which
-version its numbers are of, and which commands made them.
+A template sees each study by its name (``figures.py``), ``paper(TABLE, ROW)`` with the ``dev`` and ``test`` that a
+paper prints, ``printed(PAGE)``, the tables of another page (``printed.py``), and what ``computed.py`` computes. Below
+the title the page says by itself which version its numbers are of, and which commands made them.
 """
 
 import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from jinja2 import Environment, StrictUndefined, TemplateError, nodes
 from jinja2.ext import Extension
@@ -23,6 +23,7 @@ from jinja2.parser import Parser
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.analysis.confirmation.papers import PaperRow, find_table
+from tests.results.computed import best_constant_place
 from tests.results.coverage import coverage
 from tests.results.figures import StudyFigures
 from tests.results.kept import Kept
@@ -49,7 +50,7 @@ class Rendered:
 class Claim(Extension):
     """``{% claim CONDITION %}sentence{% endclaim %}``: the sentence, which must hold."""
 
-    tags = {"claim"}
+    tags: ClassVar = {"claim"}
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
@@ -73,7 +74,9 @@ def render(source: Source) -> Rendered:
     """The page. Raises UserError for figures that there are not, and with all claims that do not hold."""
     missing = [study for study in source.studies if not source.data(study).exists()]
     if missing:
-        raise UserError(f"{source.name}: nothing is kept of {', '.join(missing)} (`make results PAGE={source.name}` runs it)")
+        raise UserError(
+            f"{source.name}: nothing is kept of {', '.join(missing)} (`make results PAGE={source.name}` runs it)"
+        )
     with TemporaryDirectory() as folder:
         studies = {
             name: StudyFigures(Kept(source.data(name)).restored(Path(folder) / source.name / name))
@@ -87,7 +90,13 @@ def render_with(source: Source, studies: Mapping[str, StudyFigures]) -> Rendered
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False, extensions=[Claim]
     )
-    names = {"paper": paper, "printed": printed, "coverage": coverage, **studies}
+    names = {
+        "paper": paper,
+        "printed": printed,
+        "coverage": coverage,
+        "best_constant_place": best_constant_place,
+        **studies,
+    }
     try:
         body = environment.from_string(source.template).render(names)
     except TemplateError as error:
@@ -100,10 +109,7 @@ def render_with(source: Source, studies: Mapping[str, StudyFigures]) -> Rendered
         raise UserError(f"{source.name}.md: no longer true, so say what is: {told}")
     title, _, rest = body.strip().partition("\n")
     text = reflowed("\n\n".join([title, *about(source, studies), rest.strip()]))
-    pictures = {
-        each.picture_name(heading): svg for each in studies.values() for heading, svg in each.pictures.items()
-    }
-    return Rendered(text, pictures)
+    return Rendered(text, {name: svg for each in studies.values() for name, svg in each.pictures.items()})
 
 
 def about(source: Source, studies: Mapping[str, StudyFigures]) -> Iterator[str]:
@@ -135,7 +141,8 @@ def notice(of: str) -> str:
 def shown(arguments: tuple[str, ...]) -> Iterator[str]:
     """A command as a block of a page, in lines that fit."""
     lines, indent, more = [""], "    ", " \\"
-    for word in map(shlex.quote, ("skipstack", *arguments)):
+    whole = " ".join(map(shlex.quote, ("skipstack", *arguments)))
+    for word in re.split(r" (?=-)", whole):  # an option stays with its value
         if lines[-1] and len(f"{indent}  {lines[-1]} {word}{more}") > WIDTH:
             lines.append("")
         lines[-1] += f"{' ' * bool(lines[-1])}{word}"
@@ -163,8 +170,10 @@ def _lines(block: str) -> Iterator[str]:
         return
     for item in re.split(r"\n(?=- )", block):
         inner = "  " if item.startswith("- ") else ""
-        solid = re.sub(r"`[^`]*`|± [\d.–]+", lambda found: found[0].translate(SOLID), " ".join(item.split()))
-        for line in textwrap.wrap(solid, WIDTH, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False):
+        solid = re.sub(r"`[^`]*`|\S+ ± [\d.–]+", lambda found: found[0].translate(SOLID), " ".join(item.split()))
+        for line in textwrap.wrap(
+            solid, WIDTH, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False
+        ):
             yield line.replace("\N{NO-BREAK SPACE}", " ")
 
 

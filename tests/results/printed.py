@@ -1,19 +1,21 @@
-"""The tables of a page as it stands, for pages that speak of others: what they quote cannot differ from what is there."""
+"""The tables of a page as it stands, for pages that speak of others: what they quote is what is there."""
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 from skipstack.data.basis.errors import UserError, unknown
 from tests.results.figures import Figure
 from tests.results.source import RESULTS
 
-CELL = re.compile(r"(?P<value>[+-]?\d[\d,]*(?:\.\d+)?)(?: ± (?P<half>\d+\.\d+|–))?(?P<mark>\\\*)?$")
+CELL = re.compile(r"(?P<value>[+-]?\d[\d,]*(?:\.\d+)?)(?: ± (?P<half>\d+\.\d+|–))?(?:\\\*)?$")
+NAME = re.compile(r"([*≠›] )?(.*)")
 
 
-class PrintedRow(NamedTuple):
-    """A row: the text of each cell by heading, and the cells of its first columns as it is called."""
+@dataclass(frozen=True)
+class PrintedRow:
+    """The cells of a row by heading, and what its mark says."""
 
     name: str
     marked: bool
@@ -23,43 +25,44 @@ class PrintedRow(NamedTuple):
         """Whether a figure stands in this column."""
         return CELL.match(self.cells.get(heading, "")) is not None
 
-    def __getitem__(self, heading: object) -> Figure:  # type: ignore[override]
+    def __getitem__(self, heading: str) -> Figure:
         """The figure in the column of this heading."""
         if heading not in self.cells:
-            raise UserError(unknown("column", str(heading), self.cells))
-        text = self.cells[str(heading)]
+            raise UserError(unknown("column", heading, self.cells))
+        text = self.cells[heading]
         found = CELL.match(text)
         if found is None:
             raise UserError(f"{self.name}, {heading}: got {text!r} (allowed: a figure)")
         value = float(found["value"].replace(",", ""))
         half = None if found["half"] in (None, "–") else float(found["half"])
-        ends = (None, None) if half is None else (value - half, value + half)
-        return Figure(value, *ends, text.removesuffix("\\*"))
+        ends = () if half is None else (value - half, value + half)
+        return Figure(value, text.removesuffix("\\*"), *ends)
 
 
+@dataclass(frozen=True)
 class PrintedPage:
     """The tables of a page of results."""
 
-    def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        self.text = text
+    name: str
+    text: str
 
-    def row(self, name: str, heading: str = "") -> PrintedRow:
-        """The row that is called so, in the first table that has it, and the column ``heading`` if that is named."""
-        rows = [row for row in self.rows() if row.name == name and (not heading or heading in row.cells)]
-        if not rows:
-            raise UserError(f"{self.name}: {unknown('row', name, {row.name for row in self.rows()})}")
-        return rows[0]
+    def row(self, name: str, heading: str) -> PrintedRow:
+        """The row that is called so, of the first table that has it, and a column ``heading``."""
+        rows = {row.name: row for row in reversed(list(self.rows())) if heading in row.cells}
+        if name not in rows:
+            raise UserError(f"{self.name}: {unknown('row', name, rows)}")
+        return rows[name]
 
     def rows(self) -> Iterator[PrintedRow]:
         """All rows of all tables."""
         for table in re.findall(r"(?:^\|.*\n)+", self.text, re.MULTILINE):
             headings, rules, *rows = (_cells(line) for line in table.splitlines())
-            names = sum(not rule.endswith(":") for rule in rules)
+            names = max(1, sum(not rule.endswith(":") for rule in rules))
             for cells in rows:
-                *_, last = (cells[:names] or cells[:1])
-                name = re.sub(r"^(?:\*|≠|›) ", "", last).strip("`")
-                yield PrintedRow(name, last.startswith("* "), dict(zip(headings, cells, strict=True)))
+                mark, name = NAME.fullmatch(cells[names - 1]).groups()
+                yield PrintedRow(
+                    name.strip("`").replace("\\_", "_"), mark == "* ", dict(zip(headings, cells, strict=True))
+                )
 
     def part(self, heading: str) -> "PrintedPage | None":
         """What stands below the first heading that has these words; None if there is none."""

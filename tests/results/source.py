@@ -19,14 +19,13 @@ from tests.pages import ROOT
 
 RESULTS: Final = ROOT / "docs" / "results"
 SOURCES: Final = RESULTS / "sources"
-DATA: Final = RESULTS / "data"
-"""What is kept of the studies, a folder a page and a file a study."""
 
 HEAD = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
 
 BRACES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 NO_FIGURES = re.compile(
-    r"^    .*$|`[^`]*`|\]\([^)]*\)|\b(?:Tables?|Figures?|eq\.) \d+(?:(?:,| and) \d+)*|\b\d+\.\d+\.\d+\b|\b\w*[a-z]\w*\b",
+    r"^    .*$|`[^`]*`|\]\([^)]*\)"
+    r"|\b(?:Tables?|Figures?|eq\.) \d+(?:(?:,| and) \d+)*|\b\d+\.\d+\.\d+\b|\b\w*[a-z]\w*\b",
     re.MULTILINE,
 )
 """What may have digits though nobody measured them: commands, code, links, what papers call their tables, versions, and
@@ -37,19 +36,20 @@ NUMBER = re.compile(r"\d[\d,.]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A page's ``name``, the commands of its studies by name, and its template."""
+    """A page's ``name``, the commands of its studies by name, its template, and the folder of the pages."""
 
     name: str
     studies: Mapping[str, tuple[str, ...]]
     template: str
+    folder: Path = RESULTS
 
     @property
     def page(self) -> Path:
-        return RESULTS / f"{self.name}.md"
+        return self.folder / f"{self.name}.md"
 
     def data(self, study: str) -> Path:
-        """Where that is kept which its page is made from."""
-        return DATA / self.name / f"{study}.parquet"
+        """The file of what is kept of a study, from which the page is made."""
+        return self.folder / "data" / self.name / f"{study}.parquet"
 
     def commands(self, study: str) -> Iterator[tuple[str, ...]]:
         """The arguments of ``skipstack`` that make the study, in a folder of its name, in order."""
@@ -68,15 +68,18 @@ def read_source(path: Path) -> Source:
     text = path.read_text()
     found = HEAD.match(text)
     if found is None:
-        raise UserError(f"{path.name}: has no head (allowed: YAML between two lines ---, with the commands of its studies)")
-    studies = {name: _commands(path, name, given) for name, given in (yaml.safe_load(found[1])["studies"] or {}).items()}
+        raise UserError(f"{path.name}: has no head (allowed: YAML between two lines ---, with the page's studies)")
+    given = yaml.safe_load(found[1])["studies"]
+    studies = {name: _commands(path, name, commands) for name, commands in given.items()}
     blank = "\n" * found[0].count("\n")  # a mistake is told with its line in the file
-    return Source(name=path.stem, studies=studies, template=blank + text[found.end() :])
+    return Source(name=path.stem, studies=studies, template=blank + text[found.end() :], folder=path.parents[1])
 
 
 def _commands(path: Path, study: str, given: Sequence[str]) -> tuple[str, ...]:
     if not study.isidentifier():
-        raise UserError(f"{path.name}: got the study {study!r} (allowed: a name that templates can use, as `two_jumps`)")
+        raise UserError(
+            f"{path.name}: got the study {study!r} (allowed: a name that templates can use, as `two_jumps`)"
+        )
     verbs = [shlex.split(command)[0] for command in given]
     if verbs[0] != "search" or not set(verbs[1:]) <= {"extend", "ablate"}:
         raise UserError(f"{path.name}: {study}: got {', '.join(verbs)} (allowed: search, then extend and ablate)")
