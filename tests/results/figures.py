@@ -191,7 +191,7 @@ class StudyFigures:
         return f"![{found.about}]({name}.svg)"
 
     def trend_table(self, heading: str) -> str:
-        """The scores along its axis of numbers as a table, a row for each value of the other axis, called ``heading``."""
+        """The scores along its axis of numbers as a table, a row for each value of the other axis (``heading``)."""
         found = trend(self.record)
         assert found is not None, "a grid with an axis of numbers"
         numbers = list(dict.fromkeys(each.number for each in found.reached))

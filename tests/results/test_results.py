@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.events import Event, Tested
+from skipstack.search.ledger import events as ledger_events
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
 from tests.benchmarks.schedulers.recording import as_one_file
@@ -58,7 +58,7 @@ def made_in(folder: Path) -> Source:
     return source
 
 
-def events(file: Path) -> list[Event]:
+def events(file: Path) -> list[ledger_events.Event]:
     with TemporaryDirectory() as folder:
         return Ledger(StudyFolder(Kept(file).restored(Path(folder) / "study")).ledger).read()
 
@@ -109,8 +109,8 @@ def test_a_number_altered_in_what_is_kept_is_seen(made: tuple[Source, Source]) -
         assert render(source).text != page
 
 
-def _luckier(event: Event) -> Event:
-    if not isinstance(event, Tested):
+def _luckier(event: ledger_events.Event) -> ledger_events.Event:
+    if not isinstance(event, ledger_events.Tested):
         return event
     metrics = {name: tuple(value + 0.01 for value in values) for name, values in event.metrics.items()}
     return event.model_copy(update={"metrics": metrics, "sentences": None})
@@ -162,7 +162,7 @@ def test_nothing_is_kept_that_no_page_shows() -> None:
     assert sum(path.stat().st_size for path in kept) < 4_000_000
 
 
-@pytest.mark.parametrize("path", unsourced(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", list(unsourced()), ids=lambda path: path.stem)
 def test_a_page_of_an_earlier_version_says_so_by_itself(path: Path) -> None:
     assert path.read_text() == stamped(path), "run `make results`"
     of = printed(path.stem).version
