@@ -67,6 +67,8 @@ def all_runs() -> Iterator[Run]:
         if path.stem == "README":
             continue
         page = printed(path.stem)
+        if not page.was_run:
+            continue
         for command in COMMAND.findall(page.text):
             words = shlex.split(command.replace("\\\n", " "))[2:]
             options: dict[str, str] = {}

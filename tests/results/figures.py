@@ -22,13 +22,12 @@ from skipstack.search.analysis.confirmation.differences import difference, score
 from skipstack.search.analysis.confirmation.papers import find_table
 from skipstack.search.analysis.confirmation.trends import trend
 from skipstack.search.analysis.study_frames import study_frames
-from skipstack.search.ledger.events import Placed
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.trial import TrialConfig
 from tests.command_line import typed
-from tests.results.kept import command
+from tests.results.kept import release
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +162,7 @@ class StudyFigures:
     def version(self) -> str:
         """The version of skipstack that ran it."""
         assert self.record.opened is not None
-        return self.record.opened.code_version.partition("+")[0]
-
-    @property
-    def commands(self) -> list[str]:
-        """The arguments with which it was made."""
-        return [command(event) for event in self.frames.past if isinstance(event, Placed)]
+        return release(self.record.opened)
 
     def report(self, options: str = "") -> str:
         """The command `skipstack report` with these options, and what it prints."""

@@ -6,6 +6,7 @@ the ledger's checksums.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +23,7 @@ from skipstack.search.ledger.events import (
     Resumed,
     Retried,
     Started,
+    StudyOpened,
     Untested,
     Used,
     WarmStarted,
@@ -50,11 +52,20 @@ class Kept:
         (ledger / "000001.parquet").write_bytes(self.file.read_bytes())
         return folder
 
+    @cached_property
+    def events(self) -> list[Event]:
+        with TemporaryDirectory() as folder:
+            return Ledger(StudyFolder(self.restored(Path(folder) / "study")).ledger).read()
+
+    @property
     def commands(self) -> list[str]:
         """The arguments of ``skipstack`` that it was made with."""
-        with TemporaryDirectory() as folder:
-            events = Ledger(StudyFolder(self.restored(Path(folder) / "study")).ledger).read()
-        return [command(event) for event in events if isinstance(event, Placed)]
+        return [command(event) for event in self.events if isinstance(event, Placed)]
+
+    @property
+    def version(self) -> str:
+        """The version of skipstack that ran it."""
+        return next(release(event) for event in self.events if isinstance(event, StudyOpened))
 
 
 def keep(study: Path, file: Path) -> None:
@@ -81,6 +92,11 @@ def without_times(events: Iterable[Event]) -> Iterator[Event]:
         if isinstance(event, Ablated):
             alike |= {"event": next(without_times([event.event]))}
         yield event.model_copy(update=alike)
+
+
+def release(opened: StudyOpened) -> str:
+    """The version of skipstack that began a study, without the digest of its code."""
+    return opened.code_version.partition("+")[0]
 
 
 def command(placed: Placed) -> str:

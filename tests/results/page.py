@@ -27,7 +27,7 @@ from tests.results.computed import best_constant_place
 from tests.results.coverage import coverage
 from tests.results.figures import StudyFigures
 from tests.results.kept import Kept
-from tests.results.printed import printed
+from tests.results.printed import NOT_RUN, printed
 from tests.results.source import Source
 
 WIDTH: Final = 120
@@ -71,12 +71,14 @@ class Claim(Extension):
 
 
 def render(source: Source) -> Rendered:
-    """The page. Raises UserError for figures that there are not, and with all claims that do not hold."""
-    missing = [study for study in source.studies if not source.data(study).exists()]
-    if missing:
-        raise UserError(
-            f"{source.name}: nothing is kept of {', '.join(missing)} (`make results PAGE={source.name}` runs it)"
-        )
+    """The page; of one whose studies are not kept, what there is to run. Raises UserError for figures that there are
+    not, and with all claims that do not hold.
+    """
+    if not source.kept:
+        title = source.template.strip().partition("\n")[0]
+        how = f"`make results PAGE={source.name}` does, and writes the page from [its source]({_link(source)})"
+        said = f"{NOT_RUN}: {how}.**"
+        return Rendered(reflowed("\n\n".join([title, said, _commands(source)])), {})
     with TemporaryDirectory() as folder:
         studies = {
             name: StudyFigures(Kept(source.data(name)).restored(Path(folder) / source.name / name))
@@ -125,10 +127,10 @@ def about(source: Source, studies: Mapping[str, StudyFigures]) -> Iterator[str]:
     yield (
         f"{when}, skipstack {' and '.join(versions)}: {counted(len(trials), 'trial')}, "
         f"{counted(sum(trial.epochs for trial in trials), 'epoch')}, {minutes:.0f} min of training and evaluation. "
-        f"`make results PAGE={source.name}` made this page from [its source](sources/{source.name}.md), whose every "
+        f"`make results PAGE={source.name}` made this page from [its source]({_link(source)}), whose every "
         "figure is taken from the studies."
     )
-    yield "\n".join(line for name in source.studies for each in source.commands(name) for line in shown(each))
+    yield _commands(source)
 
 
 def notice(of: str) -> str:
@@ -136,6 +138,14 @@ def notice(of: str) -> str:
     if of == (now := version("skipstack")):
         return ""
     return f"**The numbers of this page are version {of}'s and were never run on version {now}.**"
+
+
+def _link(source: Source) -> str:
+    return f"sources/{source.name}.md"
+
+
+def _commands(source: Source) -> str:
+    return "\n".join(line for study in source.studies for each in source.commands(study) for line in shown(each))
 
 
 def shown(arguments: tuple[str, ...]) -> Iterator[str]:

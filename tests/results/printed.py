@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 from skipstack.data.basis.errors import UserError, unknown
 from tests.results.figures import Figure
 from tests.results.source import RESULTS
 
 CELL = re.compile(r"(?P<value>[+-]?\d[\d,]*(?:\.\d+)?)(?: ± (?P<half>\d+\.\d+|–))?(?:\\\*)?$")
+NOT_RUN: Final = "**Nothing of this page was run yet"
 NAME = re.compile(r"([*≠›] )?(.*)")
 
 
@@ -70,6 +72,11 @@ class PrintedPage:
             if heading in part.partition("\n")[0]:
                 return PrintedPage(self.name, part)
         return None
+
+    @property
+    def was_run(self) -> bool:
+        """Whether it has numbers: a page whose studies nobody has run yet says that instead."""
+        return NOT_RUN not in self.text
 
     @property
     def version(self) -> str:

@@ -51,6 +51,11 @@ class Source:
         """The file of what is kept of a study, from which the page is made."""
         return self.folder / "data" / self.name / f"{study}.parquet"
 
+    @property
+    def kept(self) -> bool:
+        """Whether something is kept of each of its studies."""
+        return all(self.data(study).exists() for study in self.studies)
+
     def commands(self, study: str) -> Iterator[tuple[str, ...]]:
         """The arguments of ``skipstack`` that make the study, in a folder of its name, in order."""
         for command in self.studies[study]:

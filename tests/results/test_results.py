@@ -5,25 +5,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger import events as ledger_events
-from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
 from tests.benchmarks.schedulers.recording import as_one_file
 from tests.pages import ROOT
 from tests.results import __main__ as results
 from tests.results.coverage import coverage
+from tests.results.earlier import earlier_pages, stamped
 from tests.results.kept import Kept, without_times
 from tests.results.page import notice, render
 from tests.results.printed import PrintedPage, printed
 from tests.results.source import RESULTS, Source, find_source, read_source, sources
-from tests.results.unsourced import stamped, unsourced
 
 SOURCES = sources()
+MADE = [source for source in SOURCES if source.page not in earlier_pages()]
+"""Those whose pages no earlier version wrote."""
 
 PAGE = """---
 studies:
@@ -58,11 +57,6 @@ def made_in(folder: Path) -> Source:
     return source
 
 
-def events(file: Path) -> list[ledger_events.Event]:
-    with TemporaryDirectory() as folder:
-        return Ledger(StudyFolder(Kept(file).restored(Path(folder) / "study")).ledger).read()
-
-
 @contextmanager
 def altered(file: Path, content: bytes) -> Iterator[None]:
     kept = file.read_bytes()
@@ -76,7 +70,7 @@ def altered(file: Path, content: bytes) -> Iterator[None]:
 @pytest.mark.long
 def test_a_page_from_nothing_is_the_same_bit_for_bit_but_for_times(made: tuple[Source, Source]) -> None:
     first, _ = made
-    alike = [list(without_times(events(each.data("echoes")))) for each in made]
+    alike = [list(without_times(Kept(each.data("echoes")).events)) for each in made]
     assert alike[0] == alike[1]
     pages = []
     for source, timeless in zip(made, alike, strict=True):
@@ -105,7 +99,7 @@ def test_a_number_altered_in_what_is_kept_is_seen(made: tuple[Source, Source]) -
     content[len(content) // 4] ^= 1
     with altered(file, bytes(content)), pytest.raises(UserError, match=r"000001\.parquet"):
         render(source)
-    with altered(file, as_one_file(map(_luckier, events(file)))):  # whose checksums are right
+    with altered(file, as_one_file(map(_luckier, Kept(file).events))):  # whose checksums are right
         assert render(source).text != page
 
 
@@ -127,7 +121,7 @@ def test_a_claim_that_does_not_hold_is_named_with_its_line_and_its_sentence(made
         render(replace(source, template=unknown))
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+@pytest.mark.parametrize("source", MADE, ids=lambda source: source.name)
 def test_a_page_is_what_its_source_and_its_studies_make(source: Source) -> None:
     found = render(source)
     assert source.page.read_text() == found.text, f"out of date: run `make results PAGE={source.name}`"
@@ -138,7 +132,7 @@ def test_a_page_is_what_its_source_and_its_studies_make(source: Source) -> None:
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
 def test_no_figure_of_a_source_is_typed_and_its_commands_are_those_that_ran(source: Source) -> None:
     assert source.typed_numbers() == []
-    assert [study for study in source.studies if not results.is_kept(source, study)] == []
+    assert [study for study in source.studies if source.kept and not results.is_kept(source, study)] == []
 
 
 def test_a_typed_number_is_found_wherever_it_stands_in_prose() -> None:
@@ -158,11 +152,11 @@ def test_a_typed_number_is_found_wherever_it_stands_in_prose() -> None:
 
 def test_nothing_is_kept_that_no_page_shows() -> None:
     kept = {path for path in (RESULTS / "data").rglob("*") if path.is_file()}
-    assert kept == {source.data(study) for source in SOURCES for study in source.studies}
+    assert kept == {source.data(study) for source in SOURCES if source.kept for study in source.studies}
     assert sum(path.stat().st_size for path in kept) < 4_000_000
 
 
-@pytest.mark.parametrize("path", list(unsourced()), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", list(earlier_pages()), ids=lambda path: path.stem)
 def test_a_page_of_an_earlier_version_says_so_by_itself(path: Path) -> None:
     assert path.read_text() == stamped(path), "run `make results`"
     of = printed(path.stem).version
