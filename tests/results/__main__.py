@@ -1,8 +1,8 @@
 """Makes the pages of docs/results/: `make results`, or `python -m tests.results [PAGE ...]`.
 
-A study is run, or resumed, if nothing is kept of it, or if its page's source names other commands than made it. Then the
-page is written from what is kept. A page with a claim that does not hold any more is not written: what is kept is new,
-so the sentence is corrected in the source, and making the page again takes seconds.
+A study is run, or resumed, if nothing is kept of it, or if its page's source names other commands than made it. Then
+the page is written from what is kept. A page with a claim that does not hold any more is not written: what is kept is
+new, so the sentence is corrected in the source, and making the page again takes seconds.
 """
 
 import argparse

@@ -14,12 +14,11 @@ from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Row, 
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
+from skipstack.dashboards.reports.study_report import study_report
 from skipstack.dashboards.reports.wording import with_error
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.analysis.confirmation.against import compare
 from skipstack.search.analysis.confirmation.differences import difference, score_of
-from skipstack.search.analysis.confirmation.papers import find_table
 from skipstack.search.analysis.confirmation.trends import trend
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.record.study_record import StudyRecord
@@ -54,12 +53,44 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class RowFigures:
+    """A row of a study's confirmed tables."""
+
+    numbers: Numbers
+    measure: Measure
+
+    @property
+    def dev(self) -> Figure:
+        return self._figure("dev")
+
+    @property
+    def test(self) -> Figure:
+        return self._figure("test")
+
+    @property
+    def difference(self) -> Figure:
+        """To the base, or to what its heading names."""
+        return self._figure("difference", "+")
+
+    @property
+    def marked(self) -> bool:
+        """Whether that difference is significant, corrected for all rows of the table."""
+        return bool(self.numbers["marked"])
+
+    def _figure(self, name: str, sign: str = "") -> Figure:
+        value, half, low, high = (self.numbers[f"{name}{end}"] for end in ("", "_half", "_low", "_high"))
+        if not isinstance(value, float):
+            raise UserError(f"row {self.numbers['row']}: has no {name}")
+        text = with_error(value, half, self.measure, sign).strip()
+        return Figure(self.measure.factor * value, text, *_ends(low, high, self.measure))
+
+
+@dataclass(frozen=True)
 class TrialFigures:
-    """A trial of a study. ``row``: of the study's confirmed table, if it is one there."""
+    """A trial of a study."""
 
     trial: TrialRecord
     measure: Measure
-    row: Numbers | None
 
     @property
     def dev(self) -> Figure:
@@ -68,23 +99,6 @@ class TrialFigures:
     @property
     def test(self) -> Figure:
         return self._score("test")
-
-    @property
-    def difference(self) -> Figure:
-        """To the base, as the confirmed table has it."""
-        row = self._row
-        text = with_error(row["difference"], row["difference_half"], self.measure, "+").strip()
-        ends = _ends(row["difference_low"], row["difference_high"], self.measure)
-        return Figure(self.measure.factor * row["difference"], text, *ends)
-
-    @property
-    def marked(self) -> bool:
-        """Whether that difference is significant, corrected for all rows of the table."""
-        return bool(self._row["marked"])
-
-    @property
-    def seconds(self) -> float:
-        return self.trial.seconds
 
     @property
     def curve(self) -> list[Figure]:
@@ -104,12 +118,6 @@ class TrialFigures:
         if found is None:
             raise UserError(f"trial {self.trial.number} has no score on {split}")
         return Figure.of(found, self.measure)
-
-    @property
-    def _row(self) -> Numbers:
-        if self.row is None:
-            raise UserError(f"trial {self.trial.number} is no row of the confirmed table (allowed: `beside`)")
-        return self.row
 
 
 def _ends(low: Any, high: Any, measure: Measure) -> tuple[float, ...]:
@@ -135,8 +143,15 @@ class StudyFigures:
         shown = {tuple(map(str, row)): number for number, row in self._values()}
         if tuple(wanted) not in shown:
             raise UserError(unknown("trial", ", ".join(wanted), [", ".join(each) for each in shown]))
-        number = shown[tuple(wanted)]
-        return TrialFigures(self.record.trials[number], self.record.measure, self._rows.get(number))
+        return TrialFigures(self.record.trials[shown[tuple(wanted)]], self.record.measure)
+
+    def row(self, name: str, of: str = "") -> RowFigures:
+        """The row called so of its confirmed tables, those of ablations included; ``of``: under this heading."""
+        rows = [each for each in self._rows if each["row"] == name and of in (each["section"], "")]
+        if len(rows) != 1:
+            allowed = ", ".join(f"{each['section']}: {each['row']}" for each in self._rows)
+            raise UserError(f"got {len(rows)} rows {name!r} (allowed: one of {allowed})")
+        return RowFigures(rows[0], self.record.measure)
 
     @property
     def record(self) -> StudyRecord:
@@ -197,19 +212,9 @@ class StudyFigures:
         columns = tuple(Column(f"{number:g}") for number in numbers)
         return as_markdown(Page("", ((Table(names=(heading,), columns=columns, rows=rows),),)))
 
-    def against(self, table: str) -> Any:
-        """The comparison with a table of a paper (``search/analysis/confirmation/against.py``)."""
-        return compare(self.record, table, find_table(table))
-
     @cached_property
-    def _rows(self) -> dict[int, Numbers]:
-        """The rows of its confirmed table by trial."""
-        from skipstack.dashboards.reports.study_report import study_report
-
-        if not self.frames.confirms:
-            return {}
-        records = study_report(self.frames, confirmed=True).records
-        return {row["trial"]: row for row in records if row["trial"] is not None and not row["is_reference"]}
+    def _rows(self) -> Sequence[Numbers]:
+        return study_report(self.frames, confirmed=True).records
 
     def _values(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
         trials = self.frames.trials

@@ -25,11 +25,11 @@ HEAD = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
 BRACES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 NO_FIGURES = re.compile(
     r"^    .*$|`[^`]*`|\]\([^)]*\)"
-    r"|\b(?:Tables?|Figures?|eq\.) \d+(?:(?:,| and) \d+)*|\b\d+\.\d+\.\d+\b|\b\w*[a-z]\w*\b",
+    r"|\b(?:Tables?|Figures?|eq\.) \d+(?:(?:,| and) \d+)*|\b\d+\.\d+\.\d+\b|\b\w*[A-Za-z]\w*\b",
     re.MULTILINE,
 )
 """What may have digits though nobody measured them: commands, code, links, what papers call their tables, versions, and
-names such as gui2019."""
+names such as gui2019 and F1."""
 
 NUMBER = re.compile(r"\d[\d,.]*")
 

@@ -34,7 +34,8 @@ studies:
 
 {% claim echoes["LSTM", 2].test.value >= 0 %}
 - A plain layer has {{ echoes["LSTM", 2].test }}, {{ echoes["LSTM", 4].beside(echoes["LSTM", 2]) }} less far, and
-  {{ echoes["LSTM", 2].curve | join(", ") }} on dev, under {{ echoes.base.training.epochs }} epoch.
+  {{ echoes["LSTM", 2].curve | join(", ") }} on dev, under {{ echoes.base.training.epochs }} epoch; the table has
+  {{ echoes.row("4", "data.corpus.distance").test }}.
 {% endclaim %}
 
 {{ echoes.trend_table("network") }}
@@ -77,7 +78,9 @@ def test_a_page_from_nothing_is_the_same_bit_for_bit_but_for_times(made: tuple[S
         with altered(source.data("echoes"), as_one_file(timeless)):
             pages.append(render(source).text)
     assert pages[0] == pages[1]
-    assert "A plain layer has" in pages[0]
+    plain, farther = re.findall(r"^\| LSTM \| (.*) \| (.*) \|$", pages[0], re.MULTILINE)[0]
+    assert f"A plain layer has {plain}" in pages[0]
+    assert f"the table has {farther}." in " ".join(pages[0].split())
     assert re.search(r"^    skipstack search distance .*\\$", pages[0], re.MULTILINE)
     assert render(first).text == first.page.read_text()
 
