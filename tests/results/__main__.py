@@ -36,7 +36,7 @@ def make(source: Source, runs: Path, *, by_this_version: bool = False) -> None:
         if not is_kept(source, study, by_this_version=by_this_version):
             folder = runs / source.name / f"{version('skipstack')}-{digest(source, study)}"
             run(source, study, folder)
-            keep(folder / study, source.data(study))
+            keep(folder / study, Kept(source.data(study)), source.script(study))
     write(source, render(source))
 
 
@@ -46,7 +46,7 @@ def is_kept(source: Source, study: str, *, by_this_version: bool = False) -> boo
         return False
     kept = Kept(source.data(study))
     of_this = not by_this_version or kept.version == version("skipstack")
-    return of_this and kept.commands == [shlex.join(each) for each in source.commands(study)]
+    return of_this and kept.commands == source.script(study)
 
 
 def digest(source: Source, study: str) -> str:

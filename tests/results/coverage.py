@@ -22,7 +22,6 @@ AGAINST: Final = "against {}:"
 FIRST_WITH_TESTS: Final = (0, 2)
 """Marks of earlier versions are differences beyond a standard error, which show nothing."""
 
-
 SHOWN: Final = ("--epochs", "--trials")
 """Options that leave out something of a preset: the scale names them."""
 

@@ -1,7 +1,7 @@
-"""What is kept of a study to make its page anew: its ledger, without who ran it, where, and at what hour.
+"""What is kept of a study to make its page anew: its ledger, without who ran it and where, and its commands.
 
 It is a ledger like any other, so that ``skipstack report`` reads it. A number that somebody alters in it does not pass
-the ledger's checksums.
+the ledger's checksums. The commands that made the study stand beside it, as a shell script.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,18 +32,24 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
 from tests.benchmarks.schedulers.recording import as_one_file
 
-UNKEPT = (Started, Begun, Used, Retried, Untested, Interrupted, Resumed)
+UNKEPT = (Placed, Started, Begun, Used, Retried, Untested, Interrupted, Resumed)
 """What a study went through, which no result depends on."""
-
-MADE_BY = ("search", "extend", "ablate")
-"""The commands that decide what a study is; others only go on with it."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The file of a study."""
+    """The ``file`` of a study's ledger."""
 
     file: Path
+
+    @property
+    def script(self) -> Path:
+        return self.file.with_suffix(".sh")
+
+    @property
+    def commands(self) -> str:
+        """The commands that made it, a line each."""
+        return self.script.read_text()
 
     def restored(self, folder: Path) -> Path:
         """The study in ``folder``, a new one."""
@@ -58,29 +64,32 @@ class Kept:
             return Ledger(StudyFolder(self.restored(Path(folder) / "study")).ledger).read()
 
     @property
-    def commands(self) -> list[str]:
-        """The arguments of ``skipstack`` that it was made with."""
-        return [command(event) for event in self.events if isinstance(event, Placed)]
-
-    @property
     def version(self) -> str:
         """The version of skipstack that ran it."""
         return next(release(event) for event in self.events if isinstance(event, StudyOpened))
 
 
-def keep(study: Path, file: Path) -> None:
-    """Write what is kept of a study."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(file, as_one_file(thinned(Ledger(StudyFolder.existing(study).ledger).read())))
+def keep(study: Path, kept: Kept, commands: str) -> None:
+    """Write what is kept of a study, which these ``commands`` made."""
+    kept.file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(kept.file, as_one_file(thinned(Ledger(StudyFolder.existing(study).ledger).read())))
+    kept.script.write_text(commands)
 
 
 def thinned(events: Iterable[Event]) -> Iterator[Event]:
-    """The events that results depend on, without folders, users, addresses and descriptions of corpora."""
+    """The events that results depend on, without folders and descriptions of corpora."""
     for event in events:
-        if isinstance(event, Ablated):
-            yield from (event.model_copy(update={"event": inner}) for inner in thinned([event.event]))
-        elif not isinstance(event, UNKEPT):
-            yield from _kept(event)
+        match event:
+            case Ablated():
+                yield from (event.model_copy(update={"event": inner}) for inner in thinned([event.event]))
+            case CorpusPrepared():
+                yield event.model_copy(update={"health": None, "store": "", "vectors": {}})
+            case WarmStarted():
+                yield event.model_copy(update={"study": Path(event.study).name})
+            case Reported():
+                yield event.model_copy(update={"seconds": round(event.seconds, 3)})
+            case _ if not isinstance(event, UNKEPT):
+                yield event
 
 
 def without_times(events: Iterable[Event]) -> Iterator[Event]:
@@ -97,24 +106,3 @@ def without_times(events: Iterable[Event]) -> Iterator[Event]:
 def release(opened: StudyOpened) -> str:
     """The version of skipstack that began a study, without the digest of its code."""
     return opened.code_version.partition("+")[0]
-
-
-def command(placed: Placed) -> str:
-    """The arguments of ``skipstack`` that were typed."""
-    return placed.command.partition(" ")[2]
-
-
-def _kept(event: Event) -> Iterator[Event]:
-    match event:
-        case Placed():
-            if command(event).partition(" ")[0] in MADE_BY:
-                nobody = {"place": "", "address": None, "tracking_uri": None, "user": "", "commit": "", "code": ()}
-                yield event.model_copy(update=nobody)
-        case CorpusPrepared():
-            yield event.model_copy(update={"health": None, "store": "", "vectors": {}})
-        case WarmStarted():
-            yield event.model_copy(update={"study": Path(event.study).name})
-        case Reported():
-            yield event.model_copy(update={"seconds": round(event.seconds, 3)})
-        case _:
-            yield event

@@ -150,12 +150,16 @@ def _commands(source: Source) -> str:
 
 def shown(arguments: tuple[str, ...]) -> Iterator[str]:
     """A command as a block of a page, in lines that fit."""
-    lines, indent, more = [""], "    ", " \\"
-    whole = " ".join(map(shlex.quote, ("skipstack", *arguments)))
-    for word in re.split(r" (?=-)", whole):  # an option stays with its value
-        if lines[-1] and len(f"{indent}  {lines[-1]} {word}{more}") > WIDTH:
-            lines.append("")
-        lines[-1] += f"{' ' * bool(lines[-1])}{word}"
+    parts = ["skipstack"]
+    for word in arguments:
+        value = parts[-1].startswith("--") and not word.startswith("-")  # stays with its option
+        parts.append(f"{parts.pop()} {shlex.quote(word)}" if value else shlex.quote(word))
+    lines, indent, more = [parts[0]], "    ", " \\"
+    for part in parts[1:]:
+        if len(f"{indent}  {lines[-1]} {part}{more}") > WIDTH:
+            lines.append(part)
+        else:
+            lines[-1] += f" {part}"
     for place, line in enumerate(lines):
         yield f"{indent}{'  ' * (place > 0)}{line}{more * (place + 1 < len(lines))}"
 

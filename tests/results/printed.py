@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 from skipstack.data.basis.errors import UserError, unknown
@@ -87,7 +86,6 @@ class PrintedPage:
         return found[1]
 
 
-@cache
 def printed(name: str) -> PrintedPage:
     """The page called ``name``. Raises UserError if there is none."""
     names = {path.stem for path in RESULTS.glob("*.md")}

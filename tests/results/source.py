@@ -62,6 +62,10 @@ class Source:
             verb, *others = shlex.split(command)
             yield (verb, *others, "--out", study) if verb == "search" else (verb, study, *others)
 
+    def script(self, study: str) -> str:
+        """Those commands as a shell runs them."""
+        return "".join(f"{shlex.join(('skipstack', *each))}\n" for each in self.commands(study))
+
     def typed_numbers(self) -> list[str]:
         """The numbers in its prose that are taken from nowhere."""
         prose = NO_FIGURES.sub("", BRACES.sub("", self.template))
