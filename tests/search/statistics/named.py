@@ -63,10 +63,11 @@ class Asked:
 WAYS: Final = (("random", False), ("tpe", False), ("tpe", True))
 
 ASKED: Final = (
-    Asked(NOISE, "random", 16, 60),
-    *(Asked(NOISE, proposer, 16, 20, stops) for proposer, stops in WAYS[1:]),
-    *(Asked(NOISE, proposer, 100, 10, stops) for proposer, stops in WAYS),
+    *(Asked(NOISE, proposer, 16, 200, stops) for proposer, stops in WAYS),
+    *(Asked(NOISE, proposer, 100, 60, stops) for proposer, stops in WAYS),
+    Asked(NOISE, "tpe", 1_000, 2),  # the proposer takes ten seconds for each, and for ten times as many many minutes
     Asked(NOISE, "random", 10_000, 2),
+    *(Asked(PLANTED, proposer, 16, 40) for proposer in ("random", "tpe")),
     *(Asked(PLANTED, proposer, 48, 20, stops) for proposer, stops in WAYS),
 )
 
