@@ -79,7 +79,7 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
         f"{STANDS_OUT}: its share is larger than by chance, and scores differ along it by more than along any axis in "
         f"{1 / LEVEL - 1:.0f} of {1 / LEVEL:,.0f} searches in which none matters."
         if any(each["stands_out"] for each in found)
-        else "Nothing stands out: along no axis do scores differ by more than chance alone would make them."
+        else "Nothing stands out: along no axis do scores differ by more than chance alone may make them."
     )
     table = Table(names=("axis",), columns=columns, rows=tuple(rows))
     return table, Sentence(f"{said} {note}", style="dim")

@@ -280,8 +280,8 @@ def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:
         marked = any(numbers["confirmed_marked"] for numbers in records)
         mark = f"; {MARK}: significant at 5 %, corrected for all rows of the ablation" if marked else ""
         yield (
-            f"confirmed: what the value adds to the winner that the ablation trained again, {where}, against the base's "
-            f"value, ±: half its 95 % interval{mark}."
+            f"confirmed: what the value adds to the winner, which an ablation trained again, {where}, against the "
+            f"base's value; ±: half its 95 % interval{mark}."
         )
 
 
