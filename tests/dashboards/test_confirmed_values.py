@@ -77,7 +77,9 @@ def test_every_format_has_it(form: Format, ablated: Report) -> None:
     if form == "csv":
         read = {(row["axis"], row["value"]): row for row in csv.DictReader(io.StringIO(said))}
         for row in rows:
-            assert [read[row["axis"], row["value"]][name] for name in CONFIRMED] == [str(row[name]) for name in CONFIRMED]
+            assert [read[row["axis"], row["value"]][name] for name in CONFIRMED] == [
+                str(row[name]) for name in CONFIRMED
+            ]
         return
     for row in rows:
         half = 100 * (row["confirmed_high"] - row["confirmed_low"]) / 2

@@ -14,7 +14,7 @@ import pandas as pd
 
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.exploration.fanova import explained
-from skipstack.search.analysis.exploration.forest import Array, drawn, grow
+from skipstack.search.analysis.exploration.forest import drawn, grow
 from skipstack.search.analysis.exploration.levels import Domains
 from skipstack.search.analysis.exploration.places import places
 from skipstack.search.analysis.exploration.shuffled import Shuffled
