@@ -56,8 +56,8 @@ def _known(number: int, found: Sequence[Values]) -> Values:
     """The columns of the factors found so far, after one of ones; of a factor that some lack, one for those that do."""
     columns = [np.ones((number, 1))]
     for each_NK in found:
-        lacking_N = np.isnan(each_NK).any(axis=1)
-        columns += [np.where(lacking_N[:, None], 0.0, each_NK), lacking_N[:, None].astype(float)]
+        lacking_N1 = np.isnan(each_NK).any(axis=1, keepdims=True)
+        columns += [np.where(lacking_N1, 0.0, each_NK), lacking_N1.astype(float)]
     return np.hstack(columns)
 
 

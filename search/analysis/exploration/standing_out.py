@@ -33,7 +33,7 @@ def standing_out(
     scored = trials.index[trials["score"].notna()]
     epochs = reached.notna().sum(axis=1).reindex(scored, fill_value=0).astype(float)
     order = pd.DataFrame({"epochs": epochs.where(~whole[scored], np.inf), "score": trials.loc[scored, "score"]})
-    place_N = order.groupby(["epochs", "score"], sort=True).ngroup().to_numpy(float)
+    place_N = order.groupby(["epochs", "score"]).ngroup().to_numpy().astype(np.float64)
     tried = [axis for axis in domains if trials.loc[scored, axis].nunique() > 1]
     factors = {
         axis: [_of_parts(parts.loc[scored, axis]), *_line(trials.loc[scored, axis], domains[axis])] for axis in tried
@@ -44,9 +44,9 @@ def standing_out(
 def _of_parts(own: "pd.Series[int]") -> Values:
     """A column for each tried part."""
     tried = sorted(set(own) - {INACTIVE})
-    columns_NK = (own.to_numpy()[:, None] == np.array(tried, dtype=int)).astype(float)
+    columns_NK = np.equal.outer(own.to_numpy(), tried).astype(np.float64)
     columns_NK[own.to_numpy() == INACTIVE] = np.nan
-    return columns_NK
+    return np.asarray(columns_NK)
 
 
 def _line(own: "pd.Series[Any]", domain: Domain) -> Iterator[Values]:
