@@ -63,12 +63,12 @@ class Asked:
 WAYS: Final = (("random", False), ("tpe", False), ("tpe", True))
 
 ASKED: Final = (
-    *(Asked(NOISE, proposer, 16, 100, stops) for proposer, stops in WAYS),
-    *(Asked(NOISE, proposer, 100, 40, stops) for proposer, stops in WAYS),
+    *(Asked(NOISE, proposer, 16, 75, stops) for proposer, stops in WAYS),
+    *(Asked(NOISE, proposer, 100, 28, stops) for proposer, stops in WAYS),
     Asked(NOISE, "tpe", 1_000, 2),  # the proposer takes ten seconds for each, and for ten times as many many minutes
     Asked(NOISE, "random", 10_000, 2),
-    *(Asked(PLANTED, proposer, 16, 40) for proposer in ("random", "tpe")),
-    *(Asked(PLANTED, proposer, 48, 20, stops) for proposer, stops in WAYS),
+    *(Asked(PLANTED, proposer, 16, 30) for proposer in ("random", "tpe")),
+    *(Asked(PLANTED, proposer, 48, 14, stops) for proposer, stops in WAYS),
 )
 
 
