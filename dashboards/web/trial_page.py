@@ -142,7 +142,7 @@ def _seen(of: Snapshot, number: int, ablation: int | None) -> Seen:
     )
 
 
-@st.cache_data(max_entries=64, show_spinner="Reading the ledger")
+@st.cache_resource(max_entries=64, show_spinner="Reading the ledger")
 def _events(path: str, version: object, trials: tuple[int, ...], ablation: int | None) -> list[Event]:
     return events_of_trials(Ledger(StudyFolder(Path(path)).ledger), trials, ablation)
 
