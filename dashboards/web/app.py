@@ -6,15 +6,17 @@ from typing import Final
 
 import streamlit as st
 
-from skipstack.dashboards.web.addresses import BELIEVE, GOING, STUDIES, TAKE, WORKS
+from skipstack.dashboards.web.addresses import TRIAL
 from skipstack.dashboards.web.confidence_page import confidence_page
 from skipstack.dashboards.web.effects_page import effects_page
 from skipstack.dashboards.web.elements import ICON, STYLE, empty, sentence, verdict
 from skipstack.dashboards.web.export_page import export_page
+from skipstack.dashboards.web.page_names import BELIEVE, GOING, STUDIES, TAKE, WORKS
 from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.studies_page import studies_page
 from skipstack.dashboards.web.study_folders import all_studies
+from skipstack.dashboards.web.trial_page import trial_page
 from skipstack.data.basis.errors import UserError
 
 PAGES: Final[Mapping[str, Callable[[Path], None]]] = {
@@ -38,7 +40,7 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
     with st.container(key="rail"):
         page = st.radio(
             "Page",
-            [STUDIES, *PAGES],
+            [STUDIES, *PAGES, TRIAL],
             key="page",
             bind="query-params",
             horizontal=True,
@@ -53,12 +55,15 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
             placeholder="Choose a study",
             label_visibility="collapsed",
         )
-    if page not in PAGES:
+    if page not in (*PAGES, TRIAL):
         studies_page(studies)
     elif name is None:
         empty("Choose a study, or open one from the list of studies: what was found stands here.")
     else:
         try:
+            if page == TRIAL:
+                trial_page(studies[name])
+                return
             if PAGES[page] is not running_page:  # which follows the study, and says itself how it stands
                 verdict(snapshot(studies[name]).verdict)
             PAGES[page](studies[name])

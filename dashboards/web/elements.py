@@ -16,6 +16,7 @@ from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import all_visible
 from skipstack.dashboards.formats.style import EITHER, FONT, PICTURES, TABLES
 from skipstack.dashboards.reports.pictures.picture import Drawn
+from skipstack.dashboards.web.addresses import trial_addresses, with_linked_marks, with_links
 from skipstack.data.basis.printable import visible
 
 if TYPE_CHECKING:
@@ -80,12 +81,12 @@ def heading(text: str, *, level: int = 2, note: str = "") -> None:
 
 def sentence(text: str, *, pale: bool = False) -> None:
     """A sentence, in which `this` is code; ``pale``: a note on how to read the element beside it."""
-    st.html(f"<p{' class=pale' if pale else ''}>{_with_code(text)}</p>")
+    st.html(with_links(f"<p{' class=pale' if pale else ''}>{_with_code(text)}</p>"))
 
 
 def verdict(said: str) -> None:
     """The verdict on a study, which each of its pages begins with."""
-    st.html(f'<p class="verdict">{_shown(said).replace(" %", "&nbsp;%")}</p>')
+    st.html(with_links(f'<p class="verdict">{_shown(said).replace(" %", "&nbsp;%")}</p>'))
 
 
 def empty(text: str) -> None:
@@ -102,7 +103,7 @@ def chart(drawn: Drawn, key: str) -> None:
         empty(f"{drawn.heading}: nothing to draw, since {drawn.draw}.")
         return
     with unchecked():
-        made: Any = drawn.draw()
+        made: Any = with_linked_marks(drawn.draw())
         said = words(made)
         headline, sentences = (" ".join(lines) for lines in (made.title.text, made.title.subtitle))
         heading(headline, level=3, note=sentences)
@@ -138,7 +139,9 @@ def panels(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     Only the first has a legend.
     """
-    common = {name: spec[name] for name in ("$schema", "config", "data") if name in spec}  # data that all have
+    common = {
+        name: spec[name] for name in ("$schema", "config", "data", "usermeta") if name in spec
+    }  # data that all have
     parts = spec.get("vconcat", [spec])
     return [_panel(part, common, spec.get("datasets", {}), legend=place == 0) for place, part in enumerate(parts)]
 
@@ -147,13 +150,13 @@ def _panel(
     part: Mapping[str, Any], common: Mapping[str, Any], rows: Mapping[str, Any], *, legend: bool
 ) -> dict[str, Any]:
     shown = {**common, **(part if legend else _without_legend(part)), "datasets": {}}
-    written = json.dumps(shown)
+    written, options = json.dumps(shown), shown.get("usermeta", {}).get("embedOptions", {})
     return {
         **shown,
         "datasets": {name: each for name, each in rows.items() if f'"{name}"' in written},
         "config": {**common.get("config", {}), "font": FONT, "background": None, "padding": 6},
         "autosize": {"type": "fit-x", "contains": "padding"},
-        "usermeta": {"embedOptions": {"renderer": "svg"}},  # whose colours follow the theme
+        "usermeta": {"embedOptions": {**options, "renderer": "svg"}},  # whose colours follow the theme
     }
 
 
@@ -178,7 +181,7 @@ def report(shown: Report, *, titled: bool = True, said: str = "") -> None:
     page = shown.page if shown.page.verdict != said else replace(shown.page, verdict="")
     if titled and page.title:
         heading(page.title)
-    st.html("\n".join(as_elements(all_visible(page))))
+    st.html(with_links("\n".join(as_elements(all_visible(page), trial_addresses()))))
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -197,7 +200,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         for first, *others in body
     )
     above = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
-    st.html(f'<div class="wide" tabindex="0"><table>{above}<tbody>{lines}</tbody></table></div>')
+    st.html(with_links(f'<div class="wide" tabindex="0"><table>{above}<tbody>{lines}</tbody></table></div>'))
 
 
 def _with_code(text: str) -> str:

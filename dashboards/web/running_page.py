@@ -22,6 +22,7 @@ from skipstack.dashboards.reports.wording import (
 )
 from skipstack.dashboards.web.elements import charts, heading, sentence, table, verdict
 from skipstack.dashboards.web.following import Standing, followed
+from skipstack.dashboards.web.running_trials import next_hour_of, running_trials
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.counted import counted
@@ -87,7 +88,10 @@ def _verdict(path: Path) -> None:
 
 
 def _pictures(path: Path) -> None:
-    progressed = followed(str(path)).progressed()
+    found = followed(str(path))
+    standing, progressed = found.look(), found.progressed()
+    running_trials(progressed, f"training {path}")
+    next_hour_of(standing, progressed)
     charts([*search_charts(progressed.search), time_chart(progressed.spans)], f"running {path}")
 
 
@@ -121,7 +125,8 @@ def _numbers(path: Path) -> None:
     """Four numbers that say how the study stands, and further ones in a sentence."""
     standing = followed(str(path)).look()
     measure, best, over = standing.measure, standing.best, standing.state == "finished"
-    waiting = f", {standing.waiting:,} waiting" if standing.waiting else ""
+    others = [(standing.waiting, "waiting"), (len(standing.measuring), "measured")]
+    waiting = "".join(f", {count:,} {what}" for count, what in others if count)
     numbers = {
         "trials ended": f"{standing.ended:,} of {standing.total:,}",
         f"best {measure.label} on dev" + (" (%)" if measure.in_points else ""): NONE

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import streamlit as st
 
 from skipstack.dashboards.charts.axes import is_quantity, ordered, text_of
+from skipstack.dashboards.web.addresses import trial_addresses
 from skipstack.dashboards.web.elements import heading
 from skipstack.spaces.domains import Choice, Log
 from skipstack.spaces.short_names import names_by_path
@@ -84,12 +85,16 @@ def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
     columns = ["state", "dev", "best_epoch", "epochs", "seconds", *seen.domains]
     shown = trials.sort_values("score", ascending=False, na_position="last")[columns]
     value = f"dev {measure.unit}"
+    shown = shown.assign(dev=shown["dev"] * abs(measure.factor)).rename(
+        columns={**short, "dev": value, "best_epoch": "best epoch"}
+    )
+    if (address := trial_addresses()) is not None:
+        shown.insert(0, "page", [address((None, number)) for number in shown.index])
     st.dataframe(
-        shown.assign(dev=shown["dev"] * abs(measure.factor)).rename(
-            columns={**short, "dev": value, "best_epoch": "best epoch"}
-        ),
+        shown,
         key="trials",
         column_config={
+            "page": st.column_config.LinkColumn(display_text="open"),
             value: st.column_config.NumberColumn(format="%.2f"),
             "seconds": st.column_config.NumberColumn(format="%.1f"),
         },

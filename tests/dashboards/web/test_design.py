@@ -11,8 +11,8 @@ from skipstack.dashboards.charts.slices import slices
 from skipstack.dashboards.charts.theme import FONTS
 from skipstack.dashboards.formats.style import COLOURS, EITHER, FONT, PICTURES
 from skipstack.dashboards.reports.wording import ago
-from skipstack.dashboards.web.addresses import BELIEVE, GOING, WORKS
 from skipstack.dashboards.web.elements import panels
+from skipstack.dashboards.web.page_names import BELIEVE, GOING, WORKS
 from skipstack.dashboards.web.serving import OPTIONS
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.study_frames import study_frames
