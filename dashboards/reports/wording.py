@@ -1,8 +1,15 @@
 """Numbers, settings and short sentences as every report writes them."""
 
+from collections.abc import Mapping, Sequence
 
 from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.ledger.event_values import Gain, HoursOver
+from skipstack.search.record.domain_parts import value_text
 from skipstack.search.schedulers.config import Resource
+from skipstack.spaces.domains import Json
+from skipstack.spaces.short_names import names
+from skipstack.spaces.subject import Scalar
 
 NONE = "–"
 """Printed in place of a missing number."""
@@ -32,3 +39,84 @@ def duration(value: float | None, factor: float = 1) -> str:
 def counted_rung(rung: int, resource: Resource) -> str:
     """A rung in its resource: ``1 epoch``, ``9 seconds``."""
     return counted(rung, resource.removesuffix("s"))
+
+
+def ago(seconds: float) -> str:
+    """How long something has been: ``3 min ago``, ``12 days ago``."""
+    days = max(seconds, 0.0) / 86400
+    return f"{duration(max(seconds, 0.0)) if days < 2 else counted(round(days), 'day')} ago"
+
+
+def heading_of(heading: str, measure: Measure) -> str:
+    """A printed heading: ``dev %`` for accuracies, ``dev F1`` for F1."""
+    return heading.replace("%", measure.unit)
+
+
+def scored(score: Scalar, measure: Measure, sign: str = "") -> str:
+    """A printed score, difference or deviation of scores: ``96.41``."""
+    return measure.written(score, sign) if isinstance(score, float) else NONE
+
+
+def size_of(deviation: Scalar, measure: Measure) -> str:
+    """A printed deviation, or the size of a difference: without a sign."""
+    return scored(deviation, measure).lstrip("-")
+
+
+def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") -> str:
+    """``96.41 ± 0.12``; an undefined error is padded, so that means are aligned."""
+    if not isinstance(mean, float):
+        return NONE
+    error_text = size_of(error, measure) if isinstance(error, float) else f"{NONE:4}"
+    return f"{scored(mean, measure, sign)} ± {error_text}"
+
+
+def reason_in_words(reason: str) -> str:
+    """The printed end reason of a trial: ``out of memory``."""
+    return reason.replace("_", " ")
+
+
+def settings(changes: Mapping[str, Json]) -> list[str]:
+    """``depth 5`` for ``model.stack.depth=5``, with as much of the path as makes it unambiguous."""
+    return [f"{name} {_value(value)}" for name, value in zip(names(changes), changes.values(), strict=True)]
+
+
+def listed(things: Sequence[str]) -> str:
+    """``one``, ``one and two``, ``one, two and three``."""
+    *others, last = things
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def sentence(text: str) -> str:
+    """A text of users as a sentence, which ends in a full stop if in nothing else; empty if it is."""
+    return text if not text or text[-1] in ".?!…" else f"{text}."
+
+
+def _value(value: Json) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else value_text(value)
+
+
+def hours_over_in_words(over: HoursOver, cut: Mapping[str, Sequence[int]]) -> str:
+    """Why a study ended before all its trials did; ``cut``: the trials that were not trained to their ends, by how they
+    ended.
+    """
+    hours = f"{over.hours:g} hour was" if over.hours == 1 else f"{over.hours:g} hours were"
+    left = f", and {counted(over.left_out, 'trial')} of those asked for had not started" if over.left_out else ""
+    ends = sentence("; ".join(f"{_trials(trials)}: {how}" for how, trials in cut.items()))
+    return f"The study's {hours} over{left}. {ends[:1].upper()}{ends[1:]}".rstrip()
+
+
+def _trials(numbers: Sequence[int]) -> str:
+    """``trials 3, 5 and 8``, or how many there are if these are many."""
+    if len(numbers) > NAMED_TRIALS:
+        return counted(len(numbers), "trial")
+    return f"{'trial' if len(numbers) == 1 else 'trials'} {listed([str(number) for number in numbers])}"
+
+
+def enough_in_words(gain: Gain, measure: Measure) -> str:
+    """Why a study starts no further trial: the expected gain, beside the deviation between seeds."""
+    most, deviation = (size_of(value, measure) for value in (gain.most, gain.seed_deviation))
+    more = f"{counted(gain.trials, 'more trial')}, in about {duration(gain.hours, 3600)}"
+    return (
+        f"No further trial was started: {more}, would raise the best {measure.label} by {most} at most, on average, if "
+        f"points were drawn at random; seeds of one config deviate by {deviation}."
+    )
