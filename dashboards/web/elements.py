@@ -32,7 +32,7 @@ STYLE: Final = f"""<style>
 .stApp {{ {EITHER} }}
 .stHtml {{ color: var(--ink); overflow-wrap: anywhere; }}
 .stHtml {{ {TABLES} th, td {{ border: 0; }} table {{ margin: 0.3rem 0; font-size: 0.92rem; }} }}
-.stHtml h2 {{ font-size: 1.2rem; padding: 0.8rem 0 0; margin: 0; }}
+.stHtml a {{ color: var(--cyan); }} .stHtml h2 {{ font-size: 1.2rem; padding: 0.8rem 0 0; margin: 0; }}
 .stHtml h3 {{ font-size: 1.05rem; padding: 0.3rem 0 0; margin: 0; }}
 .stHtml p {{ margin: 0.1rem 0; max-width: 60rem; }} .stHtml .pale {{ color: var(--pale); font-size: 0.9rem; }}
 .stHtml p.verdict {{ font-size: 1.3rem; line-height: 1.4; max-width: 64rem; }}
@@ -52,7 +52,7 @@ STYLE: Final = f"""<style>
   .st-key-rail {{ position: fixed; inset: 0 auto 0 0; width: 15.5rem !important; padding: 1.4rem 0.9rem; z-index: 1;
     background: var(--band); border-right: 1px solid var(--line); overflow-y: auto; }}
   .st-key-rail [role="radiogroup"] {{ flex-direction: column; align-items: stretch; }}
-  .st-key-filters {{ position: fixed; inset: 17.5rem auto 0 0; width: 15.5rem !important; padding: 0 0.9rem 1rem;
+  .st-key-filters {{ position: fixed; inset: 19rem auto 0 0; width: 15.5rem !important; padding: 0 0.9rem 1rem;
     overflow-y: auto; z-index: 2; }}
   .stMainBlockContainer {{ padding-left: 17.5rem; }}
 }}

@@ -22,7 +22,7 @@ from skipstack.spaces.trial import TrialConfig
 COLUMNS: Final = ("study", "state", "trials", "best", "of", "confirmed", "trial", "corpus", "training", "last event")
 
 CONFIG: Final[Mapping[str, Any]] = {
-    "study": st.column_config.TextColumn("study", help="A click opens it", pinned=True),
+    "study": st.column_config.TextColumn("study", help="A click opens it"),
     "best": st.column_config.NumberColumn(
         "best", format="%.2f", help="The best trial's score on dev; the best of many trials is flattered"
     ),
