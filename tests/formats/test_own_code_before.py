@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import command_line
-
 BEFORE = Path(__file__).parent / "own_code_before"
 CODE = BEFORE / "pieces.py"
 COMMAND = "import sys; from skipstack.dashboards.cli import main; sys.argv[0] = 'skipstack'; main()"
@@ -33,7 +31,7 @@ def test_a_study_is_resumed_reported_and_exported(tmp_path: Path) -> None:
     study = shutil.copytree(BEFORE / "interrupted", tmp_path / "study")
     resumed = typed("resume", study, "--code", CODE, "--engine", "serial", "--device", "cpu")
     assert resumed.stderr.count(WARNED) == 1
-    ours, theirs = json.loads(command_line.typed("report", study, "--format", "json").out), _whole()
+    ours, theirs = json.loads(typed("report", study, "--format", "json").stdout), _whole()
     assert [(row["axis"], row["value"]) for row in ours["rows"]] == [
         (row["axis"], row["value"]) for row in theirs["rows"]
     ]
