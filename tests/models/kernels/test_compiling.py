@@ -355,10 +355,10 @@ assert "scipy.linalg" not in sys.modules, "numba looks for it elsewhere"
 
 @numba.njit
 def own(x):
-    return np.dot(x, x), np.linalg.inv(x), np.cov(x)
+    return np.dot(x, x), np.linalg.inv(x)
 
 x = np.random.default_rng(0).normal(size=(4, 4))
-for ours, theirs in zip(own(x), (x @ x, np.linalg.inv(x), np.cov(x)), strict=True):
+for ours, theirs in zip(own(x), (x @ x, np.linalg.inv(x)), strict=True):
     np.testing.assert_allclose(ours, theirs, rtol=1e-10)
 """
 
