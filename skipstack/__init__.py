@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from skipstack.search.api.study import Study
     from skipstack.search.bundles.bundle import Bundle as Model
     from skipstack.search.workers.reporting import Objective, Report, TrialOver
+    from skipstack.spaces.constraint_functions import ConstraintFunction
     from skipstack.spaces.domains import Json
     from skipstack.spaces.function import Direction
     from skipstack.spaces.space import Space
 
     AnyPath = str | Path
+    Constraint = Callable[..., bool]
     AnyStudy = str | Path | Mapping[str, Any]
 
     __version__: str
@@ -88,6 +90,7 @@ def search(
     study: AnyStudy,
     objective: Objective | None = None,
     *,
+    constraints: Sequence[str | Constraint] = (),
     direction: Direction = "maximise",
     corpus: str | None = None,
     data_dir: AnyPath | None = None,
@@ -116,6 +119,10 @@ def search(
     there are at most, 100 where nobody says it. ``direction``: ``minimise`` where a lower score is better. Such a study
     is resumed, extended and ablated with the function again.
 
+    ``constraints``: further rules than the study's own that every trial keeps: expressions over axes, such as
+    ``"batch * rate < 4"``, and functions whose parameters are axes, such as ``def fits(batch, rate): ...``, ``__``
+    standing for a dot. Such a function is given again to resume, extend or ablate the study.
+
     Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, a full or
     lost disk and a lost cluster (UserErrors all three) leave a study that ``resume`` finishes.
     """
@@ -135,6 +142,7 @@ def search(
         epochs=epochs,
         seeds=seeds,
         function=None if objective is None else source_of(objective, direction),
+        constraints=_constraints(constraints),
     )
     where = _execution(options, objective)
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
@@ -146,6 +154,7 @@ def resume(
     folder: AnyPath,
     objective: Objective | None = None,
     *,
+    constraints: Sequence[Constraint] = (),
     enough: bool = False,
     hours: float | None = None,
     **options: Unpack[RunOptions],
@@ -156,12 +165,13 @@ def resume(
     with more of them a study whose hours were over goes on, too. Of a study that is finished, what MLflow lacks is
     written. Options and errors are those of ``search``; an option that is not given is as the study was run before.
     ``objective``: of a study that calls one; what it had reported counts for nothing where it is called anew, unless it
-    goes on by itself. ``code``: the files of the study's own code, which are run, where they were moved since, or the
+    goes on by itself. ``constraints``: the functions that the study began with as constraints, unchanged. ``code``: the files of the study's own code, which are run, where they were moved since, or the
     study was; each must be the recorded one, by its hash.
     """
     check_system()
     from skipstack.search.api.run import resume as ready
 
+    _constraints(constraints)
     where = _execution(options, objective, folder)
     return _finished(ready(Path(folder), where, enough=enough, hours=hours))
 
@@ -171,6 +181,7 @@ def extend(
     folder: AnyPath,
     objective: Objective | None = None,
     *,
+    constraints: Sequence[Constraint] = (),
     trials: int = 0,
     seeds: int = 0,
     choices: Mapping[str, Sequence[Json]] | None = None,
@@ -180,12 +191,13 @@ def extend(
     """Go on with a study, finished or not, with more than was asked for at first.
 
     ``trials``: so many more. ``seeds``: so many more for each trial to come. ``choices``: further values of axes, by
-    their paths. ``code``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is
+    their paths. ``code``, ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is
     as the study was run before.
     """
     check_system()
     from skipstack.search.api.run import extend as ready
 
+    _constraints(constraints)
     where = _execution(options, objective, folder)
     run = ready(
         Path(folder),
@@ -204,6 +216,7 @@ def ablate(
     folder: AnyPath,
     objective: Objective | None = None,
     *,
+    constraints: Sequence[Constraint] = (),
     seeds: int = 5,
     top: int = 1,
     corpus: str | Sequence[str] = (),
@@ -221,8 +234,8 @@ def ablate(
     ``own`` beside others. ``path``: with the greedy path from the base to the best config. ``beside``: the folder of
     another search with the same base, or several, whose best configs are rows, too. ``without``: a path, or several
     joined by commas, or a list of these: the best config without all its changes there at once is a row. ``parts``:
-    False leaves the single changes out. Where nothing differs from the base, nothing is trained. ``code``: as for
-    ``resume``. Options and errors are those of ``search``; an option that is not given is as the study was run before.
+    False leaves the single changes out. Where nothing differs from the base, nothing is trained. ``code``,
+    ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is as the study was run before.
     ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``, its rows are
     compared by the score itself: the seeds are fresh, and the only chance that is known.
     """
@@ -232,12 +245,14 @@ def ablate(
     from skipstack.search.ablation.experiment import experiment
     from skipstack.search.ablation.first_events import first_events
     from skipstack.search.ablation.other_searches import searches_beside
-    from skipstack.search.api.recorded_options import load_code
+    from skipstack.search.api.recorded_options import load_code, load_constraints
     from skipstack.search.api.run import ablate as ready
     from skipstack.search.record.folder import StudyFolder
     from skipstack.search.record.reading import read_finished
 
     study, record = Path(folder), read_finished(Path(folder))
+    _constraints(constraints)
+    load_constraints(study, record.study.space, [Path(each) for each in options.get("code") or ()])
     where = _execution(options, objective, folder)
     others = [beside] if isinstance(beside, str | Path) else beside
     corpora = (corpus,) if isinstance(corpus, str) else corpus
@@ -326,6 +341,13 @@ def _execution(options: RunOptions, objective: Objective | None, before: AnyPath
         return watched(where)
     log = getLogger("skipstack")
     return replace(where, say=tried(log.info), warn=tried(log.warning))
+
+
+def _constraints(given: Sequence[str | Constraint]) -> list[str | ConstraintFunction]:
+    """Constraints with their functions as a study's record has them."""
+    from skipstack.spaces.constraint_functions import constraint_function
+
+    return [each if isinstance(each, str) else constraint_function(each) for each in given]
 
 
 def _finished(run: Run) -> Study:

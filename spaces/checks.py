@@ -1,6 +1,5 @@
 """Checks a space before anything is trained."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from pydantic import ValidationError
@@ -14,28 +13,35 @@ from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.fields import Fields
 from skipstack.spaces.paths import Tree, overlap, present, read
+from skipstack.spaces.rules import Rule, functions_of, rules_of
 from skipstack.spaces.trial import TrialConfig
 
 Conditions = Mapping[str, tuple[Json, ...]]
 
 
 class SpaceError(UserError):
-    """A mistake in a space. ``where`` is its location in the space's config, as keys: ``("axes", path, "choice")``."""
+    """A mistake in a space. ``where`` is its location in the space's config, as keys and numbers of items:
+    ``("axes", path, "choice")``.
+    """
 
-    def __init__(self, message: str, *where: str) -> None:
+    def __init__(self, message: str, *where: str | int) -> None:
         super().__init__(message)
         self.where = where
 
 
 def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, Domain], dict[str, Conditions]]:
     """The domains and the conditions of all axes with their values typed; SpaceError for the first mistake."""
-    if config.constraints and not isinstance(config.base, TrialConfig):
-        raise SpaceError("constraints are conditions on networks (allowed for a function: none)", "constraints")
-    for name, times in Counter(config.constraints).items():
-        if name not in CONSTRAINTS:
-            raise SpaceError(unknown("constraint", name, CONSTRAINTS), "constraints")
-        if times > 1:
-            raise SpaceError(f"constraint {name!r} is named {times} times (allowed: once)", "constraints")
+    for place, name in enumerate(config.constraints):
+        if name in config.constraints[:place]:
+            times = config.constraints.count(name)
+            raise SpaceError(f"constraint {name!r} is named {times} times (allowed: once)", "constraints", place)
+        if name in CONSTRAINTS and not isinstance(config.base, TrialConfig):
+            raise SpaceError(
+                f"constraint {name} is a condition on networks (allowed for a function: expressions over its axes, and "
+                "Python functions)",
+                "constraints",
+                place,
+            )
     for path in config.axes:
         if not fields.has(path):
             raise SpaceError(fields.unknown("axis", path), "axes", path)
@@ -56,6 +62,20 @@ def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, 
         if not axis.when:
             _check_choices(path, domains[path], config.axes, base, fields)
     return domains, conditions
+
+
+def checked_rules(config: SpaceConfig, base: Tree, fields: Fields) -> list[Rule]:
+    """The constraints that are the study's own; SpaceError for the first mistake."""
+    for name in functions_of(config):
+        if name in CONSTRAINTS:
+            raise SpaceError(f"constraint {name} is built in (allowed: a function of another name)", "constraints")
+    rules: list[Rule] = []
+    for place, text in enumerate(config.constraints):
+        try:
+            rules += rules_of(text, config, base, fields.has)
+        except UserError as error:
+            raise SpaceError(str(error), "constraints", place) from None
+    return rules
 
 
 def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree, fields: Fields) -> dict[str, Belief]:

@@ -8,6 +8,7 @@ from pydantic import Discriminator, Field, ModelWrapValidatorHandler, Tag, model
 
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.own_code import CodeFile, known
+from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 from skipstack.spaces.function import FUNCTION, FunctionConfig
 from skipstack.spaces.trial import TrialConfig, code_of
@@ -92,15 +93,18 @@ AnySubject = Annotated[
 
 
 class SpaceConfig(Frozen):
-    """A base, axes by dotted path (their order is the order of enumeration), and constraints by name.
+    """A base, axes by dotted path (their order is the order of enumeration), and constraints: names of ours
+    (``constraints.py``), expressions over axes (``expressions.py``), or names of Python functions.
 
-    ``code``: the code files whose kinds the base and the axes may use; omitted in JSON if there are none.
+    ``code``: the code files whose kinds the base and the axes may use, and whose functions may be constraints.
+    ``constraint_functions``: functions that were given from Python. Both are omitted in JSON if there are none.
     """
 
     code: Annotated[tuple[CodeFile, ...], Field(exclude_if=operator.not_)] = ()
     base: AnySubject = TrialConfig()
     axes: dict[str, Axis] = Field(default_factory=dict)
     constraints: tuple[str, ...] = ()
+    constraint_functions: Annotated[tuple[ConstraintFunction, ...], Field(exclude_if=operator.not_)] = ()
 
     @model_validator(mode="wrap")
     @classmethod

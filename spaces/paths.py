@@ -116,6 +116,12 @@ def overlap(path: str, other: str) -> bool:
     return inside(path, other) or inside(other, path)
 
 
+def changes(axis: str, path: str) -> bool:
+    """Whether a value of ``axis`` may change the value at ``path``; another kind resets all fields beside it."""
+    whole = axis.removesuffix("kind") if axis.endswith(".kind") else f"{axis}."
+    return f"{path}.".startswith(whole) or f"{axis}.".startswith(f"{path}.")
+
+
 def present(tree: Tree, path: str) -> bool:
     """Whether the tree has a value at ``path``."""
     here: Any = tree

@@ -10,6 +10,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.code_version import code_version
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import space_of
+from skipstack.spaces.constraint_functions import ConstraintFunction, check_given
 from skipstack.spaces.function import FUNCTION, Direction, FunctionSource
 
 
@@ -56,6 +57,12 @@ def check_function_given(folder: StudyFolder, function: Callable[..., object] | 
         f"the study began with {recorded.name} of source {recorded.source}, and goes on with {now.name} of source "
         f"{now.source}: trials before and after call different functions"
     )
+
+
+def check_constraints_given(folder: StudyFolder) -> None:
+    """Raise UserError where a study's space has a constraint from Python that this process was not given, as it was."""
+    records = space_of(folder).get("constraint_functions", ())
+    check_given([ConstraintFunction.model_validate(each) for each in records])
 
 
 def recorded_function(folder: StudyFolder) -> FunctionSource | None:
