@@ -8,7 +8,7 @@ given that its rules hold, a block depends on nothing outside of it.
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 from math import prod
 from typing import Any, Final, Protocol, final
 
@@ -29,13 +29,6 @@ NEAR, NEAR_TRIES = 8, 400
 """From how many allowed combinations the nearest to a wanted one is taken, and how many are drawn to find them."""
 
 Point = dict[str, Json]
-
-
-class Samples(Protocol):
-    """A distribution over the values of an axis: its domain, or a belief about it."""
-
-    def sample(self, generator: np.random.Generator, /) -> Json:
-        """A random value."""
 
 
 class Around(Protocol):
@@ -91,14 +84,11 @@ class Block:
         """Whether the rules hold for values of its axes."""
         return self._keeps(*self._composed(lambda path, domain: point[path]))
 
-    def draw(self, generator: np.random.Generator, beliefs: Mapping[str, Samples]) -> Point | None:
-        """Values of its active axes, each drawn from its belief, or else its domain, until the rules hold; None if they
-        never do.
-        """
-        if self.listed is not None and not any(path in beliefs for path in self.domains):
-            return self._from_list(generator)
-        found = self._drawn(lambda path, domain: beliefs.get(path, domain).sample(generator), TRIES)
-        return self._from_list(generator) if found is None else found
+    def draw(self, generator: np.random.Generator) -> Point | None:
+        """Values of its active axes, drawn until the rules hold; None if they never do."""
+        if self.listed is not None:
+            return self._from_list(self.listed, generator)
+        return next(self._drawn(lambda path, domain: domain.sample(generator), TRIES), None)
 
     def near(self, wanted: Point, generator: np.random.Generator) -> Point | None:
         """Allowed values near the ``wanted`` ones, which are not allowed: of ``NEAR`` that keep each of them with
@@ -108,22 +98,15 @@ class Block:
         def half(path: str, domain: Domain) -> Json:
             return wanted[path] if path in wanted and generator.random() < 0.5 else domain.sample(generator)
 
-        found = list(self._all_drawn(half, NEAR, NEAR_TRIES))
-        if not found:
-            return self.draw(generator, {})
-        return min(found, key=lambda point: self._distance(point, wanted))
+        found = list(islice(self._drawn(half, NEAR_TRIES), NEAR))
+        return min(found, key=lambda point: self._distance(point, wanted)) if found else self.draw(generator)
 
-    def _drawn(self, choose: Callable[[str, Domain], Json], tries: int) -> Point | None:
-        return next(self._all_drawn(choose, 1, tries), None)
-
-    def _all_drawn(self, choose: Callable[[str, Domain], Json], most: int, tries: int) -> Iterator[Point]:
+    def _drawn(self, choose: Callable[[str, Domain], Json], tries: int) -> Iterator[Point]:
+        """The allowed combinations among so many."""
         for _ in range(tries):
             point, tree = self._composed(choose)
             if self._keeps(point, tree):
                 yield point
-                most -= 1
-                if most == 0:
-                    return
 
     def _composed(self, choose: Callable[[str, Domain], Json]) -> tuple[Point, Tree]:
         point: Point = {}
@@ -137,10 +120,10 @@ class Block:
     def _keeps(self, point: Point, tree: Tree) -> bool:
         return all(rule.refusal(tree, point) is None for rule in self.rules)
 
-    def _from_list(self, generator: np.random.Generator) -> Point | None:
-        if not self.listed:
+    def _from_list(self, listed: Sequence[Point], generator: np.random.Generator) -> Point | None:
+        if not listed:
             return None
-        return self.listed[bisect(self._odds[:-1], float(generator.random()) * self._odds[-1])]
+        return listed[bisect(self._odds, float(generator.random()) * self._odds[-1], hi=len(listed) - 1)]
 
     @cached_property
     def _odds(self) -> Sequence[float]:

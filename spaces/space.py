@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from types import MappingProxyType
-from typing import Final
 
 import numpy as np
 from pydantic import ValidationError
@@ -16,7 +14,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.own_code import known
 from skipstack.spaces.belief import Belief
 from skipstack.spaces.blocks import TRIES as TRIES_OF_A_BLOCK
-from skipstack.spaces.blocks import Block, Samples, blocks
+from skipstack.spaces.blocks import Block, blocks
 from skipstack.spaces.changes import differences
 from skipstack.spaces.checks import Conditions, SpaceError, believed, checked, checked_rules
 from skipstack.spaces.config import Axis, SpaceConfig
@@ -35,8 +33,6 @@ Point = dict[str, Json]
 
 TRIES = 1000
 """The number of draws after which ``sample`` gives up finding an allowed point."""
-
-NO_BELIEFS: Final[Mapping[str, Samples]] = MappingProxyType({})
 
 SEARCHED = 10_000
 """The maximum number of points of a finite space that are checked, to prove it empty or to draw from the allowed
@@ -70,6 +66,10 @@ class Space:
         """The belief about good values of each axis."""
         self.conditions: Mapping[str, Conditions] = conditions
         """The conditions of each axis: by path, the allowed values there."""
+        self._allowed_texts = {
+            path: [(on, frozenset(map(canonical_json, values))) for on, values in each.items()]
+            for path, each in conditions.items()
+        }
         self.constraints = tuple(CONSTRAINTS[name] for name in config.constraints if name in CONSTRAINTS)
         """The named constraints."""
         judged = all(rule.decide is not None for rule in self.rules)
@@ -119,20 +119,18 @@ class Space:
                 tree = self.fields.written(tree, path, point[path])
         return point
 
-    def draw(self, generator: np.random.Generator, beliefs: Mapping[str, Samples] = NO_BELIEFS) -> Point:
-        """A random point that keeps the rules; configs and named constraints may forbid it. Each axis is drawn from its
-        belief, or else uniformly (in the logarithm for ``log``).
+    def draw(self, generator: np.random.Generator) -> Point:
+        """A random point that keeps the rules; configs and named constraints may forbid it. Each axis is drawn
+        uniformly (in the logarithm for ``log``).
 
         Raises UserError where points that keep the rules are too rare to be found.
         """
         settled: Point = {}
         for block in self._blocks:
-            if (found := block.draw(generator, beliefs)) is None:
+            if (found := block.draw(generator)) is None:
                 raise UserError(self._rare(block))
             settled |= found
-        return self.compose(
-            lambda path, domain: settled[path] if path in settled else beliefs.get(path, domain).sample(generator)
-        )
+        return self.compose(lambda path, domain: settled[path] if path in settled else domain.sample(generator))
 
     def repaired(self, point: Point, generator: np.random.Generator) -> Point:
         """The point, if it keeps the rules; otherwise one near it that does, with other values on axes that broken
@@ -262,8 +260,7 @@ class Space:
     def meets(self, path: str, tree: Tree) -> bool:
         """Whether the conditions of an axis hold, even if its field does not exist."""
         return all(
-            present(tree, on) and canonical_json(read(tree, on)) in map(canonical_json, values)
-            for on, values in self.conditions[path].items()
+            present(tree, on) and canonical_json(read(tree, on)) in texts for on, texts in self._allowed_texts[path]
         )
 
     def everything(self) -> Iterator[Point]:

@@ -67,7 +67,8 @@ class Prior(Proposer):
         source = generator(self._seed, "prior", number)
         if source.random() < self.share:
             for _ in range(TRIES):
-                point = self._space.draw(source, self._beliefs)
+                point = self._space.compose(lambda path, domain: self._beliefs.get(path, domain).sample(source))
+                point = self._space.repaired(point, source)
                 if point not in self._seen and self._space.allowed(point):
                     return point
         return self._learner.ask(number)

@@ -20,10 +20,9 @@ from skipstack.search.ledger.events import FAULTS, Event, Proposed, Reported
 from skipstack.search.record.seed_races import groups, joined
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
-from skipstack.spaces.blocks import Samples
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.domains import Choice, Domain, Json, Log
-from skipstack.spaces.space import NO_BELIEFS, Point, Space
+from skipstack.spaces.space import Point, Space
 
 LANES = "dev_score"
 """The metric of a recorded epoch: the dev score of each seed."""
@@ -162,11 +161,6 @@ class RecordedSpace(Space):
         if not self._left:
             raise UserError("no recorded trial is left (allowed: as many trials as were recorded)")
         return self._left[self._places[int(generator.integers(len(self._places)))]]
-
-    def draw(self, generator: np.random.Generator, beliefs: Mapping[str, Samples] = NO_BELIEFS) -> Point:
-        """The point that is left and nearest to a random one of the whole space."""
-        drawn = self._whole.draw(generator, beliefs)
-        return self.compose(lambda path, domain: drawn[path])
 
     def repaired(self, point: Point, generator: np.random.Generator) -> Point:
         """The point itself: every recorded one keeps the rules."""
