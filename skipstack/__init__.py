@@ -39,11 +39,13 @@ if TYPE_CHECKING:
     from skipstack.spaces.constraint_functions import ConstraintFunction
     from skipstack.spaces.domains import Json
     from skipstack.spaces.function import Direction
-    from skipstack.spaces.space import Space
+    from skipstack.spaces.python_space import PythonSpace as Space
+    from skipstack.spaces.python_space import choice, loguniform, randint, uniform
+    from skipstack.spaces.space import Space as Points
 
     AnyPath = str | Path
     Constraint = Callable[..., bool]
-    AnyStudy = str | Path | Mapping[str, Any]
+    AnyStudy = str | Path | Mapping[str, Any] | Space
 
     __version__: str
     FORMATS: Mapping[str, int]
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "Model",
+    "Points",
     "Report",
     "Sentence",
     "Space",
@@ -60,12 +63,16 @@ __all__ = [
     "UserError",
     "__version__",
     "ablate",
+    "choice",
     "extend",
     "load",
+    "loguniform",
     "open",
+    "randint",
     "resume",
     "search",
     "space",
+    "uniform",
 ]
 
 
@@ -91,7 +98,7 @@ def search(
     objective: Objective | None = None,
     *,
     constraints: Sequence[str | Constraint] = (),
-    direction: Direction = "maximise",
+    direction: Direction = "maximize",
     corpus: str | None = None,
     data_dir: AnyPath | None = None,
     scale: str | None = None,
@@ -105,7 +112,7 @@ def search(
 ) -> Study:
     """Run a study to its end: propose trials, train them, record them, rank them.
 
-    ``study``: the name of a preset, a YAML file, or a mapping with the keys of one. ``settings``: values by dotted
+    ``study``: the name of a preset, a YAML file, a mapping with the keys of one, or a ``Space``. ``settings``: values by dotted
     path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by default
     ``runs/STUDY``. The others are those of ``skipstack search``, such as ``hours``, after which the whole study ends,
     and those of a run (``RunOptions``): ``engine``, ``address``, ``gpus_per_trial``, ``cpus_per_trial``,
@@ -116,7 +123,7 @@ def search(
     ``config`` has the values of the axes by their names, of any name but ``function``, those of the base beside them,
     and ``config["seed"]``; an axis for which the base has no value has there the middle of its range, or its first
     choice. ``report(score=0.93)`` ends an epoch, and ends the function where the trial is stopped; ``epochs``: how many
-    there are at most, 100 where nobody says it. ``direction``: ``minimise`` where a lower score is better. Such a study
+    there are at most, 100 where nobody says it. ``direction``: ``minimize`` where a lower score is better. Such a study
     is resumed, extended and ablated with the function again.
 
     ``constraints``: further rules than the study's own that every trial keeps: expressions over axes, such as
@@ -133,7 +140,7 @@ def search(
     from skipstack.search.study_files.study_file import load_study
 
     config, corpora = load_study(
-        study,
+        _study(study),
         scale=scale,
         corpus=corpus,
         overrides=settings or {},
@@ -307,16 +314,31 @@ def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath
     return load_bundle(Path(bundle), choose_device(device), [Path(each) for each in code])
 
 
-def space(study: AnyStudy, *, scale: str | None = None, settings: Mapping[str, Any] | None = None) -> Space:
+def space(
+    study: AnyStudy,
+    objective: Objective | None = None,
+    *,
+    constraints: Sequence[str | Constraint] = (),
+    scale: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Points:
     """The space of a study, given as for ``search``: its axes, its points, and the config at each of them.
 
     Raises UserError for a mistake in the study.
     """
     check_system()
+    from skipstack.search.driver.functions import source_of
     from skipstack.search.study_files.study_file import load_study
-    from skipstack.spaces.space import Space
+    from skipstack.spaces.space import Space as Points
 
-    return Space(load_study(study, scale=scale, overrides=settings or {})[0].space)
+    config, _ = load_study(
+        _study(study),
+        scale=scale,
+        overrides=settings or {},
+        function=None if objective is None else source_of(objective),
+        constraints=_constraints(constraints),
+    )
+    return Points(config.space)
 
 
 def _execution(options: RunOptions, objective: Objective | None, before: AnyPath | None = None) -> Execution:
@@ -341,6 +363,13 @@ def _execution(options: RunOptions, objective: Objective | None, before: AnyPath
         return watched(where)
     log = getLogger("skipstack")
     return replace(where, say=tried(log.info), warn=tried(log.warning))
+
+
+def _study(given: AnyStudy) -> str | Path | Mapping[str, Any]:
+    """A study as ``load_study`` takes it."""
+    from skipstack.spaces.python_space import PythonSpace
+
+    return given.study if isinstance(given, PythonSpace) else given
 
 
 def _constraints(given: Sequence[str | Constraint]) -> list[str | ConstraintFunction]:
@@ -373,12 +402,14 @@ _ELSEWHERE = {
     "Model": ("skipstack.search.bundles.bundle", "Bundle"),
     "Report": ("skipstack.search.workers.reporting", "Report"),
     "Sentence": ("skipstack.data.formats.sentences", "Sentence"),
-    "Space": ("skipstack.spaces.space", "Space"),
+    "Points": ("skipstack.spaces.space", "Space"),
+    "Space": ("skipstack.spaces.python_space", "PythonSpace"),
     "Study": ("skipstack.search.api.study", "Study"),
     "TrialOver": ("skipstack.search.workers.reporting", "TrialOver"),
     "UserError": ("skipstack.data.basis.errors", "UserError"),
+    **{name: ("skipstack.spaces.python_space", name) for name in ("choice", "loguniform", "randint", "uniform")},
 }
-"""Classes, each by the module that has it and its name there."""
+"""Classes and the functions that make axes, each by the module that has it and its name there."""
 
 if not TYPE_CHECKING:
 

@@ -25,7 +25,7 @@ LISTED: Final = 4096
 TRIES: Final = 20_000
 """The number of draws of a block after which rules count as too rare."""
 
-NEAR, NEAR_TRIES = 8, 400
+NEAR, NEAR_TRIES = 4, 200
 """From how many allowed combinations the nearest to a wanted one is taken, and how many are drawn to find them."""
 
 Point = dict[str, Json]
@@ -91,12 +91,15 @@ class Block:
         return next(self._drawn(lambda path, domain: domain.sample(generator), TRIES), None)
 
     def near(self, wanted: Point, generator: np.random.Generator) -> Point | None:
-        """Allowed values near the ``wanted`` ones, which are not allowed: of ``NEAR`` that keep each of them with
-        probability 1/2, the nearest. None if no allowed ones are found.
+        """Allowed values near the ``wanted`` ones, which are not allowed: the nearest of ``NEAR`` in which each axis that
+        a broken rule names is drawn anew with probability 1/2. None if no allowed ones are found.
         """
+        own, tree = self._composed(lambda path, domain: wanted[path])
+        named = {axis for rule in self.rules if rule.refusal(tree, own) is not None for axis in rule.axes}
 
         def half(path: str, domain: Domain) -> Json:
-            return wanted[path] if path in wanted and generator.random() < 0.5 else domain.sample(generator)
+            kept = path in wanted and (path not in named or generator.random() < 0.5)
+            return wanted[path] if kept else domain.sample(generator)
 
         found = list(islice(self._drawn(half, NEAR_TRIES), NEAR))
         return min(found, key=lambda point: self._distance(point, wanted)) if found else self.draw(generator)

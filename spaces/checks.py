@@ -8,7 +8,7 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, place, shown
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.belief import Belief
-from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.fields import Fields
@@ -125,11 +125,11 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
                     f"axis {path}: value {text} occurs twice (allowed: once)", "axes", path, *where[number]
                 )
         return Choice(values, domain.names)
-    kind = type(domain).__name__.lower()
+    kind = next(each for each in DOMAINS if getattr(axis, each) is not None)
     for bound in (domain.low, domain.high):
         if isinstance(domain, Integer) and not isinstance(_typed(fields, path, bound, kind), int):
             raise SpaceError(
-                f"axis {path}: the field is not an integer (allowed: choice, real, log)", "axes", path, kind
+                f"axis {path}: the field is not an integer (allowed: choice, uniform, loguniform)", "axes", path, kind
             )
     if not isinstance(domain, Integer):
         # The middle of a range may be an integer; a point slightly off it is not.
