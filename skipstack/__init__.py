@@ -298,7 +298,14 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
     from skipstack.search.api.study import Study
     from skipstack.search.tracking.reading import located
 
-    return Study(located([Path(folder)], tracking_uri)[0])
+    return Study(located([Path(folder)], tracking_uri)[0], _page)
+
+
+def _page(study: Study) -> str:
+    """A study as notebooks show it."""
+    from skipstack.dashboards.reports.notebook import notebook_page
+
+    return notebook_page(study)
 
 
 def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath] = ()) -> Model:

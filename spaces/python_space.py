@@ -48,7 +48,8 @@ def _axis(kind: str, domain: Sequence[Any], prior: JsonValue, when: When | None)
     try:
         return Axis.model_validate({kind: domain, "prior": prior, "when": dict(when or {})})
     except ValidationError as error:
-        raise UserError(f"{kind}: {explain(error, Axis)}") from None
+        said = explain(error, Axis)
+        raise UserError(said if said.startswith(kind) else f"{kind}: {said}") from None
 
 
 @final
@@ -68,8 +69,7 @@ class PythonSpace:
             raise UserError(f"got {twice} twice (allowed: once, by its name or in the mapping)")
         given |= values
         if not all(isinstance(name, str) for name in given):
-            raise UserError(f"got a name {shown(next(name for name in given if not isinstance(name, str)))} "
-                            "(allowed: text)")
+            raise UserError(f"got the names {shown(list(given))} (allowed: text)")
         self.axes: Mapping[str, Axis] = {name: value for name, value in given.items() if isinstance(value, Axis)}
         """What varies."""
         self.fixed: Mapping[str, Any] = {name: value for name, value in given.items() if not isinstance(value, Axis)}

@@ -65,12 +65,12 @@ class FileContent(Frozen):
     axes: dict[str, Axis | None] = Field(default_factory=dict)
     """The varied fields, by dotted paths into the base."""
     constraints: tuple[str, ...] | None = None
-    """Rules by name that every config of the study keeps."""
+    """Rules that every config of the study keeps: names of ours, expressions over axes, or functions in ``code``."""
     search: PartOfSearch = Field(default_factory=dict)
     """The number of trials, and how they are chosen and stopped."""
     code: tuple[str, ...] = ()
-    """Files with own gates, cells, heads, embedders or file formats, which are run; their paths start at the folder of
-    this file. Or names under which installed packages offer them."""
+    """Files with own gates, cells, heads, embedders, file formats or constraints, which are run; their paths start at
+    the folder of this file. Or names under which installed packages offer them."""
     scales: dict[str, Scale] = Field(default_factory=dict)
     """The study at other sizes, by name, each with ``base``, ``axes``, ``constraints`` and ``search`` of its own."""
 
