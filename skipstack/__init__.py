@@ -112,10 +112,10 @@ def search(
 ) -> Study:
     """Run a study to its end: propose trials, train them, record them, rank them.
 
-    ``study``: the name of a preset, a YAML file, a mapping with the keys of one, or a ``Space``. ``settings``: values by dotted
-    path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by default
-    ``runs/STUDY``. The others are those of ``skipstack search``, such as ``hours``, after which the whole study ends,
-    and those of a run (``RunOptions``): ``engine``, ``address``, ``gpus_per_trial``, ``cpus_per_trial``,
+    ``study``: the name of a preset, a YAML file, a mapping with the keys of one, or a ``Space``. ``settings``: values
+    by dotted path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by
+    default ``runs/STUDY``. The others are those of ``skipstack search``, such as ``hours``, after which the whole study
+    ends, and those of a run (``RunOptions``): ``engine``, ``address``, ``gpus_per_trial``, ``cpus_per_trial``,
     ``concurrent``, ``trials_per_program``, ``device``, ``tracking_uri``, ``system_metrics``; ``progress`` shows on
     stderr how far the study is.
 
@@ -172,8 +172,9 @@ def resume(
     with more of them a study whose hours were over goes on, too. Of a study that is finished, what MLflow lacks is
     written. Options and errors are those of ``search``; an option that is not given is as the study was run before.
     ``objective``: of a study that calls one; what it had reported counts for nothing where it is called anew, unless it
-    goes on by itself. ``constraints``: the functions that the study began with as constraints, unchanged. ``code``: the files of the study's own code, which are run, where they were moved since, or the
-    study was; each must be the recorded one, by its hash.
+    goes on by itself. ``constraints``: the functions that the study began with as constraints, unchanged.
+    ``code``: the files of the study's own code, which are run, where they were moved since, or the study was; each must
+    be the recorded one, by its hash.
     """
     check_system()
     from skipstack.search.api.run import resume as ready
@@ -198,8 +199,8 @@ def extend(
     """Go on with a study, finished or not, with more than was asked for at first.
 
     ``trials``: so many more. ``seeds``: so many more for each trial to come. ``choices``: further values of axes, by
-    their paths. ``code``, ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is
-    as the study was run before.
+    their paths. ``code``, ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option
+    that is not given is as the study was run before.
     """
     check_system()
     from skipstack.search.api.run import extend as ready
@@ -242,9 +243,9 @@ def ablate(
     another search with the same base, or several, whose best configs are rows, too. ``without``: a path, or several
     joined by commas, or a list of these: the best config without all its changes there at once is a row. ``parts``:
     False leaves the single changes out. Where nothing differs from the base, nothing is trained. ``code``,
-    ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is as the study was run before.
-    ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``, its rows are
-    compared by the score itself: the seeds are fresh, and the only chance that is known.
+    ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is as
+    the study was run before. ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no
+    ``test``, its rows are compared by the score itself: the seeds are fresh, and the only chance that is known.
     """
     check_system()
     import time

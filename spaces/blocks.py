@@ -91,8 +91,8 @@ class Block:
         return next(self._drawn(lambda path, domain: domain.sample(generator), TRIES), None)
 
     def near(self, wanted: Point, generator: np.random.Generator) -> Point | None:
-        """Allowed values near the ``wanted`` ones, which are not allowed: the nearest of ``NEAR`` in which each axis that
-        a broken rule names is drawn anew with probability 1/2. None if no allowed ones are found.
+        """Allowed values near the ``wanted`` ones, which are not: the nearest of ``NEAR`` in which each axis that a
+        broken rule names is drawn anew with probability 1/2. None if no allowed ones are found.
         """
         own, tree = self._composed(lambda path, domain: wanted[path])
         named = {axis for rule in self.rules if rule.refusal(tree, own) is not None for axis in rule.axes}
@@ -149,7 +149,9 @@ class Block:
 
     def _distance(self, one: Point, other: Point) -> float:
         return sum(
-            _apart(domain, one[path], other[path]) if path in one and path in other else float(path in one or path in other)
+            _apart(domain, one[path], other[path])
+            if path in one and path in other
+            else float(path in one or path in other)
             for path, domain in self.domains.items()
         )
 

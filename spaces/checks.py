@@ -31,16 +31,16 @@ class SpaceError(UserError):
 
 def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, Domain], dict[str, Conditions]]:
     """The domains and the conditions of all axes with their values typed; SpaceError for the first mistake."""
-    for place, name in enumerate(config.constraints):
-        if name in config.constraints[:place]:
+    for number, name in enumerate(config.constraints):
+        if name in config.constraints[:number]:
             times = config.constraints.count(name)
-            raise SpaceError(f"constraint {name!r} is named {times} times (allowed: once)", "constraints", place)
+            raise SpaceError(f"constraint {name!r} is named {times} times (allowed: once)", "constraints", number)
         if name in CONSTRAINTS and not isinstance(config.base, TrialConfig):
             raise SpaceError(
                 f"constraint {name} is a condition on networks (allowed for a function: expressions over its axes, and "
                 "Python functions)",
                 "constraints",
-                place,
+                number,
             )
     for path in config.axes:
         if not fields.has(path):
@@ -70,11 +70,11 @@ def checked_rules(config: SpaceConfig, base: Tree, fields: Fields) -> list[Rule]
         if name in CONSTRAINTS:
             raise SpaceError(f"constraint {name} is built in (allowed: a function of another name)", "constraints")
     rules: list[Rule] = []
-    for place, text in enumerate(config.constraints):
+    for number, text in enumerate(config.constraints):
         try:
             rules += rules_of(text, config, base, fields.has)
         except UserError as error:
-            raise SpaceError(str(error), "constraints", place) from None
+            raise SpaceError(str(error), "constraints", number) from None
     return rules
 
 

@@ -65,7 +65,9 @@ class Rule:
         """Whether a config keeps the rule. Raises UndecidedError where that cannot be computed."""
         if self.decide is None:
             raise UndecidedError(f"constraint {self.text}: its code is not loaded")
-        if not all(axis in active for axis in self.axes) or not all(present(tree, path) for path in self.paths.values()):
+        if not all(axis in active for axis in self.axes) or not all(
+            present(tree, path) for path in self.paths.values()
+        ):
             return True
         values = {name: read(tree, path) for name, path in self.paths.items()}
         try:
@@ -92,8 +94,8 @@ def rules_of(text: str, config: SpaceConfig, base: Tree, has: Callable[[str], bo
 
 
 def in_full(rules: Sequence[Rule], constraints: Sequence[str]) -> tuple[str, ...]:
-    """The constraints of a space with these rules, with whole paths for short names, so that a record means the same whatever the axes
-    are.
+    """The constraints of a space with these rules, short names replaced by whole paths: so a record means the same
+    whatever the other axes are.
     """
     own = {rule.text: parsed(rule.text).renamed(rule.paths) for rule in rules if rule.function is None}
     return tuple(own.get(text, text) for text in constraints)

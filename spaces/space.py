@@ -326,7 +326,6 @@ class Space:
         assert first is not None
         raise SpaceError(f"no point of the space is allowed; {shown(first)}: {self.refusal(first)}", "axes")
 
-
     def _rare(self, block: Block) -> str:
         """Why no values of a block were found that keep its rules: they cannot be computed, or are broken."""
         try:

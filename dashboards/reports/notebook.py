@@ -42,6 +42,4 @@ def _pictures(study: Study) -> list[str]:
         found = search_pictures(study.explored())
     finally:
         DRAWING.end()
-    return [
-        f"<figure><figcaption>{escape(each.heading)}</figcaption>{each.svg}</figure>" for each in found if each.svg
-    ]
+    return [f"<figure><figcaption>{escape(each.heading)}</figcaption>{each.svg}</figure>" for each in found if each.svg]

@@ -103,9 +103,7 @@ def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
 def _constraints(space: SpaceConfig) -> dict[str, str]:
     """Each constraint, and its reason; of an expression, which says all itself, none."""
     own = {rule.text: rule for rule in Space(space).rules}
-    return {
-        text: CONSTRAINTS[text].reason if text in CONSTRAINTS else own[text].about for text in space.constraints
-    }
+    return {text: CONSTRAINTS[text].reason if text in CONSTRAINTS else own[text].about for text in space.constraints}
 
 
 def axes_content(study: StudyConfig, space: Space, counted: SpaceCount) -> list[Content]:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from skipstack.data.basis.code_pieces import constraints, facts_of, pieces, run
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.ordinary_files import content
-from skipstack.data.basis.own_code import CodeFile, CodeSource, Kinds, LoadedCode, Part, loaded, of_file
+from skipstack.data.basis.own_code import CodeFile, CodeSource, Kinds, LoadedCode, loaded, of_file
 from skipstack.data.basis.own_constraints import parameters_of
 
 GROUP: Final = "skipstack.plugins"

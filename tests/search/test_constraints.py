@@ -9,7 +9,6 @@ import pytest
 
 import skipstack
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.proposers.build import proposer
 from skipstack.search.proposers.config import EvolutionConfig, ModelBasedConfig, PlainProposerConfig, ProposerConfig
 from skipstack.search.record.reading import read_study
@@ -20,7 +19,7 @@ from skipstack.spaces import constraint_functions
 from skipstack.spaces.function import FunctionSource
 from skipstack.spaces.space import Space
 from tests.command_line import refusal, typed
-from tests.search.functions import Killed, KilledDriver, open_function, run_function, told
+from tests.search.functions import Killed, KilledDriver, open_function, run_function
 
 AXES: dict[str, Any] = {
     "a": {"integer": [1, 9]},
@@ -104,12 +103,8 @@ def test_an_ablation_leaves_out_and_names_the_rows_that_the_constraints_forbid(
     base = {"a": 3, "b": 3, "kind": "flat", "slope": 1}
     study = {"axes": axes, "base": base, "search": {"proposer": "grid", "trials": 9, "scheduler": "none"}}
     skipstack.search(study, product, constraints=[pair, "a != b or a == 3"], out=folder, engine="serial", seeds=1)
-    assert [trial.point for trial in read_study(folder).trials.values()] == [
-        {"a": 2, "b": 3},
-        {"a": 3, "b": 2},
-        {"a": 3, "b": 3},
-        {"a": 6, "b": 2},
-    ]
+    pairs = {(trial.point["a"], trial.point["b"]) for trial in read_study(folder).trials.values()}
+    assert pairs == {(2, 3), (3, 2), (3, 3), (6, 2)}
     monkeypatch.setattr(constraint_functions, "_given", {})
     assert typed("report", folder, "--full").code == 0
     with pytest.raises(UserError, match=r"constraint pair is a function of test_constraints.py.*constraints=\[pair\]"):
@@ -121,12 +116,9 @@ def test_an_ablation_leaves_out_and_names_the_rows_that_the_constraints_forbid(
         ("without", "b", "constraint pair"),
         ("alone", "a", "constraint pair"),
     ]
+    monkeypatch.setattr(constraint_functions, "_given", {})
     with pytest.raises(UserError, match="constraint pair is a function"):
-        monkeypatch.setattr(constraint_functions, "_given", {})
         skipstack.extend(folder, product, trials=1, engine="serial")
-    events = told(folder)
-    assert events == list(events)
-    assert Ledger(folder / "ledger").read()
 
 
 RULES_FILE = """

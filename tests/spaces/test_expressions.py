@@ -33,7 +33,9 @@ literals = st.one_of(
 
 
 def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    binary = st.sampled_from(["+", "-", "*", "/", "//", "%", "and", "or", "==", "!=", "<", "<=", ">", ">=", "in", "not in"])
+    binary = st.sampled_from(
+        ["+", "-", "*", "/", "//", "%", "and", "or", "==", "!=", "<", "<=", ">", ">=", "in", "not in"]
+    )
     pair = st.tuples(inner, binary, inner).map(lambda parts: f"({parts[0]} {parts[1]} {parts[2]})")
     power = st.tuples(inner, st.integers(-3, 3)).map(lambda parts: f"({parts[0]} ** {parts[1]})")
     chain = st.tuples(inner, inner, inner).map(lambda parts: f"({parts[0]} < {parts[1]} <= {parts[2]})")

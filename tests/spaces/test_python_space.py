@@ -10,7 +10,6 @@ from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Choice, Integer, Log, Real
 from skipstack.spaces.function import FunctionConfig, FunctionSource
 
-
 MAXIMISED, MINIMISED = "6a010a7482a5da6a", "516d228d63ef7a78"
 """The identities of a config in each direction, by the version before the names of today."""
 
@@ -94,7 +93,10 @@ def test_directions_have_the_names_that_others_use_and_identities_do_not_change(
     ("wrong", "message"),
     [
         (lambda: skipstack.uniform(1, 0), "uniform: got bounds"),
-        (lambda: skipstack.loguniform(0, 1), r"loguniform: got bounds \[0.0, 1.0\] \(allowed for loguniform: bounds above 0"),
+        (
+            lambda: skipstack.loguniform(0, 1),
+            r"loguniform: got bounds \[0.0, 1.0\] \(allowed for loguniform: bounds above 0",
+        ),
         (lambda: skipstack.randint(1.5, 2), r"randint.0: got 1.5 \(allowed: an integer"),  # type: ignore[arg-type]
         (lambda: skipstack.choice(), r"choice: got \[\]"),
         (lambda: skipstack.Space({"x": 1}, x=2), "got x twice"),

@@ -88,7 +88,7 @@ def test_a_space_is_what_a_filter_leaves(described: tuple[dict[str, Any], list[s
     fixed = {path: value for path, value in FIXED.items() if path not in axes}
     wanted = [point for point in everything(axes) if all(by_python(text, point, fixed) for text in texts)]
     if not wanted:
-        with pytest.raises(UserError, match="never holds|keep"):
+        with pytest.raises(UserError, match=r"never holds|keep"):
             loaded(axes, texts, base=fixed)
         return
     space = Space(loaded(axes, texts, base=fixed))
@@ -132,7 +132,7 @@ def test_a_draw_has_the_distribution_of_draws_that_are_repeated_until_the_rules_
     odds: dict[str, float] = {}
     for point in everything(AXES):
         if by_python("momentum < a and b in (a, 2 * a)", point, {}) and by_python("b in (a, 2 * a)", point, {}):
-            odds[str(point)] = (1 / 3 if "momentum" in point else 1.0)
+            odds[str(point)] = 1 / 3 if "momentum" in point else 1.0
     draws, generator = 4000, np.random.default_rng(0)
     found = Counter(str(space.sample(generator)) for _ in range(draws))
     assert found.keys() <= odds.keys()
@@ -241,7 +241,10 @@ def test_a_space_is_read_without_the_code_of_its_constraints_and_allows_nothing_
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["a * bb < 3"], r"constraint 'a \* bb < 3': unknown axis 'bb' \(nearest: 'b'; allowed: a, b, kind, momentum, c\)"),
+        (
+            ["a * bb < 3"],
+            r"constraint 'a \* bb < 3': unknown axis 'bb' \(nearest: 'b'; allowed: a, b, kind, momentum, c\)",
+        ),
         (["knd"], r"unknown constraint 'knd' \(nearest: 'kind'; allowed: a, b, kind, momentum, c\)"),
         (["a * b"], r"constraint a \* b at a \d, b \d: got \d+ \(allowed: true or false\)"),
         (["a < kind"], r"constraint a < kind at a \d, kind '\w+' cannot be computed: TypeError"),
@@ -259,13 +262,13 @@ def test_a_wrong_rule_is_refused_before_anything_is_proposed(texts: list[str], m
 
 def test_a_short_name_of_several_axes_is_refused() -> None:
     axes = {"encoder.depth": {"integer": [1, 3]}, "decoder.depth": {"integer": [1, 3]}}
-    with pytest.raises(UserError, match="depth may mean encoder.depth and decoder.depth"):
+    with pytest.raises(UserError, match=r"depth may mean encoder.depth and decoder.depth"):
         loaded(axes, ["depth < 3"])
     assert Space(loaded(axes, ["encoder.depth < decoder.depth"])).count() == 3
 
 
 def test_what_no_function_can_be_is_refused() -> None:
-    with pytest.raises(UserError, match="constraint wrong of test_rules.py: unknown axis 'unheard'"):
+    with pytest.raises(UserError, match=r"constraint wrong of test_rules.py: unknown axis 'unheard'"):
         loaded(AXES, [], constraint_function(wrong))
     for function, message in (
         (lambda a: a < 3, "got a lambda"),
