@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from skipstack.data.basis.errors import UserError
     from skipstack.data.formats.sentences import Sentence
     from skipstack.search.api.options import Execution
+    from skipstack.search.api.own_loop import AskedTrial, OwnLoop
     from skipstack.search.api.run import Run
     from skipstack.search.api.run_options import DeviceName
     from skipstack.search.api.study import Study
@@ -53,7 +54,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "AskedTrial",
     "Model",
+    "OwnLoop",
     "Points",
     "Report",
     "Sentence",
@@ -63,6 +66,7 @@ __all__ = [
     "UserError",
     "__version__",
     "ablate",
+    "begin",
     "choice",
     "extend",
     "load",
@@ -156,6 +160,72 @@ def search(
     return _finished(begin(config, path, where, data_dir=_path(data_dir), corpus_folder=corpora))
 
 
+def begin(
+    study: AnyStudy,
+    *,
+    constraints: Sequence[str | Constraint] = (),
+    direction: Direction = "maximize",
+    scale: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    trials: int | None = None,
+    hours: float | None = None,
+    epochs: int | None = None,
+    seeds: int | None = None,
+    out: AnyPath | None = None,
+    tracking_uri: str | None = None,
+    progress: bool = False,
+) -> OwnLoop:
+    """A study whose trials a loop of your own trains, wherever it likes: it has the ledger, the rules of stopping and
+    MLflow of any study, and runs nothing itself::
+
+        with skipstack.begin(skipstack.Space(x=skipstack.uniform(0, 4)), trials=20, out="runs/mine") as study:
+            while (trial := study.ask()) is not None:
+                trial.report(score=measured(trial.config["x"]))
+                trial.end()
+
+    ``study``: as for ``search`` with an ``objective``; or the folder of a study that was begun so and is not at its
+    end, which goes on: trials that were open are handed out again. ``report`` returns whether the trial goes on. The
+    other arguments are those of ``search``. Raises UserError for a mistake in any of these.
+    """
+    check_system()
+    from dataclasses import fields
+
+    from skipstack.data.basis.errors import UserError
+    from skipstack.search.api.own_loop import OwnLoop, OwnLoopExecution
+    from skipstack.search.api.run import begin as begun
+    from skipstack.search.api.run import resume as ready
+    from skipstack.search.driver.functions import asked, source_of
+    from skipstack.search.record.folder import StudyFolder, free_name
+    from skipstack.search.study_files.study_file import load_study
+
+    rules = _constraints(constraints)
+    before = Path(study) if isinstance(study, str | Path) and StudyFolder(Path(study)).ledger.exists() else None
+    options: RunOptions = {"engine": "serial", "progress": progress}
+    if tracking_uri is not None:
+        options["tracking_uri"] = tracking_uri
+    usual = _execution(options, asked, before)
+    where = OwnLoopExecution(**{each.name: getattr(usual, each.name) for each in fields(usual)})
+    if before is not None:
+        run = ready(before, where, hours=hours)
+        if run.engine is None:
+            raise UserError(f"{before}: the study is at its end (allowed: points that are asked of it, or more hours)")
+        return OwnLoop(run, lambda: _shown(run))
+    config, corpora = load_study(
+        _study(study),
+        scale=scale,
+        overrides=settings or {},
+        trials=trials,
+        hours=hours,
+        epochs=epochs,
+        seeds=seeds,
+        function=source_of(asked, direction),
+        constraints=rules,
+    )
+    path = free_name(Path("runs"), config.name) if out is None else Path(out)
+    run = begun(config, path, where, data_dir=None, corpus_folder=corpora)
+    return OwnLoop(run, lambda: _shown(run))
+
+
 @_shown_with_run_options
 def resume(
     folder: AnyPath,
@@ -193,14 +263,16 @@ def extend(
     trials: int = 0,
     seeds: int = 0,
     choices: Mapping[str, Sequence[Json]] | None = None,
+    points: Sequence[Mapping[str, Json]] = (),
     data_dir: AnyPath | None = None,
     **options: Unpack[RunOptions],
 ) -> Study:
     """Go on with a study, finished or not, with more than was asked for at first.
 
     ``trials``: so many more. ``seeds``: so many more for each trial to come. ``choices``: further values of axes, by
-    their paths. ``code``, ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option
-    that is not given is as the study was run before.
+    their paths. ``points``: points to try next, beside ``trials``, each with values by axis, as for ``Study.enqueue``,
+    which asks a study for points while it runs. ``code``, ``constraints``: as for ``resume``. Options and errors are
+    those of ``search``; an option that is not given is as the study was run before.
     """
     check_system()
     from skipstack.search.api.run import extend as ready
@@ -213,6 +285,7 @@ def extend(
         trials=trials,
         seeds=seeds,
         choices=choices or {},
+        points=points,
         data_dir=_path(data_dir),
         corpus_folder=Path.cwd(),
     )
@@ -389,17 +462,27 @@ def _constraints(given: Sequence[str | Constraint]) -> list[str | ConstraintFunc
 
 def _finished(run: Run) -> Study:
     """The study once it is run to its end and MLflow shows it."""
+    from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
+
+    try:
+        run.finish()
+        _shown(run)
+    finally:
+        DRAWING.end()
+    return open(run.folder.path)
+
+
+def _shown(run: Run) -> None:
+    """Show a study that has ended in MLflow."""
     from functools import partial
 
     from skipstack.dashboards.commands.published import published
     from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 
     try:
-        run.finish()
         run.publish(partial(published, warn=run.execution.warn))
     finally:
         DRAWING.end()
-    return open(run.folder.path)
 
 
 def _path(given: AnyPath | None) -> Path | None:
@@ -407,6 +490,8 @@ def _path(given: AnyPath | None) -> Path | None:
 
 
 _ELSEWHERE = {
+    "AskedTrial": ("skipstack.search.api.own_loop", "AskedTrial"),
+    "OwnLoop": ("skipstack.search.api.own_loop", "OwnLoop"),
     "Model": ("skipstack.search.bundles.bundle", "Bundle"),
     "Report": ("skipstack.search.workers.reporting", "Report"),
     "Sentence": ("skipstack.data.formats.sentences", "Sentence"),

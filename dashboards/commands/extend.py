@@ -15,9 +15,11 @@ from skipstack.dashboards.commands.options import (
     whole,
     with_run_options,
 )
+from skipstack.dashboards.commands.points import given_points
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.code_version import code_version
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import read_study
 from skipstack.search.study_files.yaml_lines import read_yaml
@@ -47,13 +49,21 @@ def extend(
             metavar="PATH=CHOICE", help="Add a value to an axis, such as model.stack.depth=7; may be repeated."
         ),
     ] = None,
+    point: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="POINT",
+            help="Try a point next: AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01', other axes as in the base; "
+            "or a YAML file of points. May be repeated, also while the study runs.",
+        ),
+    ] = None,
     data_dir: DataDir = None,
     code: Code = None,
     **run: Any,
 ) -> int:
-    """Add trials, seeds or values of axes to a study.
+    """Add trials, seeds, values of axes or points to a study.
 
-    The study may be finished or interrupted; what is new is run at once.
+    The study may be finished or interrupted; what is new is run at once. A study that runs tries points next.
 
     Left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
     --system-metrics are as in the previous command; the defaults named below are those of a new study.
@@ -62,8 +72,14 @@ def extend(
         if number < 0:
             raise UserError(f"--{option}: got {number} (allowed: 0 or more)")
     from skipstack.dashboards.commands.running import execution, finish
+    from skipstack.search.api.run import ask_for
     from skipstack.search.api.run import extend as extended
 
+    points = [each for text in point or () for each in given_points(text)]
+    if points and not (trials or seeds or axis) and Ledger(StudyFolder.existing(study).ledger).is_written:
+        ask_for(study, points)
+        say(f"the process that runs the study tries {'this point' if len(points) == 1 else 'these points'} next")
+        return 0
     where = execution(study, code=code, **run)
     more = extended(
         study,
@@ -71,6 +87,7 @@ def extend(
         trials=trials,
         seeds=seeds,
         choices=_choices(axis or ()),
+        points=points,
         data_dir=data_dir,
         corpus_folder=Path.cwd(),
     )

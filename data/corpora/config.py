@@ -22,6 +22,7 @@ from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.corpora.division import Splits, held_out
 from skipstack.data.corpora.synthetic.echo import FARTHEST
+from skipstack.data.corpora.synthetic.numbers import CountedFrom, shortest
 from skipstack.data.formats.columns import ColumnFormat, DocumentsBy
 from skipstack.data.formats.conllu import ConlluFormat
 from skipstack.data.formats.derivations import DerivationFormat
@@ -94,10 +95,22 @@ class NumbersCorpus(Frozen):
     """The length of a text in numbers: T."""
     jumps: PositiveInt = 1
     """How many jumps from number to number lead to the label."""
+    counted_from: Annotated[CountedFrom, Field(exclude_if="start".__eq__)] = "start"
+    """Where digits count from: the first of the eleven last numbers (``start``), or the first of the ten numbers before
+    each (``window``, which needs a length of 1 + 10 for each jump). Both are reconstructions of gui2019."""
     train: PositiveInt = 100_000
     """The number of texts in train; in dev and test, below."""
     dev: PositiveInt = 10_000
     test: PositiveInt = 10_000
+
+    @model_validator(mode="after")
+    def _is_long_enough(self) -> Self:
+        if self.length < (least := shortest(self.jumps, self.counted_from)):
+            raise ValueError(
+                f"got length {self.length} (allowed for {self.jumps} jumps counted from {self.counted_from}: "
+                f"at least {least})"
+            )
+        return self
 
 
 class NamedCorpus(Frozen):

@@ -71,7 +71,10 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
             read = partial(_generated, corpus, partial(echo.sentences, distance=corpus.distance))
         case NumbersCorpus():
             behind = {"edition": numbers.EDITION}
-            read = partial(_generated, corpus, partial(numbers.sentences, length=corpus.length, jumps=corpus.jumps))
+            rule = partial(
+                numbers.sentences, length=corpus.length, jumps=corpus.jumps, counted_from=corpus.counted_from
+            )
+            read = partial(_generated, corpus, rule)
         case NamedCorpus():
             card = find_card(corpus.name)
             scheme = card.format.scheme

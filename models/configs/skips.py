@@ -54,9 +54,9 @@ class DynamicSkipConfig(Frozen):
     own."""
     entropy_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
     """alpha is multiplied by this after each epoch: explore first, then decide."""
-    reward: Literal["log_likelihood", "correct"] = "log_likelihood"
-    """The reward of a sentence: the log-likelihood of its gold tags, or the share of tags decided correctly, rescaled
-    to -1 (none) to 1 (all)."""
+    reward: Literal["log_likelihood", "likelihood", "correct"] = "log_likelihood"
+    """The reward of a sentence: the log-likelihood of its gold tags; their probability, as gui2019 prints it for names;
+    or the share of tags decided correctly, rescaled to -1 (none) to 1 (all)."""
     gradient: Literal["policy", "network"] = "policy"
     """Where the gradient of log p_t ends: in the policy, as the paper writes it (eq. 5, by theta_a), or also in the
     network whose states the policy reads, which then learns to encode what choices need, such as the place in a text.

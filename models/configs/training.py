@@ -88,8 +88,18 @@ class Decay(Frozen):
     """Epochs with the initial rate."""
 
 
+class InverseTime(Frozen):
+    """In epoch e, counted from 0, the initial rate / (1 + ``decay`` e) (Ma and Hovy, 2016, whose tagger gui2019 takes
+    over).
+    """
+
+    kind: Literal["inverse_time"] = "inverse_time"
+    decay: PositiveFloat = 0.05
+    """rho."""
+
+
 Optimiser = Annotated[Sgd | Adam | Adagrad | LazyAdam, Field(discriminator="kind")]
-Schedule = Annotated[Constant | Halving | Linear | Decay, Field(discriminator="kind")]
+Schedule = Annotated[Constant | Halving | Linear | Decay | InverseTime, Field(discriminator="kind")]
 
 
 class PretrainingConfig(Frozen):
@@ -129,8 +139,11 @@ class TrainingConfig(Frozen):
     clip_norm: PositiveFloat | None = None
     """The maximum Euclidean norm of a lane's whole gradient; longer gradients are scaled down to it."""
     l2: NonNegativeFloat = 0.0
-    """lambda: training minimises the mean loss + lambda/2 |theta|^2 (dinarelli2016 eq. 1, chen2017 eq. 20), where theta
-    are all weights, vectors and transition scores of a lane, without its biases. Reported losses exclude this term."""
+    """lambda: training minimises the mean loss + lambda/2 |theta|^2 (dinarelli2016 eq. 1, chen2017 eq. 20). Reported
+    losses exclude this term."""
+    penalised: Annotated[Literal["weights", "all"], Field(exclude_if="weights".__eq__)] = "weights"
+    """theta: all weights, vectors and transition scores of a lane, without its biases; or with them, as chen2017 prints
+    it."""
     pretraining: PretrainingConfig | None = None
     window: PositiveInt = 35
     """Tokens between cuts of the gradient in running text (truncated backpropagation): gradients stop there, states

@@ -141,6 +141,9 @@ class Stacked(Network):
         inside_RUB = (place_U1 < counts_RB.unsqueeze(1)).to(losses_RUB)
         if self.reinforce.config.reward == "log_likelihood":
             rewards = Rewards(-losses_RUB, inside_RUB)
+        elif self.reinforce.config.reward == "likelihood":
+            probability_R1B = (-losses_RUB).sum(dim=1, keepdim=True).exp()
+            return Rewards(probability_R1B, torch.ones_like(probability_R1B))
         else:
             right_RUB = self.head.decode(features_RUBF, counts_RB).right(gold).to(losses_RUB)
             share_RUB = inside_RUB / counts_RB.clamp(min=1).unsqueeze(1)

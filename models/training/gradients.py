@@ -23,15 +23,15 @@ def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
 
 
 @torch.no_grad()
-def penalise(parameters: Named, l2_R: Sequence[float]) -> None:
+def penalise(parameters: Named, l2_R: Sequence[float], *, biases: bool = False) -> None:
     """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter that decays, with
     the l2 of each lane.
 
-    That paper's theta are its matrices, since its notation omits biases; those of chen2017 eq. 20 are all parameters,
-    transition scores included. We exclude biases from the penalty in both.
+    That paper's theta are its matrices, since its notation omits biases. Those of chen2017 eq. 20 are all parameters,
+    transition scores and, with ``biases``, biases included.
     """
     for parameter in parameters.values():
-        if parameter.grad is not None and role_of(parameter).decays:
+        if parameter.grad is not None and (biases or role_of(parameter).decays):
             if len(set(l2_R)) == 1:
                 parameter.grad.add_(parameter, alpha=l2_R[0])
                 continue

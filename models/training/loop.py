@@ -236,7 +236,7 @@ class Training:
             loss_RB = self.model.loss(tokens, gold, self.lexicon)
             backward(loss_RB, self._shares(loss_RB, tags_R))
         if self.config.l2:
-            penalise(self.optimiser.parameters, self.l2_R)
+            penalise(self.optimiser.parameters, self.l2_R, biases=self.config.penalised == "all")
         if self.pretrained is not None:
             self.pretrained.hold()
         if self.clip_norm is not None:

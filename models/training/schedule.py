@@ -5,7 +5,7 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
-from skipstack.models.configs.training import Constant, Decay, Halving, Linear, Schedule
+from skipstack.models.configs.training import Constant, Decay, Halving, InverseTime, Linear, Schedule
 
 
 def next_learning_rate(
@@ -22,6 +22,8 @@ def next_learning_rate(
     dinarelli2016: the rate falls by the same amount after each epoch, so that it would be 0 after the last.
 
     Zaremba et al. (2014): the rate is constant for ``after`` epochs, then falls by the same factor after each.
+
+    Ma and Hovy (2016): the rate of epoch e, counted from 0, is the initial one / (1 + rho e).
     """
     match config:
         case Constant():
@@ -33,5 +35,7 @@ def next_learning_rate(
             return learning_rate_R * (max(left, 0) / (max(left, 0) + 1))
         case Decay():
             return learning_rate_R * config.factor if done >= config.after else learning_rate_R
+        case InverseTime():
+            return learning_rate_R * ((1 + config.decay * (done - 1)) / (1 + config.decay * done))
         case _:
             assert_never(config)

@@ -20,8 +20,9 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.saying import unsaid
 from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.api.options import Execution
+from skipstack.search.api.provenance import provenance
 from skipstack.search.api.recorded_options import code_of_study, placement
-from skipstack.search.api.start import extend_study, open_study, run_study
+from skipstack.search.api.start import extend_study, new_points, open_study, run_study
 from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.config import StudyConfig
 from skipstack.search.driver.driver import Driver
@@ -32,13 +33,20 @@ from skipstack.search.driver.faults import (
     StudyInterruptedError,
     lost_disk_interrupts,
 )
-from skipstack.search.driver.functions import check_constraints_given, check_function_given, source_of, version_with
+from skipstack.search.driver.functions import (
+    check_constraints_given,
+    check_function_given,
+    continued_by,
+    source_of,
+    version_with,
+)
 from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.retention import Retention, delete_all_but_logs
 from skipstack.search.earlier_studies.summaries import summary, tried_first
 from skipstack.search.ledger.events import Event, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.planning.plan import Meter
+from skipstack.search.record.asked_points import AskedPoints
 from skipstack.search.record.extension import more_hours, shortening
 from skipstack.search.record.folder import StudyFolder, new_folder
 from skipstack.search.record.reading import is_finished, read_searched, read_study, unfinished_ablation
@@ -175,6 +183,9 @@ class Run:
         except StudyInterruptedError as cause:
             raise type(cause)(f"{cause}; {goes_on(folder.path)}") from cause
         else:
+            if self.ablation is None and (late := AskedPoints(folder.asked).waiting()):
+                count = sum(len(request.points) for request in late.values())
+                execution.say(f"{count} points were asked for too late; {goes_on(folder.path)}")
             engine.on_idle()
             preparing.join()  # two threads that import the same modules could see them half initialised
             yield driver.record
@@ -268,7 +279,7 @@ def resume(path: Path, execution: Execution, *, enough: bool = False, hours: flo
             if given:
                 raise UserError(f"{option}: an ablation trains all its rows (allowed: resume without it)")
         return _ablation(path, execution, number, lambda: read_study(path).ablations[number], resuming=True)
-    if finished and hours is None:
+    if finished and hours is None and not AskedPoints(folder.asked).waiting():
         return Run(folder, execution, None, resuming=True)
     record = cache(lambda: read_study(path))  # slow, and not always needed
     now = time.time()
@@ -288,10 +299,11 @@ def extend(
     trials: int,
     seeds: int,
     choices: Mapping[str, Sequence[Json]],
+    points: Sequence[Mapping[str, Json]] = (),
     data_dir: Path | None,
     corpus_folder: Path,
 ) -> Run:
-    """Extend a study, finished or not, by trials, seeds or values. Raises UserError as ``extend_study`` does."""
+    """Extend a study, finished or not, by trials, seeds, values or points. Raises UserError as ``extend_study``."""
     record, folder = read_searched(path), StudyFolder(path)
     load_recorded(record.study.space.code, [Path(each) for each in execution.code])
     first: list[Event] = [*placement(execution, folder, time.time())]
@@ -301,12 +313,24 @@ def extend(
         trials=trials,
         seeds=seeds,
         choices=choices,
+        points=points,
+        asked_by=provenance()["user"],
         data_dir=data_dir,
         corpus_folder=corpus_folder,
         clock=time.time,
     )
     run = Run(folder, execution, None, resuming=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
     return _started(run, lambda: record)
+
+
+def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
+    """Ask a study for points, which it tries next: the driver that runs it takes them, or the next one does.
+
+    Raises UserError as ``new_points`` does.
+    """
+    record = read_searched(path)
+    asked = new_points(record, record.space, points)
+    AskedPoints(StudyFolder(path).asked).ask(asked, provenance()["user"])
 
 
 def ablate(path: Path, execution: Execution, number: int, first: Sequence[Event]) -> Run:
@@ -368,7 +392,7 @@ def _goes_on(execution: Execution, study: Path) -> str:
     """How the interrupted study in this folder is continued."""
     typed = shlex.join(["skipstack", "resume", str(study)])
     if execution.function is not None:
-        typed = f"skipstack.resume({str(study)!r}, {source_of(execution.function).name})"
+        typed = continued_by(study, source_of(execution.function))
     return f"nothing is lost: `{typed}` continues the study"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skipstack.data.basis.errors import AbsentCorpusError, UserError
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.code_version import code_version
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.driver.driver import Driver
@@ -26,8 +27,9 @@ from skipstack.search.schedulers.build import scheduler
 from skipstack.search.schedulers.config import RungConfig
 from skipstack.spaces.domains import Json
 from skipstack.spaces.function import FunctionConfig
+from skipstack.spaces.given_points import given_point
 from skipstack.spaces.settled import typed_choices
-from skipstack.spaces.space import Space
+from skipstack.spaces.space import Point, Space
 
 Clock = Callable[[], float]
 
@@ -89,20 +91,48 @@ def extend_study(
     trials: int,
     seeds: int,
     choices: Mapping[str, Sequence[Json]],
+    points: Sequence[Mapping[str, Json]] = (),
+    asked_by: str = "",
     data_dir: Path | None,
     corpus_folder: Path,
     clock: Clock,
 ) -> list[Event]:
     """Check an extension and prepare the corpora that it adds; returns the events to append to the ledger.
 
-    Raises UserError if the extension would change nothing, and as ``open_study`` does.
+    ``points``: those that are tried next, beside ``trials``, as ``given_point`` reads them. Raises UserError if the
+    extension would change nothing, for a point that the study has or cannot have, and as ``open_study`` does.
     """
     choices = typed_choices(record.space, choices)
-    by = extension(record.study, len(record.trials), trials=trials, seeds=seeds, choices=choices, time=clock())
+    by = extension(
+        record.study,
+        len(record.trials),
+        trials=trials,
+        seeds=seeds,
+        choices=choices,
+        points=len(points),
+        time=clock(),
+    )
     more = extended(record.study, by)
     check_study(more)
+    if points:
+        by = by.model_copy(update={"points": new_points(record, Space(more.space), points), "asked_by": asked_by})
     corpora = prepared(more, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock, ready=record.corpora)
     return [by, *corpora]
+
+
+def new_points(record: StudyRecord, space: Space, given: Sequence[Mapping[str, Json]]) -> tuple[Point, ...]:
+    """The points of a space that somebody gives, for a study that is to try them.
+
+    Raises UserError as ``given_point`` does, and for a point that the study has already or that is given twice.
+    """
+    owners = {canonical_json(trial.point): f"trial {number} has" for number, trial in record.trials.items()}
+    points = []
+    for number, each in enumerate(given, 1):
+        point = given_point(space, each)
+        if (owner := owners.setdefault(text := canonical_json(point), f"point {number} is")) != f"point {number} is":
+            raise UserError(f"{text}: {owner} this point already (allowed: points that the study has not tried)")
+        points.append(point)
+    return tuple(points)
 
 
 def check_study(study: StudyConfig) -> None:
@@ -172,11 +202,14 @@ def run_study(driver: Driver, engine: Engine) -> None:
     """
     try:
         with lost_disk_interrupts(str(driver.folder.path)):
-            engine.run(driver)
-            driver.end_paused()
-            while measurements := driver.measurements():
-                for number, outcome in engine.test(measurements):
-                    driver.measured(number, outcome)
+            more = True
+            while more:
+                engine.run(driver)
+                driver.end_paused()
+                while measurements := driver.measurements():
+                    for number, outcome in engine.test(measurements):
+                        driver.measured(number, outcome)
+                more = driver.take_asked()
     except KeyboardInterrupt:
         driver.interrupted()
         raise

@@ -1,6 +1,6 @@
 """The class ``skipstack.Study``: a study's folder, progress and results."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skipstack.search.analysis.exploration.exploration import Exploration
+    from skipstack.spaces.domains import Json
 
 
 @final
@@ -129,6 +130,16 @@ class Study:
             confirmed=partial(confirmed_figures, self.record),
         )
         return Path(to)
+
+    def enqueue(self, *points: "Mapping[str, Json]") -> None:
+        """Ask for points, which are tried next: by the process that runs the study now, or by the next ``resume``.
+
+        A point has values by axis, a dotted path or its unambiguous end; other axes have the base's value. Raises
+        UserError for an unknown axis, a value that is not allowed, and a point that the study has tried already.
+        """
+        from skipstack.search.api.run import ask_for
+
+        ask_for(self.folder, points)
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows: the best trials, and the pictures of the search; None: the line of ``repr``."""

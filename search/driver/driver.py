@@ -40,6 +40,7 @@ from skipstack.search.ledger.events import (
     Used,
 )
 from skipstack.search.objectives.hours import HOUR
+from skipstack.search.record.asked_points import AskedPoints
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
@@ -93,6 +94,7 @@ class Driver:
         if first:
             self._write(first)
         self.record.working.rests()  # the last driver may have been killed
+        self._asked = AskedPoints(folder.asked) if folder.ablation is None else None
         self.turns = 1
         """So many trials take turns in one process, at most: a report takes as many times as long as an epoch."""
         self._patience: Patience | None = None
@@ -116,6 +118,7 @@ class Driver:
 
         None if there is none now; unless the study is ``over``, a promotion or a fault may add one later.
         """
+        self.take_asked()
         self._end(self._state.scheduler.beaten())
         if self.hours_are_over():
             return None
@@ -145,7 +148,21 @@ class Driver:
         """How many trials run, or could begin now: as many places are of use to the study, at most."""
         left = max(0, self.record.study.search.trials - len(self.record.trials))
         none = self._all_proposed or self._none_now
-        return len(self._state.active) + (0 if none else self._state.proposer.left(left))
+        given = min(left, len(self._state.asked))
+        return len(self._state.active) + given + (0 if none else self._state.proposer.left(left - given))
+
+    def take_asked(self) -> bool:
+        """Extend the study by the points that somebody has asked for meanwhile; whether there are any."""
+        if self._asked is None:
+            return False
+        taken = False
+        for name, request in self._asked.waiting().items():
+            extension = self._state.extension(name, request, self._clock())
+            if extension.points and name not in self._state.requests:
+                self._tell(extension)
+                taken, self._all_proposed = True, False
+            self._asked.took(name)
+        return taken
 
     def end_paused(self) -> None:
         """End all paused trials: nothing is left to run that could promote them."""
@@ -309,7 +326,8 @@ class Driver:
         """
         while not self._all_proposed:
             number = len(self.record.trials)
-            if number < self.record.study.search.trials and (gain := self._state.enough()) is not None:
+            more = number < self.record.study.search.trials and not self._state.asked
+            if more and (gain := self._state.enough()) is not None:
                 self._tell(Shortened(time=self._clock(), trials=number, gain=gain))
             point = self._state.ask(number)
             self._none_now = point is None

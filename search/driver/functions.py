@@ -48,7 +48,7 @@ def check_function_given(folder: StudyFolder, function: Callable[..., object] | 
     if function is None:
         raise UserError(
             f"{folder.path}: its trials call {recorded.name} of {recorded.file or 'a Python session'} (allowed: to "
-            f"give it from Python, as in skipstack.resume({str(folder.path)!r}, {recorded.name}))"
+            f"give it from Python, as in {continued_by(folder.path, recorded)})"
         )
     now = source_of(function)
     if (now.name, now.source) == (recorded.name, recorded.source):
@@ -63,6 +63,18 @@ def check_constraints_given(folder: StudyFolder) -> None:
     """Raise UserError where a study's space has a constraint from Python that this process was not given, as it was."""
     records = space_of(folder).get("constraint_functions", ())
     check_given([ConstraintFunction.model_validate(each) for each in records])
+
+
+def asked(config: object, report: object) -> None:
+    """Stands for the loop of a study whose trials are asked for (``search/api/own_loop.py``); nobody calls it."""
+    raise NotImplementedError
+
+
+def continued_by(folder: Path, source: FunctionSource) -> str:
+    """How a study of a function is continued from Python."""
+    if source.name == asked.__name__ and source.file == Path(__file__).name:
+        return f"skipstack.begin({str(folder)!r})"
+    return f"skipstack.resume({str(folder)!r}, {source.name})"
 
 
 def recorded_function(folder: StudyFolder) -> FunctionSource | None:

@@ -29,6 +29,7 @@ from skipstack.search.objectives.enough import Enough
 from skipstack.search.objectives.objectives import further
 from skipstack.search.objectives.pareto import Vector
 from skipstack.search.proposers.build import proposer
+from skipstack.search.record.asked_points import Request
 from skipstack.search.record.extension import extended
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
@@ -61,8 +62,9 @@ class StudyState:
         space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         search = study.search
+        asked = sum(len(extension.points) for extension in extensions)  # while the study ran, for all that is known
         self.proposer = proposer(
-            search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials
+            search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials - asked
         )
         self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
         self._enough = None if search.enough is None else Enough(search.enough)
@@ -73,6 +75,10 @@ class StudyState:
         self.known = KnownTrials(folder, self.record)
         self._suggested: list[Point] = []
         """Points that were good on other corpora and have not been proposed yet."""
+        self.asked: list[Point] = []
+        """Points that somebody asked for and that have not been proposed yet."""
+        self.requests: set[str] = set()
+        """The names of the requests that have been taken."""
         self.active: set[int] = set()
         """Trials that have neither paused nor ended."""
         self._written = written
@@ -81,13 +87,30 @@ class StudyState:
         """The point of the next trial, ``number``; None if there is none. Changes nothing.
 
         The base comes first if the space has it, and is never stopped, since every difference is measured from it.
-        Points that were good on other corpora come next.
+        Points that somebody asked for come next, then those that were good on other corpora.
         """
         if number >= self.record.study.search.trials:
             return None
         if number == 0 and self._base is not None:
             return self._base
-        return self._suggested[0] if self._suggested else self.proposer.ask(number)
+        first = [*self.asked[:1], *self._suggested[:1]]
+        return first[0] if first else self.proposer.ask(number)
+
+    def extension(self, name: str, request: Request, time: float) -> Extended:
+        """The event that extends the study by the points of a request, without those that it has already.
+
+        Raises UserError for a point that its space does not allow.
+        """
+        points: dict[str, Point] = {}
+        for point in request.points:
+            if (refusal := self.record.space.refusal(dict(point))) is not None:
+                raise UserError(f"{self._written.parent}: the request {name}: {refusal}")
+            points[canonical_json(point)] = dict(point)
+        for known in (*self.asked, *(trial.point for trial in self.record.trials.values())):
+            points.pop(canonical_json(known), None)
+        return Extended(
+            time=time, trials=len(points), points=tuple(points.values()), asked_by=request.asked_by, request=name
+        )
 
     def enough(self) -> Gain | None:
         """The expected gain of further trials, if it is too small to start any; None if trials go on."""
@@ -109,9 +132,13 @@ class StudyState:
                 self._observe(event)
             case Suggested():
                 self._suggested += [dict(each.point) for each in event.suggestions]
+            case Extended():
+                self.asked += [dict(point) for point in event.points]
+                self.requests.add(event.request)
             case Proposed(trial=number):
                 self.active.add(number)
                 self._suggested = [point for point in self._suggested if not _equal(point, event.point)]
+                self.asked = [point for point in self.asked if not _equal(point, event.point)]
                 self.known.proposed(event)
                 self.proposer.proposed(number, dict(event.point))
                 if number == 0 and self._is_base(event):

@@ -10,6 +10,7 @@ texts ``"nan"``, ``"inf"`` and ``"-inf"``, and read back as the same numbers.
 
 import json
 import math
+import operator
 from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any, Final, Literal, get_args
@@ -360,7 +361,8 @@ class Extended(_Happened):
     """The user extended the study: by so many trials, so many seeds for each further trial, and values of axes by path.
 
     For an axis with named values, each value is a mapping from its name. ``hours``: those of the whole study from now
-    on; None: as before.
+    on; None: as before. ``points``: those of ``trials`` that come next, which ``asked_by`` asked for; ``request``: the
+    name of the file in which, while the study ran or before it did.
     """
 
     kind: Literal["extended"] = "extended"
@@ -368,6 +370,9 @@ class Extended(_Happened):
     seeds: NonNegativeInt = 0
     choices: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
     hours: Annotated[float, Field(gt=0)] | None = None
+    points: Annotated[tuple[dict[str, JsonValue], ...], Field(exclude_if=operator.not_)] = ()
+    asked_by: Annotated[str, Field(exclude_if=operator.not_)] = ""
+    request: Annotated[str, Field(exclude_if=operator.not_)] = ""
 
 
 class Shortened(_Happened):

@@ -118,6 +118,15 @@ class Ledger:
         with self._segments.locked():
             yield
 
+    @property
+    def is_written(self) -> bool:
+        """Whether a driver writes it now."""
+        try:
+            with self.kept():
+                return False
+        except UserError:
+            return True
+
     def extensions(self) -> Iterator[Extended]:
         """The events that extended the study."""
         return (event for event in self.only("extended") if isinstance(event, Extended))

@@ -48,15 +48,30 @@ def shortened(study: StudyConfig, to: Shortened) -> StudyConfig:
 
 
 def extension(
-    study: StudyConfig, proposed: int, *, trials: int, seeds: int, choices: Mapping[str, Sequence[Json]], time: float
+    study: StudyConfig,
+    proposed: int,
+    *,
+    trials: int,
+    seeds: int,
+    choices: Mapping[str, Sequence[Json]],
+    points: int = 0,
+    time: float,
 ) -> Extended:
-    """The event that extends a study with ``proposed`` trials. Raises UserError if it would change nothing."""
-    if not (trials or seeds or choices):
-        raise UserError("nothing to extend the study by (allowed: --trials N, --seeds N, --axis PATH=CHOICE)")
+    """The event that extends a study with ``proposed`` trials, by so many ``points`` beside ``trials``.
+
+    Raises UserError if it would change nothing.
+    """
+    if not (trials or seeds or choices or points):
+        raise UserError(
+            "nothing to extend the study by (allowed: --trials N, --seeds N, --axis PATH=CHOICE, --point AXIS=VALUE)"
+        )
     if seeds and _races(study.search):
         raise UserError("--seeds: the trials of this study race by their seeds (allowed: --trials N)")
     by = Extended(
-        time=time, trials=trials, seeds=seeds, choices={path: tuple(values) for path, values in choices.items()}
+        time=time,
+        trials=trials + points,
+        seeds=seeds,
+        choices={path: tuple(values) for path, values in choices.items()},
     )
     if extended(study, by).search.trials <= proposed:
         raise UserError(

@@ -36,6 +36,7 @@ class StudyFolder:
         self.corpora = path / "corpora"
         self.trials = path / TRIALS if ablation is None else path / ABLATIONS / str(ablation)
         self.frames = path / "frames"
+        self.asked = path / "asked"
         self.runs_database = path / "mlflow.db"
 
     def trial(self, number: int) -> Path:

@@ -1,10 +1,12 @@
 """Workers that call a user's function, once for each seed, all seeds in step epoch by epoch."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 from statistics import fmean
 from typing import final
 
+from skipstack.data.tasks.measure import Measure
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.search.workers.reporting import Objective, ReportError, SeedReport
 from skipstack.search.workers.seed_run import SeedRun
@@ -50,7 +52,8 @@ class FunctionWorker(Worker):
         if all(_epoch(run.latest) < self._epoch for run in self._runs) and self._epoch > 1:
             return None
         latest = [_last(run) for run in self._runs]
-        result = self._joined([each for each in latest if each.epoch == self._epoch], latest)
+        now = [each for each in latest if each.epoch == self._epoch]
+        result = joined(self._measure, self._epoch, now, latest)
         self._epoch += 1
         return result
 
@@ -64,24 +67,27 @@ class FunctionWorker(Worker):
         """Never called, as in ``FunctionWorkers``."""
         raise NotImplementedError
 
-    def _joined(self, now: list[SeedReport], latest: list[SeedReport]) -> EpochResult:
-        """The joint report of all seeds; NaN if the score of any seed is not finite."""
-        if ahead := [each.epoch for each in latest if each.epoch > self._epoch]:
-            raise ReportError(
-                f"report(epoch=...): got {ahead[0]} where {self._epoch} is due (allowed: to save the state of a "
-                "function only after a report has returned)"
-            )
-        scores = [each.score for each in latest]
-        told = [name for name in latest[0].metrics if all(name in each.metrics for each in latest)]
-        return EpochResult(
-            epoch=self._epoch,
-            score=self._measure.score(fmean(scores)) if all(map(isfinite, scores)) else nan,
-            metrics={
-                "dev_score": tuple(scores),
-                **{name: tuple(each.metrics[name] for each in latest) for name in told},
-            },
-            seconds=sum(each.seconds for each in now),
+
+def joined(measure: Measure, epoch: int, now: Sequence[SeedReport], latest: Sequence[SeedReport]) -> EpochResult:
+    """The joint report of all seeds, of which those in ``now`` reported this epoch; NaN if the score of any seed is not
+    finite. Raises ReportError for a seed that is ahead.
+    """
+    if ahead := [each.epoch for each in latest if each.epoch > epoch]:
+        raise ReportError(
+            f"report(epoch=...): got {ahead[0]} where {epoch} is due (allowed: to save the state of a function only "
+            "after a report has returned)"
         )
+    scores = [each.score for each in latest]
+    told = [name for name in latest[0].metrics if all(name in each.metrics for each in latest)]
+    return EpochResult(
+        epoch=epoch,
+        score=measure.score(fmean(scores)) if all(map(isfinite, scores)) else nan,
+        metrics={
+            "dev_score": tuple(scores),
+            **{name: tuple(each.metrics[name] for each in latest) for name in told},
+        },
+        seconds=sum(each.seconds for each in now),
+    )
 
 
 def _epoch(latest: SeedReport | None) -> int:

@@ -187,9 +187,14 @@ class Hosts:
         self._inside(host, "find", str(folder), "-mindepth", "1", "-delete")
 
     def fill(self, host: int, folder: Path) -> None:
-        """Leave hardly any room on the disk in the place of a hidden folder: it is as small as what it holds, now."""
-        used = f"stat --file-system --format '%b - %f + 1' {shlex.quote(str(folder))}"
-        self._inside(host, "sh", "-c", f"mount -o remount,size=$(( ($({used})) * 4 ))k {shlex.quote(str(folder))}")
+        """Leave hardly any room on the disk in the place of a hidden folder: it is as small as what it holds, now.
+
+        A disk cannot be smaller than what it holds, so this is tried again if a file has come meanwhile.
+        """
+        disk = shlex.quote(str(folder))
+        used = f"stat --file-system --format '%b - %f + 1' {disk}"
+        fill = f"mount -o remount,size=$(( ($({used})) * 4 ))k {disk}"
+        self._inside(host, "sh", "-c", f"for _ in $(seq 50); do {fill} 2>/dev/null && exit; done; {fill}")
 
     def make_room(self, host: int, folder: Path) -> None:
         """Undo ``fill``."""

@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from skipstack.search.record.reading import read_study
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.tracking.entry import ROW
 from tests.search.changed import scheduler_of
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, numbered, reports, runs, skipstack
 from tests.search.hosts import missing
@@ -93,7 +94,7 @@ def check_on_ray(chaos: Chaos, scratch: Path) -> StudyRecord:
     record = read_study(chaos.folder)
     written = runs(chaos.tracking.store if chaos.tracking else f"sqlite:///{chaos.folder / 'mlflow.db'}")
     studies: dict[int | None, StudyRecord] = {None: record, **record.ablations}
-    trials: dict[str, TrialRecord] = {}
+    trials: dict[tuple[int | None, int | None], TrialRecord] = {}
     for ablation, own in studies.items():
         assert own.finished, f"{chaos}"
         assert {trial.reason for trial in own.trials.values()} <= {"completed", "stopped"}, f"{chaos}"
@@ -108,15 +109,19 @@ def check_on_ray(chaos: Chaos, scratch: Path) -> StudyRecord:
         decided = [event for event in events if isinstance(event, Decided)]
         for report, decision in zip([each for each in events if isinstance(each, Reported)], decided, strict=True):
             assert judge.report(report.trial, report.epoch, report.score) == Decision(decision.decision, decision.rung)
-        trials |= {
-            f"{f'ablation {ablation}, ' if ablation else ''}trial {each}": own.trials[each] for each in own.trials
-        }
-    assert sorted(written) == sorted([*(own.study.name for own in studies.values()), *trials]), f"{chaos}"
-    for name, trial in trials.items():
-        status, _, _, curves = written[name]
-        assert status == "FINISHED"
-        assert curves["score"] == [(each.epoch, repr(each.score)) for each in trial.reports], f"{chaos}"
+        trials |= {(ablation, each): own.trials[each] for each in own.trials}
+    trained = {key: run for name, run in written.items() if (key := trained_in(run[1])) is not None}
+    assert set(trained) == {*((ablation, None) for ablation in studies), *trials}, f"{chaos}"
+    for key, trial in trials.items():
+        assert trained[key][3]["score"] == [(each.epoch, repr(each.score)) for each in trial.reports], f"{chaos}"
+    assert {status for status, *_ in written.values()} == {"FINISHED"}
     return record
+
+
+def trained_in(tags: Mapping[str, str]) -> tuple[int | None, int | None] | None:
+    """The ablation and the trial of a run; None for a row of an ablation that another run has trained."""
+    of = [None if (number := tags.get(f"skipstack.{name}")) is None else int(number) for name in ("ablation", "trial")]
+    return None if tags["skipstack.kind"] == ROW else (of[0], of[1])
 
 
 @pytest.fixture

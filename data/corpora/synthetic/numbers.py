@@ -1,14 +1,22 @@
 """Number prediction: a text of digits whose last digits point to its label (gui2019, "Number Prediction").
 
-With T numbers x[0] ... x[T-1] from 0 to 9, one jump is the label x[x[T-1]] at T = 11, two jumps x[x[x[T-1]]] with
-x[x[T-1]] < x[T-1], so that jumps go backwards. At T = 21 ten more numbers come before those that can be pointed at:
-places count from T - 11, whose number 10 is the last one, so that ten states back reach them all (``a = x[T-1]``, ``b =
-x[T-11+a] < a``, label ``x[T-11+b]``).
+With T numbers x[0] ... x[T-1] from 0 to 9, one jump is the label x[x[T-1]] at T = 11. The paper's formula of two jumps,
+T = 21, is lost; its ``K = 10`` states back must reach what each jump reads. Two reconstructions:
+
+``start``: digits count from the first of the eleven last numbers, as in the paper's example ``x[x[x[T-1]]]`` of T = 11,
+and jumps go backwards: ``a = x[T-1]``, ``b = x[T-11+a] < a``, label ``x[T-11+b]``.
+
+``window``: each digit counts into the ten numbers before it, so T = 10 + 10 + 1: ``p = T-11 + x[T-1]``, ``q = p-10 +
+x[p]``, label ``x[q]``. The paper's LSTM (26.4 %) fits this rule: under ``start`` always answering the first of the
+eleven numbers is right more often, in 28 %. One jump is the same under both.
 
 Array legend: S texts, T numbers of a text.
 """
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import NDArray
 
 from skipstack.data.basis.seeding import generator
 from skipstack.data.formats.sentences import Sentence
@@ -21,21 +29,46 @@ REACH = 11
 """The number of relevant numbers: ten that can be pointed at, and the last one."""
 
 
-def sentences(seed: int, split: str, count: int, *, length: int, jumps: int) -> list[Sentence]:
+CountedFrom = Literal["start", "window"]
+"""Where digits count from: the first of the eleven last numbers, or the first of the ten before each."""
+
+
+def sentences(
+    seed: int, split: str, count: int, *, length: int, jumps: int, counted_from: CountedFrom = "start"
+) -> list[Sentence]:
     """``count`` texts, each tagged with its label: all texts that follow the rule are equally likely."""
-    assert length >= REACH, "0 to 9 are places"
+    assert length >= shortest(jumps, counted_from), "every digit points at a number of the text"
     random = generator(seed, "numbers", split)
     found: list[Sentence] = []
     while len(found) < count:
         x_ST = random.integers(0, DIGITS, size=(count, length))
-        text_S, first_S = np.arange(count), length - REACH
-        place_S = x_ST[:, -1]
-        follows_S = np.ones(count, dtype=bool)
-        for _ in range(jumps - 1):
-            further_S = x_ST[text_S, first_S + place_S]
-            follows_S &= further_S < place_S
-            place_S = further_S
-        label_S = x_ST[text_S, first_S + place_S]
+        place_S, follows_S = (_in_windows if counted_from == "window" else _from_start)(x_ST, jumps)
+        label_S = x_ST[np.arange(count), place_S]
         for x_T, label in zip(x_ST[follows_S].tolist(), label_S[follows_S].tolist(), strict=True):
             found.append(Sentence(tuple(map(str, x_T)), (str(label),)))
     return found[:count]
+
+
+def shortest(jumps: int, counted_from: CountedFrom) -> int:
+    """The least length of a text."""
+    return 1 + DIGITS * jumps if counted_from == "window" else REACH
+
+
+def _from_start(x_ST: NDArray[np.int64], jumps: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The places of labels, and whether all jumps after the first go backwards."""
+    text_S, first = np.arange(len(x_ST)), x_ST.shape[1] - REACH
+    place_S, follows_S = x_ST[:, -1], np.ones(len(x_ST), dtype=bool)
+    for _ in range(jumps - 1):
+        further_S = x_ST[text_S, first + place_S]
+        follows_S &= further_S < place_S
+        place_S = further_S
+    return first + place_S, follows_S
+
+
+def _in_windows(x_ST: NDArray[np.int64], jumps: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The places of labels; jumps always go backwards."""
+    text_S, length = np.arange(len(x_ST)), x_ST.shape[1]
+    place_S = np.full(len(x_ST), length - 1)
+    for _ in range(jumps):
+        place_S = place_S - DIGITS + x_ST[text_S, place_S]
+    return place_S, np.ones(len(x_ST), dtype=bool)

@@ -1,12 +1,16 @@
 """Number prediction against the paper's rule, read literally."""
 
 from collections import Counter
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from skipstack.data.corpora.config import NumbersCorpus
 from skipstack.data.corpora.synthetic import numbers
+from skipstack.data.corpora.synthetic.numbers import CountedFrom
 
 COUNT = 400
 
@@ -29,6 +33,42 @@ def test_two_jumps_go_backwards(seed: int) -> None:
         assert text.tags == (str(x[10 + b]),)
 
 
+@given(seed=st.integers(0, 2**31), length=st.integers(21, 25))
+def test_in_windows_each_number_counts_into_the_ten_before_it(seed: int, length: int) -> None:
+    for text in numbers.sentences(seed, "test", 20, length=length, jumps=2, counted_from="window"):
+        before = [int(word) for word in text.words]
+        for _ in range(2):
+            pointer = before.pop()
+            before = before[: len(before) - 9 + pointer]
+        assert text.tags == (str(before[-1]),)
+
+
+def test_one_jump_is_the_same_wherever_numbers_count_from() -> None:
+    from_start, in_windows = (
+        numbers.sentences(6, "dev", COUNT, length=14, jumps=1, counted_from=rule) for rule in get_args(CountedFrom)
+    )
+    assert from_start == in_windows
+
+
+def test_a_text_that_is_too_short_for_its_windows_is_refused_and_a_config_of_before_reads_and_writes_as_before() -> (
+    None
+):
+    with pytest.raises(
+        ValidationError, match=r"got length 20 \(allowed for 2 jumps counted from window: at least 21\)"
+    ):
+        NumbersCorpus(length=20, jumps=2, counted_from="window")
+    assert NumbersCorpus(length=21, jumps=2, counted_from="window").model_dump()["counted_from"] == "window"
+    assert "counted_from" not in NumbersCorpus.model_validate({"kind": "numbers", "jumps": 2}).model_dump()
+
+
+@pytest.mark.parametrize(("rule", "share"), [("start", 0.282), ("window", 0.19)])
+def test_what_a_constant_place_answers(rule: CountedFrom, share: float) -> None:
+    """The best of the places that one may answer always; under ``start`` it beats the paper's LSTM."""
+    texts = numbers.sentences(7, "test", 20_000, length=21, jumps=2, counted_from=rule)
+    right = [sum(text.words[place] == text.tags[0] for text in texts) / len(texts) for place in range(21)]
+    assert max(right) == pytest.approx(share, abs=0.02)
+
+
 def test_the_papers_example_of_two_jumps() -> None:
     x = [8, 5, 1, 7, 1, 3, 3, 4, 7, 9, 4]
     assert x[x[4]] == 5  # x[10] = 4, x[4] = 1, x[1] = 5: where T = 11, places count from 0
@@ -43,8 +83,9 @@ def test_splits_and_seeds_differ_and_a_seed_repeats() -> None:
     assert first != numbers.sentences(2, "train", COUNT, length=11, jumps=1)
 
 
-@pytest.mark.parametrize("jumps", [1, 2])
-def test_all_digits_are_labels(jumps: int) -> None:
-    labels = Counter(text.tags[0] for text in numbers.sentences(5, "train", 20_000, length=21, jumps=jumps))
+@pytest.mark.parametrize(("jumps", "rule"), [(1, "start"), (2, "start"), (2, "window")])
+def test_all_digits_are_labels(jumps: int, rule: CountedFrom) -> None:
+    texts = numbers.sentences(5, "train", 20_000, length=21, jumps=jumps, counted_from=rule)
+    labels = Counter(text.tags[0] for text in texts)
     assert set(labels) == set("0123456789")
     assert min(labels.values()) > 1500

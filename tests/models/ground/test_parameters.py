@@ -72,6 +72,10 @@ def test_the_penalty_counts_every_weight_scores_of_moves_and_of_arcs_among_them_
     counted = {name for name, each in parameters.items() if each.grad is not None and each.grad.all()}
     named = {name for name in parameters if not name.rpartition(".")[2].startswith("bias")}
     assert counted == named | ({"head.bias_between", "head.arcs.bias"} & parameters.keys())
+    penalise(parameters, [0.5], biases=True)
+    for name, each in parameters.items():
+        if each.grad is not None:
+            assert (each.grad == (2.0 if name in counted else 1.0)).all(), name
 
 
 def test_a_role_survives_copies_other_numbers_and_values_from_a_file() -> None:

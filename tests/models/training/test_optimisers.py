@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from skipstack.models.configs.training import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
+from skipstack.models.configs.training import Adagrad, Adam, Decay, Halving, InverseTime, Linear, Optimiser, Sgd
 from skipstack.models.conformance.accelerator.simulated import Accelerator, RefusedError
 from skipstack.models.ground.parameters import BIAS, TABLE, Parameter, parameter
 from skipstack.models.kernels.choice import Kernels
@@ -170,6 +170,15 @@ def test_a_decaying_rate_stays_for_some_epochs_then_falls_by_a_factor_before_eac
         rates.append(rate.tolist())
         rate = next_learning_rate(Decay(factor=0.5, after=3), rate, error, error, done=epoch, left=0)
     assert rates == [[1.0, 0.5], [1.0, 0.5], [1.0, 0.5], [0.5, 0.25], [0.25, 0.125]]
+
+
+def test_a_rate_falls_with_the_inverse_of_time() -> None:
+    rate, error, rates = torch.tensor([1.0, 0.5], dtype=torch.float64), torch.zeros(2, dtype=torch.float64), []
+    for epoch in range(1, 5):
+        rates.append(rate.tolist())
+        rate = next_learning_rate(InverseTime(decay=0.25), rate, error, error, done=epoch, left=0)
+    expected = [[start / (1 + 0.25 * epoch) for start in (1.0, 0.5)] for epoch in range(4)]
+    assert torch.allclose(torch.tensor(rates), torch.tensor(expected), rtol=1e-15, atol=0)
 
 
 def test_the_penalty_is_the_gradient_of_half_lambda_times_the_square_of_each_lanes_weights_alone() -> None:

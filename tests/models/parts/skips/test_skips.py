@@ -464,7 +464,24 @@ def test_tags_earn_their_own_part_of_the_reward_and_sentences_all_of_it(reward: 
         assert better
 
 
-@pytest.mark.parametrize("reward", ["log_likelihood", "correct"])
+@pytest.mark.parametrize("head", ["softmax", "crf"])
+def test_the_likelihoods_of_all_tags_that_a_text_may_have_add_up_to_one(head: str) -> None:
+    stack = {**NETWORK["stack"], "skip": {**NETWORK["stack"]["skip"], "reward": "likelihood"}}
+    model, tokens, gold = tagger({**NETWORK, "stack": stack, "head": {"kind": head}}, Lane(seed=3))
+    features, counts = model.eval().read(tokens, LEXICON)
+    text = int(counts[0].argmin())
+    length, total = int(counts[0, text]), 0.0
+    for tags in product(range(int(gold.tags_RUB.max()) + 1), repeat=length):
+        tags_RUB = gold.tags_RUB.clone()
+        tags_RUB[0, :length, text] = torch.tensor(tags)
+        rewards = model._rewards(features, other := Gold(tags_RUB), counts, model.head.losses(features, other, counts))
+        assert rewards.earned_RUB.shape == (1, 1, 4)
+        assert (rewards.counts_RUB == 1).all()
+        total += float(rewards.earned_RUB[0, 0, text])
+    assert total == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("reward", ["log_likelihood", "likelihood", "correct"])
 def test_a_text_of_which_nothing_is_left_teaches_nothing(reward: str) -> None:
     config = {**NETWORK, "stack": {**NETWORK["stack"], "skip": {**NETWORK["stack"]["skip"], "reward": reward}}}
     model, tokens, _ = tagger(config, Lane(seed=5))

@@ -1,0 +1,32 @@
+"""Points on the command line: ``depth=7, learning_rate=0.01``, or a YAML file of them."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import shown
+from skipstack.data.basis.ordinary_files import content
+from skipstack.search.study_files.yaml_lines import read_yaml
+from skipstack.spaces.domains import Json
+
+ALLOWED = "AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01', or a YAML file with a mapping or a list of them"
+
+
+def given_points(text: str) -> Sequence[dict[str, Json]]:
+    """The points of one ``--point``, values by axis as they are given. Raises UserError for anything else."""
+    if "=" in text:
+        named = (part.partition("=") for part in re.split(r",\s*(?=[\w.]+\s*=)", text))
+        return [{name.strip(): read_yaml(value, f"--point {text}")[0] for name, _, value in named}]
+    try:
+        read = read_yaml(content(Path(text)).decode(), text)[0]
+    except (OSError, UnicodeDecodeError):
+        raise UserError(f"--point {text}: there is no such file of text (allowed: {ALLOWED})") from None
+    return [_mapping(each, text) for each in (read if isinstance(read, list) else [read])]
+
+
+def _mapping(read: Any, file: str) -> dict[str, Json]:
+    if not isinstance(read, dict) or not read:
+        raise UserError(f"--point {file}: got {shown(read)} (allowed: {ALLOWED})")
+    return read

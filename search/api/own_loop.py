@@ -1,0 +1,258 @@
+"""A study whose trials somebody else's loop trains: it asks the study for a trial, and reports to it.
+
+The study runs in a thread, as with any other engine; the loop talks to its driver meanwhile.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Condition, RLock, Thread
+from types import TracebackType
+from typing import Any, Final, Self, final
+
+from skipstack.data.basis.errors import UserError, one_line, unknown
+from skipstack.search.api.options import Execution
+from skipstack.search.api.run import Run
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.engine import Engine
+from skipstack.search.driver.faults import Fault, StudyInterruptedError
+from skipstack.search.driver.functions import asked
+from skipstack.search.driver.measuring_on_test import Measurement
+from skipstack.search.driver.task import Measured, TrialTask
+from skipstack.search.workers.function_worker import joined
+from skipstack.search.workers.reporting import Report, SeedReport, Values
+from skipstack.spaces.function import FunctionConfig
+
+
+class LeftOpenError(StudyInterruptedError):
+    """A loop has left a study that is not at its end."""
+
+
+@final
+class OwnLoop:
+    """A study that begins or goes on: ``ask`` for its trials, and ``report`` to each.
+
+    As a context manager it ends the study if all trials have ended, and otherwise leaves it as an interruption does:
+    ``skipstack.begin`` with its folder then hands the trials that were open out again. Several threads may use it.
+    """
+
+    def __init__(self, run: Run, ended: Callable[[], None]) -> None:
+        assert isinstance(run.engine, _Asked)
+        self.folder: Path = run.folder.path
+        self._engine = run.engine
+        self._ended = ended
+        self._failed: BaseException | None = None
+        self._next: TrialTask | None = None
+        """A trial that was begun only to see whether there is one."""
+        self._thread = Thread(target=self._run, args=[run], name="study", daemon=True)
+        self._thread.start()
+
+    def ask(self) -> "AskedTrial | None":
+        """The next trial to train; None if there is none now. Once no asked trial is open, None means that the study
+        has no more.
+
+        Trials that were open when the last loop ended come first, and paused ones come again once they are promoted.
+        Raises whatever ended the study, such as a full disk.
+        """
+        with self._engine.turn:
+            driver = self._driver()
+            task, self._next = self._next or driver.next(), None
+            return None if task is None else AskedTrial(task, driver, self._engine.turn)
+
+    def finish(self) -> None:
+        """End the study, and show it in MLflow. Raises UserError if it has more trials, or open ones."""
+        with self._engine.turn:
+            if not self._at_end():
+                raise UserError(
+                    f"{self.folder}: the study has more trials, or open ones (allowed: to ask until there is none, and "
+                    "to report each to its end)"
+                )
+            self._engine.leave(finished=True)
+        self._thread.join()
+        if self._failed is not None:
+            raise self._failed
+        self._ended()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._thread.is_alive() and self._at_end():
+            self.finish()
+        self._engine.leave(finished=False)
+        self._thread.join()
+        if kind is None and self._failed is not None and not isinstance(self._failed, LeftOpenError):
+            raise self._failed
+
+    def _at_end(self) -> bool:
+        """Whether no trial is open and the study has no more."""
+        with self._engine.turn:
+            driver = self._driver()
+            if driver.over and self._next is None:
+                self._next = driver.next()
+            return driver.over and self._next is None
+
+    def _driver(self) -> Driver:
+        driver = self._engine.wait(lambda: not self._thread.is_alive())
+        if driver is None:
+            self._thread.join()
+            if self._failed is not None:
+                raise self._failed
+            raise UserError(f"{self.folder}: the study has ended (allowed: skipstack.begin with its folder goes on)")
+        return driver
+
+    def _run(self, run: Run) -> None:
+        try:
+            run.finish()
+        except BaseException as error:  # noqa: BLE001 (the loop that asks next raises it)
+            self._failed = error
+        self._engine.leave(finished=True)
+
+
+@final
+class AskedTrial:
+    """A trial that a loop trains: ``config`` has the values of its axes, ``report(score=0.93)`` ends an epoch.
+
+    With several seeds there is a config for each, ``configs[seed]``, and ``report(score=..., seed=seed)`` is needed of
+    each of them to end an epoch.
+    """
+
+    def __init__(self, task: TrialTask, driver: Driver, turn: "RLock | Condition") -> None:
+        assert isinstance(task.config, FunctionConfig)
+        self.number = task.number
+        self.configs: Mapping[int, Values] = {seed: Values(task.config.values, seed) for seed in task.seeds}
+        self.epoch = task.reported
+        """The last epoch that all seeds have reported, in this loop or an earlier one; 0 before the first."""
+        self.goes_on = True
+        """Whether the study wants another epoch of it."""
+        self._measure = task.config.measure
+        self._driver, self._turn = driver, turn
+        self._told: dict[int, SeedReport] = {}
+        self._began = dict.fromkeys(task.seeds, time.monotonic())
+        self._reports = {
+            seed: Report(task.folder / f"seed-{seed}", partial(self._hand_over, seed)) for seed in task.seeds
+        }
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """The seeds with which it is trained."""
+        return tuple(self.configs)
+
+    @property
+    def config(self) -> Values:
+        """The values of its axes, and its seed under ``seed``. Raises UserError if it has several seeds."""
+        return self.configs[self._only(None)]
+
+    def folder(self, seed: int | None = None) -> Path:
+        """A folder for what a seed keeps, which survives interruptions."""
+        return self._reports[self._only(seed)].folder
+
+    def report(
+        self,
+        score: float,
+        *,
+        seed: int | None = None,
+        epoch: int | None = None,
+        test: float | None = None,
+        **metrics: float,
+    ) -> bool:
+        """End an epoch of a seed, as ``Report`` does; whether the trial goes on. It does while other seeds are behind.
+
+        Raises ReportError for an invalid report, and UserError for a seed that the trial does not have.
+        """
+        report = self._reports[self._only(seed)]
+        if report.epoch == 0 and epoch is None and self.epoch:
+            epoch = self.epoch + 1
+        with self._turn:
+            if self.goes_on:
+                report(score, epoch=epoch, test=test, **metrics)
+            return self.goes_on
+
+    def end(self) -> None:
+        """The training has come to its end before the last possible epoch."""
+        with self._turn:
+            if self.goes_on:
+                self.goes_on = False
+                self._driver.returned(self.number)
+
+    def fail(self, error: BaseException | str) -> None:
+        """The training failed. The study asks for the trial again, or gives it up (``search.retries``)."""
+        with self._turn:
+            if self.goes_on:
+                self.goes_on = False
+                message = error if isinstance(error, str) else one_line(error)
+                self._driver.faulted(self.number, Fault("failed", message))
+
+    def _only(self, seed: int | None) -> int:
+        seed = self.seeds[0] if seed is None and len(self.configs) == 1 else seed
+        if seed is None or seed not in self.configs:
+            raise UserError(unknown("seed", seed, self.seeds))
+        return seed
+
+    def _hand_over(self, seed: int, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
+        if epoch <= self.epoch:
+            return
+        now = time.monotonic()
+        self._told[seed] = SeedReport(epoch, score, metrics, now - self._began[seed])
+        self._began[seed] = now
+        if self._told.keys() == self.configs.keys():
+            told = [self._told.pop(each) for each in self.configs]
+            decision = self._driver.report(self.number, joined(self._measure, self.epoch + 1, told, told))
+            self.epoch += 1
+            self.goes_on = decision.action == "continue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnLoopExecution(Execution):
+    """The options of a study whose trials are asked for."""
+
+    function: Any = asked
+
+    def start(self) -> Engine:
+        """The engine that hands the driver over."""
+        return _Asked()
+
+
+@final
+class _Asked(Engine):
+    """Hands the driver to those who ask, until they leave."""
+
+    words = "trials are trained by who asks for them"
+
+    def __init__(self) -> None:
+        self.turn: Final = Condition(RLock())
+        """Held by whoever uses the driver."""
+        self._driver: Driver | None = None
+        self._left: bool | None = None
+
+    def run(self, driver: Driver) -> None:
+        """Until nobody asks any more. Raises LeftOpenError where the study is not at its end then."""
+        with self.turn:
+            again = self._left is not None  # for points that were asked for in the last moment
+            self._driver = driver
+            self.turn.notify_all()
+            self.turn.wait_for(lambda: self._left is not None)
+            self._driver = None
+        if again or not self._left:
+            raise LeftOpenError("whoever asked for trials has left")
+
+    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
+        """Nothing is: a function reports its test score itself."""
+        yield from ()
+
+    def wait(self, ended: Callable[[], bool]) -> Driver | None:
+        """The driver, once it is there; None if the study ended before."""
+        with self.turn:
+            while self._driver is None and not ended():
+                self.turn.wait(0.05)
+            return self._driver
+
+    def leave(self, *, finished: bool) -> None:
+        """Nobody asks any more."""
+        with self.turn:
+            self._left = finished if self._left is None else self._left
+            self.turn.notify_all()

@@ -1,0 +1,44 @@
+"""Reads a point that a person gives: by short names of axes and names of values, the rest as in the base."""
+
+from collections.abc import Mapping
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.own_code import known
+from skipstack.spaces.domains import Choice, Json
+from skipstack.spaces.short_names import names_by_path
+from skipstack.spaces.space import Point, Space
+
+
+def given_point(space: Space, given: Mapping[str, Json]) -> Point:
+    """The point with these values by axis, a dotted path or its unambiguous end; other axes have the base's value, or
+    the first of their domain if it lacks the base's.
+
+    Raises UserError for an axis that the space does not have or that is not active there, and for a point that it does
+    not allow.
+    """
+    short = names_by_path(space.domains)
+    paths = {name: path for path, name in short.items()} | {path: path for path in short}
+    values: Point = {}
+    for name, value in given.items():
+        if name not in paths:
+            raise UserError(unknown("axis", name, short.values()))
+        values[paths[name]] = _typed(space, paths[name], value)
+    point = space.compose(lambda path, _: values[path] if path in values else space.usual(path))
+    for path in values:
+        if path not in point:
+            raise UserError(f"{path}: the axis is not active at this point (allowed: {', '.join(point)})")
+    if (refusal := space.refusal(point)) is not None:
+        raise UserError(refusal)
+    return point
+
+
+def _typed(space: Space, path: str, value: Json) -> Json:
+    """The value in the type of its field; a value with a name may be given by it."""
+    domain = space.domains[path]
+    if isinstance(domain, Choice) and isinstance(value, str) and value in domain.names:
+        return domain.values[domain.names.index(value)]
+    try:
+        with known(space.code):
+            return space.fields.typed(path, value)
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None

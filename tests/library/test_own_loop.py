@@ -1,0 +1,176 @@
+"""A study whose trials a loop of the user's trains: it decides, records and goes on as one that calls a function."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import skipstack
+from skipstack.search.ledger.events import Decided, Ended, Proposed, Reported, Retried
+from skipstack.search.ledger.ledger import Ledger
+from tests.pages import ROOT
+
+SPACE: dict[str, Any] = {
+    "axes": {"x": {"real": [0.0, 1.0]}, "kind": {"choice": ["a", "b"]}},
+    "search": {"scheduler": {"kind": "asha", "grace": 1, "reduction": 2, "variant": "promotion"}},
+}
+SIZE: dict[str, Any] = {"trials": 8, "epochs": 4, "seeds": 2}
+
+
+def score(config: Any, epoch: int) -> float:
+    return -((config["x"] - 0.3) ** 2) * (1 + 1 / epoch) + 0.01 * config["seed"] + (config["kind"] == "b")
+
+
+def objective(config: Any, report: skipstack.Report) -> None:
+    for epoch in range(1, 5):
+        report(score=score(config, epoch), epoch=epoch, twice=2 * epoch)
+
+
+def train(trial: skipstack.AskedTrial) -> None:
+    """What ``objective`` does, by a loop."""
+    for epoch in range(trial.epoch + 1, 5):
+        for seed, config in trial.configs.items():
+            trial.report(score=score(config, epoch), seed=seed, twice=2 * epoch)
+        if not trial.goes_on:
+            break
+
+
+def happened(folder: Path) -> list[object]:
+    """Proposals, reports, decisions and ends, without times."""
+    kinds = Proposed | Reported | Decided | Ended
+    events = (event for event in Ledger(folder / "ledger").read() if isinstance(event, kinds))
+    return [
+        event.model_dump(mode="json", exclude={"time", "seconds", "config_identity"}) for event in events
+    ]  # the identity has the function's name
+
+
+@pytest.fixture(scope="module")
+def called(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
+    """What happens where a function is called."""
+    folder = tmp_path_factory.mktemp("called") / "study"
+    skipstack.search(SPACE, objective, engine="serial", out=folder, **SIZE)
+    return happened(folder)
+
+
+def test_a_loop_has_the_trials_decisions_and_curves_of_a_function(called: list[object], tmp_path: Path) -> None:
+    with skipstack.begin(SPACE, out=tmp_path / "study", **SIZE) as study:
+        while (trial := study.ask()) is not None:
+            train(trial)
+            assert not trial.goes_on
+    assert happened(study.folder) == called
+    assert skipstack.open(study.folder).finished
+
+
+@pytest.mark.parametrize("left_after", [0, 1, 3, 6])
+def test_a_loop_that_leaves_goes_on_where_it_was(left_after: int, called: list[object], tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    with skipstack.begin(SPACE, out=folder, **SIZE) as study:
+        for _ in range(left_after):
+            trial = study.ask()
+            assert trial is not None
+            train(trial)
+    assert not skipstack.open(folder).finished
+    with skipstack.begin(folder) as study:
+        while (trial := study.ask()) is not None:
+            train(trial)
+    assert happened(folder) == called
+
+
+def test_a_trial_that_was_open_when_its_loop_was_killed_is_handed_out_again(
+    called: list[object], tmp_path: Path
+) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; import skipstack; from tests.library import test_own_loop as own\n"
+        "study = skipstack.begin(own.SPACE, out=Path(sys.argv[1]), **own.SIZE)\n"
+        "own.train(study.ask()); trial = study.ask()\n"
+        "for seed, config in trial.configs.items(): trial.report(score=own.score(config, 1), seed=seed, twice=2)\n"
+        "os._exit(9)"
+    )
+    folder = tmp_path / "study"
+    assert subprocess.run([sys.executable, "-c", code, str(folder)], check=False).returncode == 9
+    with skipstack.begin(folder) as study:
+        again = study.ask()
+        assert again is not None
+        train(again)
+        while (trial := study.ask()) is not None:
+            train(trial)
+    assert happened(folder) == called
+
+
+def test_trials_may_be_trained_side_by_side(tmp_path: Path) -> None:
+    def work() -> None:
+        while (trial := study.ask()) is not None:
+            train(trial)
+
+    with skipstack.begin(SPACE, out=tmp_path / "study", **SIZE) as study, ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(work) for _ in range(4)]:
+            done.result()
+    record = skipstack.open(study.folder).record
+    assert record.finished
+    assert len(record.trials) == 8
+    for trial in record.trials.values():
+        assert [report.epoch for report in trial.reports] == list(range(1, len(trial.reports) + 1))
+
+
+def test_a_training_may_end_early_or_fail_and_is_tried_again(tmp_path: Path) -> None:
+    with skipstack.begin(
+        {"axes": SPACE["axes"]}, settings={"search.retries": 1}, trials=2, epochs=4, seeds=1, out=tmp_path / "study"
+    ) as study:
+        first = study.ask()
+        assert first is not None
+        assert first.report(score=1.0)
+        first.end()
+        assert not first.report(score=2.0), "it has ended"
+        second = study.ask()
+        assert second is not None
+        second.fail(RuntimeError("the node\nis gone"))
+        assert study.ask() is None or not second.goes_on
+    record = skipstack.open(study.folder).record
+    assert [len(record.trials[number].reports) for number in (0, 1)] == [1, 0]
+    assert record.trials[0].reason == "completed"
+    assert record.trials[1].reason == "failed"
+    assert record.trials[1].message == "RuntimeError: the node is gone"
+    assert not any(isinstance(event, Retried) for event in Ledger(study.folder / "ledger").read())
+
+
+def test_points_are_asked_of_a_study_that_a_loop_trains(tmp_path: Path) -> None:
+    with skipstack.begin({"axes": SPACE["axes"]}, trials=1, epochs=1, seeds=1, out=tmp_path / "study") as study:
+        skipstack.open(study.folder).enqueue({"x": 0.75})
+        tried = []
+        while (trial := study.ask()) is not None:
+            tried.append(trial.config["x"])
+            trial.report(score=0.0)
+    assert tried == [0.5, 0.75]
+
+
+def test_mistakes_of_a_loop_are_told(tmp_path: Path) -> None:
+    with skipstack.begin(SPACE, out=tmp_path / "study", **SIZE) as study:
+        trial = study.ask()
+        assert trial is not None
+        with pytest.raises(skipstack.UserError, match=r"unknown seed 'None' \(allowed: 0, 1\)"):
+            trial.report(score=0.5)
+        with pytest.raises(skipstack.UserError, match=r"unknown seed '7' \(nearest|unknown seed '7' \(allowed: 0, 1\)"):
+            trial.report(score=0.5, seed=7)
+        with pytest.raises(skipstack.UserError, match="has more trials, or open ones"):
+            study.finish()
+    with pytest.raises(skipstack.UserError, match=r"as in skipstack\.begin\('"):
+        skipstack.resume(study.folder, engine="serial")
+    with skipstack.begin(study.folder) as again:
+        while (trial := again.ask()) is not None:
+            train(trial)
+    with pytest.raises(skipstack.UserError, match="the study is at its end"):
+        skipstack.begin(study.folder)
+
+
+def test_the_worked_example_finds_the_best_rate(tmp_path: Path) -> None:
+    example = ROOT / "docs" / "guide" / "own_loop.py"
+    ran = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.split()[:4] == ["dev", "epochs", "rate", "width"]
+    study = skipstack.open(tmp_path / "runs" / "launched")
+    assert study.finished
+    assert len(study.record.trials) == 12
+    assert {trial.reason for trial in study.record.trials.values()} == {"completed", "stopped"}
+    assert study.best()["width"].item() == 32
