@@ -95,7 +95,8 @@ class Block:
         broken rule names is drawn anew with probability 1/2. None if no allowed ones are found.
         """
         own, tree = self._composed(lambda path, domain: wanted[path])
-        named = {axis for rule in self.rules if rule.refusal(tree, own) is not None for axis in rule.axes}
+        broken = [rule for rule in self.rules if rule.refusal(tree, own) is not None]
+        named = {axis for rule in broken for axis in rule.axes} or set(self.domains)
 
         def half(path: str, domain: Domain) -> Json:
             kept = path in wanted and (path not in named or generator.random() < 0.5)
