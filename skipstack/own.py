@@ -110,9 +110,6 @@ __all__ += ["log_loss", "log_losses"]
 __all__ += ["BOUNDARY", "CAPITAL_CLASSES", "FIRST_KNOWN", "UNKNOWN"]
 __all__ += ["Distinct", "DistinctForms", "Embedder", "Ids", "LexiconTensors", "Lookup", "Sought", "distinct_forms"]
 
-# Constraints: what marks a function as one.
-__all__ += ["constraint"]
-
 # Parameters, and what they are for, which says how they start and whether L2 counts them.
 __all__ += ["BIAS", "FORM", "RECURRENT", "SCORE", "TABLE", "WEIGHT", "Parameter", "Role", "parameter"]
 
@@ -121,6 +118,9 @@ __all__ += ["Dropout", "Lane", "Streams", "product", "project"]
 
 # File formats: the bases, what they read, and what they give.
 __all__ += ["END", "CorpusFiles", "Example", "OwnFormat", "Scheme", "Sentence", "SourceFile", "TaskOfLayer", "Unit"]
+
+# Constraints: what marks a function as one.
+__all__ += ["constraint"]
 
 _FROM = {
     "skipstack.data.basis.arrays": "Ids",

@@ -108,11 +108,11 @@ def functions_of(config: SpaceConfig) -> list[str]:
 
 
 def _expression(text: str, config: SpaceConfig, meaning: "_Names") -> Rule:
+    if text.isidentifier() and not meaning.all_of(text):
+        ours = CONSTRAINTS if isinstance(config.base, TrialConfig) else meaning.short
+        raise UserError(unknown("constraint", text, [*functions_of(config), *ours]))
     try:
         expression = parsed(text)
-        if expression.names == (text,) and not meaning.all_of(text):
-            ours = CONSTRAINTS if isinstance(config.base, TrialConfig) else meaning.short
-            raise UserError(unknown("constraint", text, [*functions_of(config), *ours]))
         if not expression.names:
             raise UserError("got no axis (allowed: an expression with names of axes)")
         paths = {name: meaning.of(name) for name in expression.names}

@@ -18,7 +18,7 @@ from skipstack.data.basis.ordinary_files import content
 from skipstack.search.config import BY_KIND, SearchConfig, of_kind
 from skipstack.search.ledger.upgrade import REPLACED, upgraded_search
 from skipstack.search.study_files.yaml_lines import Lines, read_yaml
-from skipstack.spaces.config import Axis
+from skipstack.spaces.config import RECORDED, Axis
 from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
@@ -127,7 +127,15 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
     except OSError as error:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None
     data, lines = read_yaml(text, name)
-    return document(data, Source(name, lines), scale, base)
+    return document(data, Source(name, {_of_today(path): line for path, line in lines.items()}), scale, base)
+
+
+def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """A path in a file with the names that the domains of axes have now."""
+    ours = {recorded: name for name, recorded in RECORDED.items()}
+    return tuple(
+        ours.get(str(key), key) if place > 1 and path[place - 2] == "axes" else key for place, key in enumerate(path)
+    )
 
 
 def document(data: Any, source: Source, scale: str | None = None, base: Raw | None = None) -> Document:

@@ -43,6 +43,9 @@ from skipstack.spaces.trial import TrialConfig
 MAPPING = "study"
 """The name of a study that is given as a mapping, for folders and errors."""
 
+EXPRESSION = r"\W"
+"""The pattern of constraints that are no names, for editors."""
+
 SUFFIXES = (".yaml", ".yml")
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -275,7 +278,9 @@ def _schema() -> dict[str, Any]:
     tree["title"] = "A study file of skipstack"
     for part in (tree, tree["$defs"]["Scale"]):
         part["properties"]["axes"]["propertyNames"] = {"enum": list(trial_paths())}
-        part["properties"]["constraints"]["anyOf"][0]["items"] = {"anyOf": [{"enum": own}, {"type": "string"}]}
+        part["properties"]["constraints"]["anyOf"][0]["items"] = {
+            "anyOf": [{"enum": own}, {"type": "string", "pattern": EXPRESSION}]
+        }
     tree["$defs"]["Axis"]["oneOf"] = [{"required": [kind]} for kind in DOMAINS]
     return tree
 

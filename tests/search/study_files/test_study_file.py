@@ -197,7 +197,7 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
             "about: x\naxes:\n  model.stack.depth: null",
             "mine.yaml:3: no axis to remove: unknown axis 'model.stack.depth'",
         ),
-        ("constraints:\n  - block", "mine.yaml:1: unknown constraint 'block' (nearest: 'block_on_top'; allowed: "),
+        ("constraints:\n  - block", "mine.yaml:2: unknown constraint 'block' (nearest: 'block_on_top'; allowed: "),
         (
             "axes:\n  training.optimiser:\n    named:\n      plain: {kind: sgd}\n      other: {kind: sgd}",
             "mine.yaml:5: axis training.optimiser: value {",
@@ -341,7 +341,7 @@ def test_an_unknown_scale_is_told_with_those_there_are(study: Any) -> None:
             "mine.yaml:1: model.stack.",
         ),
         ("scales:\n  small:\n    axes:\n      model.stack.depth: null", "mine.yaml:4: no axis to remove: "),
-        ("scales:\n  small:\n    constraints:\n      - block", "mine.yaml:3: unknown constraint 'block'"),
+        ("scales:\n  small:\n    constraints:\n      - block", "mine.yaml:4: unknown constraint 'block'"),
     ],
 )
 def test_a_mistake_in_a_scale_is_told_with_its_line(study: Any, text: str, told: str) -> None:
