@@ -1,5 +1,6 @@
 # make quickstart: install and run the main job on the embedded corpus.  make test: install and run the tests.
-# The other targets: test-slow, mutation, lint, format, docs, statistics, schedulers, bench, gpu-check, mlflow, clean.
+# The other targets: test-slow, mutation, lint, format, docs, results, statistics,
+# schedulers, bench, gpu-check, mlflow, clean.
 
 PYTHON ?= python3
 RUN := .venv/bin
@@ -11,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 # Compiled once, even where a container says otherwise: a study and the tests start many processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test test-slow mutation lint format docs statistics schedulers bench gpu-check mlflow clean
+.PHONY: quickstart test test-slow mutation lint format docs results statistics schedulers bench gpu-check mlflow clean
 
 quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
@@ -44,6 +45,11 @@ format: .venv/installed
 docs: .venv/installed
 	$(RUN)/python docs/fields.py > docs/guide/fields.md.new
 	mv docs/guide/fields.md.new docs/guide/fields.md
+
+# The pages of docs/results/, or one: PAGE=distance. Studies that are not kept yet are run, or resumed where they stopped.
+PAGE ?=
+results: .venv/installed
+	$(RUN)/python -m tests.results $(PAGE)
 
 # The tables of docs/guide/statistics.md, from simulated studies whose truth is known: some minutes.
 statistics: .venv/installed

@@ -3,8 +3,8 @@
 Only architecture counts. Every network may use any recipe; the inputs of a token, which are words, capitals, affixes,
 spelling and window; sizes, directions and pooling; a plain LSTM layer, on which four of the papers build; and the heads
 that tasks need, softmax, CRF and biaffine: none of these papers claims the first two as its own (gui2019 tags with
-either, chen2017 and dinarelli2016 compare with CRFs), and only the third predicts trees. Users' own pieces come from no
-paper.
+either, chen2017 and dinarelli2016 compare with CRFs), and only the third predicts trees. GRU, minGRU and minLSTM, and
+users' own pieces, come from none of these papers.
 """
 
 from typing import Final, Literal

@@ -1,6 +1,6 @@
 """Learning curves: the score of each trial after each epoch, and where it was stopped."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -65,7 +65,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
         )
     )
     layers = [
-        alt.Chart(data(pd.DataFrame({"epoch": rungs}))).mark_rule(color=LINE, strokeWidth=2).encode(x="epoch:Q"),
+        *rules(rungs, x),
         lines,
         alt.Chart(data(drawn[drawn["kind"] == BEST.name])).mark_line(color=INK, strokeWidth=2.5).encode(x=x, y=y),
         alt.Chart(data(last[last["kind"] == STOPPED.name]))
@@ -83,6 +83,12 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
         some_of(len(places), len(ranked), "trials"),
         _without(means, finite, trials),
     )
+
+
+def rules(rungs: Iterable[int], x: alt.X) -> list[Any]:
+    """A layer of upright lines at rungs, if there are any; ``x``: the axis of epochs."""
+    at = pd.DataFrame({"epoch": sorted(set(rungs))})
+    return [alt.Chart(data(at)).mark_rule(color=LINE, strokeWidth=2).encode(x=x)] if len(at) else []
 
 
 def _without(means: pd.DataFrame, finite: pd.DataFrame, trials: pd.DataFrame) -> str:

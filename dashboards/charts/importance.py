@@ -41,8 +41,6 @@ def importance(frame: pd.DataFrame) -> Any:
         f"{apart[0]} explains more of the scores than by chance"
         if apart
         else "No axis stands out from what axes have by chance",
-        f"{len(apart)} of {len(rows)} axes have more times their share by chance than any axis has by chance."
-        if apart
-        else "",
+        f"{len(apart)} of {len(rows)} axes {'stands' if len(apart) == 1 else 'stand'} out." if apart else "",
         f"Not drawn: {lost:,} axes whose share is not known." if lost else "",
     )

@@ -1,4 +1,4 @@
-"""The timeline of trainings: a bar from the time when a worker started a trial until it ended or paused."""
+"""The timeline of a study: when workers trained and measured which trials, and which waited for a worker."""
 
 from typing import Any, Final
 
@@ -6,20 +6,38 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import colours, data, finished
+from skipstack.dashboards.charts.states import LOOKS as TRAINED
+from skipstack.dashboards.charts.states import kinds
+from skipstack.dashboards.charts.theme import INK, LINE, Look, colours, data, finished
 from skipstack.dashboards.charts.titles import some_of
 
 MOST: Final = 600
 """The most bars that are drawn: the last ones."""
 
+MEASURED, WAITED = Look("measured on test", INK), Look("waited for a worker", LINE)
+
+LOOKS = (*TRAINED, MEASURED, WAITED)
+
+OTHER: Final = {"measuring": MEASURED.name, "waiting": WAITED.name}
+"""The name of the look of each phase but training, which has that of how it ended."""
+
+WAITING: Final = "waiting"
+"""The line of all trials that wait."""
+
 
 def timeline(spans: pd.DataFrame) -> Any:
-    """A bar for each training of a trial, on as many lines as trials were trained at the same time.
+    """A bar for each training and each measurement of a trial, on as many lines as workers did this at the same time;
+    on a line of their own, the times in which trials waited for a worker.
 
-    ``spans`` has the columns trial, began, until, in seconds of one clock, and state: why it ended or paused.
+    ``spans`` has the columns trial, phase (training, measuring or waiting), began, until, in seconds of one clock, and
+    state: why it ended or paused.
     """
-    placed = spans.sort_values(["began", "trial"], kind="stable").assign(line=lambda rows: lines(rows))
+    ordered = spans.sort_values(["began", "trial"], kind="stable")
+    waits = ordered["phase"] == "waiting"
+    worked = ordered[~waits].assign(line=lambda rows: lines(rows))
+    side_by_side = int(worked["line"].max()) if len(worked) else 0
+    worked = worked.assign(line=worked["line"].map(str))
+    placed = pd.concat([worked, ordered[waits].assign(line=WAITING)]).loc[ordered.index]
     drawn = placed.iloc[-MOST:]
     start = float(drawn["began"].min())
     length = float(drawn["until"].max()) - start
@@ -27,28 +45,35 @@ def timeline(spans: pd.DataFrame) -> Any:
     rows = drawn.assign(
         began=(drawn["began"] - start) / seconds,
         until=(drawn["until"] - start) / seconds,
-        kind=kinds(drawn["state"]),
+        kind=drawn["phase"].map(OTHER).fillna(kinds(drawn["state"])),
     )
-    there = present(rows["kind"])
+    there = [look for look in LOOKS if look.name in set(rows["kind"])]
+    order = [*map(str, range(1, side_by_side + 1)), WAITING]
     chart = (
         alt.Chart(data(rows))
         .mark_bar(stroke="#ffffff", strokeWidth=0.5)
         .encode(
             x=alt.X("began:Q", title=f"{unit} since the first of them began"),
             x2="until:Q",
-            y=alt.Y("line:O", title="trained side by side", axis=alt.Axis(ticks=False)),
+            y=alt.Y("line:O", title="workers", sort=order, axis=alt.Axis(ticks=False)),
             color=alt.Color("kind:N", scale=colours(there)),
-            tooltip=["trial:Q", "state:N", alt.Tooltip("began:Q", format=".2f"), alt.Tooltip("until:Q", format=".2f")],
+            tooltip=[
+                "trial:Q",
+                "phase:N",
+                "state:N",
+                alt.Tooltip("began:Q", format=".2f"),
+                alt.Tooltip("until:Q", format=".2f"),
+            ],
         )
     )
-    busy = float((spans["until"] - spans["began"]).sum())
-    whole = (float(spans["until"].max()) - float(spans["began"].min())) * int(placed["line"].max())
-    share = f"Lines are busy for {100 * busy / whole:.0f} % of the time." if whole else ""
+    busy = float((worked["until"] - worked["began"]).sum())
+    whole = float(worked["until"].max() - worked["began"].min()) * side_by_side if side_by_side else 0.0
+    share = f"Workers are busy for {100 * busy / whole:.0f} % of the time." if whole else ""
     return finished(
         chart.properties(height=alt.Step(max(4, min(18, 240 // int(rows["line"].nunique()))))),
-        f"Trials that were trained side by side, at most: {int(placed['line'].max()):,}",
+        f"Trials that were trained side by side, at most: {side_by_side:,}",
         share,
-        some_of(len(drawn), len(spans), "times that a trial was trained"),
+        some_of(len(drawn), len(spans), "times that a trial waited, trained or was measured"),
     )
 
 

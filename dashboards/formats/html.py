@@ -5,7 +5,7 @@ the page would show nothing. ``Content-Security-Policy`` makes the browser run n
 names in a study contain.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 from typing import Final, assert_never
@@ -22,6 +22,7 @@ from skipstack.dashboards.formats.page import (
     Row,
     Sentence,
     Table,
+    TrialKey,
     about,
     captioned,
 )
@@ -44,10 +45,17 @@ HEAD: Final = """<!DOCTYPE html>
 <main>
 """
 
+TRIAL: Final = "trial"
+"""The heading of the column that has the number of the row's trial."""
+
 END: Final = """</main>
 </body>
 </html>
 """
+
+
+AddressOf = Callable[[TrialKey], str]
+"""The address of a trial's page."""
 
 
 def as_html(page: Page, pictures: Sequence[Picture]) -> str:
@@ -57,22 +65,22 @@ def as_html(page: Page, pictures: Sequence[Picture]) -> str:
     return HEAD.format(title=escape(title), style=STYLE) + "\n".join(lines) + "\n" + END
 
 
-def as_elements(page: Page) -> Iterator[str]:
+def as_elements(page: Page, address: AddressOf | None = None) -> Iterator[str]:
     """The verdict and the blocks of a page as HTML elements, its details folded, without title and pictures, to embed
-    in another page.
+    in another page. ``address``: where trials have pages, which the rows about them link to.
     """
     if page.verdict:
         yield f'<p class="verdict">{escape(page.verdict)}</p>'
-    yield from _blocks(page.groups, page.title or "skipstack")
+    yield from _blocks(page.groups, page.title or "skipstack", address)
     for part in page.details:
-        yield from _folded(part.heading, _blocks(part.groups, about(page, part.heading)))
+        yield from _folded(part.heading, _blocks(part.groups, about(page, part.heading), address))
 
 
-def _blocks(groups: Groups, caption: str) -> Iterator[str]:
+def _blocks(groups: Groups, caption: str, address: AddressOf | None) -> Iterator[str]:
     """The blocks in order; ``caption``: the heading above them."""
     for block in (block for group in groups for block in group):
         caption = block.text if isinstance(block, Heading) else caption
-        yield from _block(block, caption)
+        yield from _block(block, caption, address)
 
 
 def _folded(heading: str, elements: Iterable[str]) -> Iterator[str]:
@@ -82,7 +90,7 @@ def _folded(heading: str, elements: Iterable[str]) -> Iterator[str]:
     yield "</details>"
 
 
-def _block(block: Block, caption: str) -> Iterator[str]:
+def _block(block: Block, caption: str, address: AddressOf | None) -> Iterator[str]:
     match block:
         case Heading():
             yield f"<h2>{escape(block.text)}</h2>"
@@ -101,7 +109,7 @@ def _block(block: Block, caption: str) -> Iterator[str]:
             yield "<table>"
             yield f"<caption>{name}</caption>"
             yield from _headings(block)
-            yield from _sections(block)
+            yield from _sections(block, address)
             yield "</table>"
             yield "</div>"
             yield from ([f'<p class="dim">{escape(block.caption)}</p>'] if block.caption else [])
@@ -124,27 +132,37 @@ def _heading(column: Column) -> str:
     return f'<th scope="col"{_class(column.justify)}>{escape(column.heading)}</th>' if column.heading else "<td></td>"
 
 
-def _sections(table: Table) -> Iterator[str]:
+def _sections(table: Table, address: AddressOf | None) -> Iterator[str]:
     for section, rows in groupby(table.rows, lambda row: row.section):
         yield "<tbody>"
         of_section = list(rows)
         if section:
             name = _code(section, code=of_section[0].code)
             yield f'<tr class="section"><th scope="rowgroup" colspan="{1 + len(table.columns)}">{name}</th></tr>'
-        yield from (_row(row, table) for row in of_section)
+        yield from (_row(row, table, address) for row in of_section)
         yield "</tbody>"
 
 
-def _row(row: Row, table: Table) -> str:
+def _row(row: Row, table: Table, address: AddressOf | None) -> str:
+    """A row; its link stands on the number of its trial, or else on its label."""
+    href = "" if address is None or row.trial is None else address(row.trial)
+    numbered = any(column.heading == TRIAL for column in table.columns)
     mark = f"<span{_class(f'mark {row.mark.style}')}>{escape(row.mark.text)}</span>"
-    label = f'<th scope="row">{mark}{_code(row.label, code=row.code)}</th>'
-    cells = "".join(map(_cell, row.cells, table.columns))
-    return f"<tr{_class(row.style)}>{label}{cells}</tr>"
+    label = _linked(_code(row.label, code=row.code), "" if numbered else href)
+    cells = "".join(
+        _cell(cell, column, href if column.heading == TRIAL else "")
+        for cell, column in zip(row.cells, table.columns, strict=False)
+    )
+    return f'<tr{_class(row.style)}><th scope="row">{mark}{label}</th>{cells}</tr>'
 
 
-def _cell(cell: Cell, column: Column) -> str:
+def _cell(cell: Cell, column: Column, href: str) -> str:
     """A cell, with the trailing blanks that align its number with those above and below."""
-    return f"<td{_class(f'{column.justify} {cell.style}')}>{escape(cell.text)}</td>"
+    return f"<td{_class(f'{column.justify} {cell.style}')}>{_linked(escape(cell.text), href)}</td>"
+
+
+def _linked(element: str, href: str) -> str:
+    return f'<a href="{escape(href)}" target="_self">{element}</a>' if href else element
 
 
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:

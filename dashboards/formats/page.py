@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 Numbers = Mapping[str, Scalar]
 """The numbers of a row by their full names."""
 
+TrialKey = tuple[int | None, int]
+"""The number of the ablation that a trial is of, None for the search, and its own number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -44,7 +47,7 @@ class Row:
     """A row of a table: its subject and its cells.
 
     The subject is ``names`` in Markdown, in the columns ``Table.names``, as code if ``code``; in text it is ``label``,
-    below the heading ``section``. ``mark`` precedes it in both.
+    below the heading ``section``. ``mark`` precedes it in both. ``trial``: the one that it tells of.
     """
 
     names: tuple[str, ...]
@@ -54,6 +57,7 @@ class Row:
     mark: Cell = Cell("")
     style: str = ""
     code: bool = False
+    trial: TrialKey | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,6 +15,7 @@ from skipstack.search.ledger.events import (
     Extended,
     Finished,
     Interrupted,
+    Measuring,
     Reported,
     Resumed,
     Shortened,
@@ -29,6 +30,9 @@ from skipstack.search.schedulers.build import scheduler
 from skipstack.search.schedulers.config import Resource
 from skipstack.spaces.domains import Choice, Integer
 
+MEASURING = "measuring on test"
+"""The state of a study whose trials have ended, while the selected ones are measured."""
+
 COUNTED = 1000
 """Counts at most this many points of a finite space, to see whether it has fewer than the study's trials."""
 
@@ -41,8 +45,8 @@ FEWEST = 20
 class Level:
     """The trials whose last rung is ``rung`` (0: none yet), counted by state.
 
-    A state is the reason of the trial's end, or ``waiting``, ``running`` or ``paused``. The rung is measured in
-    ``resource``, that of the study's scheduler.
+    A state is the reason of the trial's end, or ``waiting``, ``running``, ``paused`` or ``measuring``. The rung is
+    measured in ``resource``, that of the study's scheduler.
     """
 
     rung: int
@@ -79,8 +83,8 @@ class _Tally:
 
     def note(self, event: Event) -> None:
         """Note an event that the record has already."""
-        if isinstance(event, Extended | Resumed):
-            self._stale |= set(self._record.trials)  # all may go on
+        if isinstance(event, Extended | Interrupted | Resumed):
+            self._stale |= set(self._record.trials)  # all may go on, and none is measured
         elif (number := getattr(event, "trial", None)) is not None:
             self._stale.add(number)
 
@@ -161,11 +165,11 @@ class StudyCounts:
                 if self.best is self.record.trials[event.trial] and self.best.score is None:
                     self.best = next(iter(self.record.ranked()), None)
                 if self.left == 0 and self.record.study.space.base.keeps_weights:
-                    self.state = "testing the selected trials"
+                    self.state = MEASURING
             case Shortened():
                 self._total = None
-            case Tested():
-                self.state = f"testing the selected trials: {self.tested} done"
+            case Measuring() | Tested():
+                self.state = MEASURING
             case Interrupted():
                 self.state = "interrupted"
             case Finished():
@@ -205,7 +209,7 @@ class StudyCounts:
         return self._tally.seconds
 
     def count(self, state: str) -> int:
-        """How many trials ended for this reason, or are ``waiting``, ``running`` or ``paused``."""
+        """How many trials ended for this reason, or are ``waiting``, ``running``, ``paused`` or ``measuring``."""
         return sum(number for (of, _), number in self._tally.states.items() if of == state)
 
     def levels(self) -> list[Level]:

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from skipstack.dashboards.live.counts import Level, StudyCounts
+from skipstack.dashboards.live.counts import MEASURING, Level, StudyCounts
 from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
@@ -164,8 +164,13 @@ def table(counts: StudyCounts, now: float) -> RenderableType:
         _rungs(counts),
         _best(counts),
         Text("  ".join([done, *_pace(counts, now)])),
-        *([Text(f"{counts.state} ...", style="dim")] if counts.state not in ("", "finished") else []),
+        *([Text(f"{_state(counts)} ...", style="dim")] if counts.state not in ("", "finished") else []),
     )
+
+
+def _state(counts: StudyCounts) -> str:
+    """The current step of the study: ``measuring on test, 2 done``."""
+    return f"{counts.state}, {counts.tested:,} done" if counts.state == MEASURING else counts.state
 
 
 def _rungs(counts: StudyCounts) -> Table:
@@ -173,7 +178,7 @@ def _rungs(counts: StudyCounts) -> Table:
     levels = counts.levels()
     states = [
         state
-        for state in ("waiting", "running", "paused", "stopped", "completed", *SCORELESS)
+        for state in ("waiting", "running", "measuring", "paused", "stopped", "completed", *SCORELESS)
         if state in ("running", "stopped", "completed") or counts.count(state)
     ]
     grid = Table.grid(padding=(0, 0, 0, 2))

@@ -6,6 +6,7 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.record.domain_parts import value_text
+from skipstack.search.schedulers.config import Resource
 from skipstack.spaces.domains import Json
 from skipstack.spaces.short_names import names
 from skipstack.spaces.subject import Scalar
@@ -33,6 +34,11 @@ def duration(value: float | None, factor: float = 1) -> str:
     if seconds < 90:
         return f"{number(seconds)} s"
     return f"{number(seconds, 1 / 60)} min" if seconds < 90 * 60 else f"{number(seconds, 1 / 3600)} h"
+
+
+def counted_rung(rung: int, resource: Resource) -> str:
+    """A rung in its resource: ``1 epoch``, ``9 seconds``."""
+    return counted(rung, resource.removesuffix("s"))
 
 
 def heading_of(heading: str, measure: Measure) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 
 import streamlit as st
 
+from skipstack.dashboards.web.addresses import TRIAL
 from skipstack.dashboards.web.confidence_page import confidence_page
 from skipstack.dashboards.web.effects_page import effects_page
 from skipstack.dashboards.web.elements import ICON, STYLE, sentence, verdict
@@ -14,6 +15,7 @@ from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.studies_page import studies_page
 from skipstack.dashboards.web.study_folders import all_studies
+from skipstack.dashboards.web.trial_page import trial_page
 from skipstack.data.basis.errors import UserError
 
 STUDIES: Final = "Studies"
@@ -39,7 +41,7 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
     with st.container(horizontal=True, key="head"):
         page = st.segmented_control(
             "Page",
-            [STUDIES, *PAGES],
+            [STUDIES, *PAGES, TRIAL],
             default=STUDIES,
             key="page",
             bind="query-params",
@@ -55,12 +57,15 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
             label_visibility="collapsed",
             width=420,
         )
-    if page not in PAGES:
+    if page not in (*PAGES, TRIAL):
         studies_page(studies)
     elif name is None:
         sentence("There is no study here any more.")
     else:
         try:
+            if page == TRIAL:
+                trial_page(studies[name])
+                return
             if PAGES[page] is not running_page:  # which follows the study, and says itself how it stands
                 verdict(snapshot(studies[name]).verdict)
             PAGES[page](studies[name])

@@ -46,16 +46,24 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
         )
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="bundles"):
-        number = st.selectbox("Bundle of trial", kept, key="bundled", width=160)
-        st.download_button(
-            "Bundle (.zip)",
-            partial(bundle_file, of, number),
-            f"{name}-trial-{number}.zip",
-            "application/zip",
-            on_click="ignore",
-            key="download bundle",
-            type="primary",
-        )
+        bundle_button(of, st.selectbox("Bundle of trial", kept, key="bundled", width=160))
+
+
+def bundle_button(of: Snapshot, number: int) -> None:
+    """A button for the bundle of a trial, or why there is none."""
+    if not _weights(of, number).exists():
+        sentence("No bundle: the weights of the trial are not here.", pale=True)
+        return
+    name = of.frames.study.name.replace("/", "-")
+    st.download_button(
+        "Bundle (.zip)",
+        partial(bundle_file, of, number),
+        f"{name}-trial-{number}.zip",
+        "application/zip",
+        on_click="ignore",
+        key="download bundle",
+        type="primary",
+    )
 
 
 def whole_report(of: Snapshot) -> "Report":

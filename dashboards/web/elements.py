@@ -15,6 +15,7 @@ from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import all_visible
 from skipstack.dashboards.formats.style import LIGHT, TABLES
 from skipstack.dashboards.reports.pictures.picture import Drawn
+from skipstack.dashboards.web.addresses import trial_addresses, with_linked_marks, with_links
 from skipstack.data.basis.printable import visible
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ def heading(text: str, *, level: int = 2) -> None:
 def sentence(text: str, *, pale: bool = False) -> None:
     """A sentence, in which `this` is code; ``pale``: a note on how to read the element beside it."""
     words = re.sub("`([^`]+)`", r"<code>\1</code>", _shown(text))
-    st.html(f"<p{' class=pale' if pale else ''}>{words}</p>")
+    st.html(with_links(f"<p{' class=pale' if pale else ''}>{words}</p>"))
 
 
 def verdict(said: str) -> None:
     """The verdict on a study, which each of its pages begins with."""
-    st.html(f'<p class="verdict">{_shown(said)}</p>')
+    st.html(with_links(f'<p class="verdict">{_shown(said)}</p>'))
 
 
 def chart(drawn: Drawn, key: str) -> None:
@@ -65,7 +66,9 @@ def chart(drawn: Drawn, key: str) -> None:
         sentence(f"Not drawn: {drawn.draw}.", pale=True)
         return
     with unchecked():
-        made: Any = drawn.draw().properties(autosize="pad")  # Streamlit's default would cut the chart off
+        made: Any = with_linked_marks(drawn.draw()).properties(
+            autosize="pad"
+        )  # Streamlit's default would cut the chart off
         st.altair_chart(made, theme=None, width="content", alt=words(made), key=key)
 
 
@@ -87,7 +90,7 @@ def report(shown: Report, *, titled: bool = True, said: str = "") -> None:
     page = shown.page if shown.page.verdict != said else replace(shown.page, verdict="")
     if titled and page.title:
         heading(page.title)
-    st.html("\n".join(as_elements(all_visible(page))))
+    st.html(with_links("\n".join(as_elements(all_visible(page), trial_addresses()))))
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -106,7 +109,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         for first, *others in body
     )
     above = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
-    st.html(f'<div class="wide" tabindex="0"><table>{above}<tbody>{lines}</tbody></table></div>')
+    st.html(with_links(f'<div class="wide" tabindex="0"><table>{above}<tbody>{lines}</tbody></table></div>'))
 
 
 def _shown(text: str) -> str:

@@ -17,16 +17,11 @@ from skipstack.search.ledger.event_values import Gain, HoursOver, Usage
 from skipstack.search.ledger.events import (
     FAULTS,
     Ablated,
-    Begun,
-    Decided,
     Ended,
     Event,
-    Interrupted,
     Placed,
-    Reported,
     Resumed,
     Retried,
-    Started,
     Used,
 )
 from skipstack.search.ledger.following import Following
@@ -34,19 +29,25 @@ from skipstack.search.ledger.ledger import Ledger, events_of
 from skipstack.search.objectives.hours import cut_short
 from skipstack.search.record.columnar_record import columnar_record
 from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.phases import Phases
 from skipstack.search.record.reading import is_long
+from skipstack.search.record.replayed_scheduler import replayed_scheduler
 from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.schedulers.scheduler import Ahead
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
 
-SPANS = ("trial", "began", "until", "state")
-"""The columns of ``Standing.spans``."""
+SPANS = ("trial", "phase", "began", "until", "state")
+"""The columns of ``Progressed.spans``."""
 
-KINDS = ("started", "begun", "ended", "retried", "placed", "interrupted", "resumed", "finished")
+KINDS = (
+    *("started", "begun", "ended", "retried", "placed", "interrupted", "resumed", "finished"),
+    *("measuring", "tested", "untested"),
+)
 
 TOLD = (*(f'"kind":"{kind}"'.encode() for kind in KINDS), b'"decision":"pause"')
-"""Marks of the ledger lines that say when trials were trained."""
+"""Marks of the ledger lines that say when trials were trained and measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ class Standing:
 
     ``per_minute`` and ``seconds_left`` follow the pace since the study was last started or resumed; None if it is not
     known. ``trials``: how many were begun. ``best``: the number of the best trial and its score. ``running``: by
-    training trial, its last epoch and its differences from the base; ``waiting``: how many wait for a worker.
+    training trial, its last epoch and its differences from the base; ``waiting``: how many wait for a worker;
+    ``measuring``: those that are measured on test.
     ``usage``: by trial, the last reported resource usage of its worker while the study was followed. ``seconds``: of
     training. ``cut``: where the study's ``hours`` were over, the trials that ended because of that, by how they ended.
     """
@@ -81,6 +83,7 @@ class Standing:
     levels: tuple[Level, ...]
     running: dict[int, tuple[int, str]]
     waiting: int
+    measuring: tuple[int, ...]
     usage: dict[int, Usage]
     faults: tuple[Fault, ...]
     placed: Placed | None
@@ -95,12 +98,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """What the pictures of a running study show: its search so far, and when workers trained which trial (``SPANS``),
-    in Unix seconds.
+    """What the pictures of a running study show: its search so far; when trials waited, trained and were measured
+    (``SPANS``), in Unix seconds; and what lies ahead of the trials that train, None where no single score decides.
     """
 
     search: "Exploration"
     spans: pd.DataFrame
+    ahead: dict[int, tuple[Ahead, ...]] | None
 
 
 class Followed:
@@ -119,12 +123,7 @@ class Followed:
         self._time = 0.0
         self._since = 0.0
         """When something last happened to a trial of the search: an ablation has no part in its pace."""
-        self._waiting: dict[int, float] = {}
-        """The trials that wait for a worker, and since when."""
-        self._says_who_waits = False
-        """Whether its version writes when a worker takes a trial up."""
-        self._open: dict[int, float] = {}
-        self._spans: list[tuple[int, float, float, str]] = []
+        self._phases = Phases()
         self._faults: list[Fault] = []
         self._usage: dict[int, Usage] = {}
         self._placed: Placed | None = None
@@ -187,55 +186,27 @@ class Followed:
     def _note(self, event: Event) -> None:
         """Note what the counts do not keep of an event: times, faults, usage and placement."""
         self._time = event.time
+        self._phases.happened(event)
         self._since = self._since if isinstance(event, Ablated) else event.time
         match event:
             case Resumed():
-                self._close_all()
                 self._counts = StudyCounts(self._counts.record)  # the pace starts again with a new driver
-            case Interrupted():
-                self._close_all()
             case Placed():
                 self._placed = event
-            case Started(trial=number):
-                (self._waiting if self._counts.record.queues else self._open)[number] = event.time
-            case Begun(trial=number):
-                self._says_who_waits = True
-                self._begin_training(number, event.time)
-            case Reported(trial=number) if number in self._waiting:
-                self._begin_training(number, event.time - event.seconds)
             case Retried(trial=number):
-                self._close(number, reason_in_words(event.cause))
                 self._faults.append(Fault(event.time, number, reason_in_words(event.cause), event.message, again=True))
-            case Ended(trial=number):
-                self._close(number, event.reason)
-                if event.reason in FAULTS:
-                    what = reason_in_words(event.reason)
-                    self._faults.append(Fault(event.time, number, what, event.message, again=False))
+            case Ended(trial=number) if event.reason in FAULTS:
+                what = reason_in_words(event.reason)
+                self._faults.append(Fault(event.time, number, what, event.message, again=False))
             case Used(trial=number):
                 self._usage[number] = event.usage
-            case Decided(trial=number, decision="pause"):
-                self._close(number, "paused")
             case _:
                 pass
 
-    def _begin_training(self, number: int, time: float) -> None:
-        self._waiting.pop(number, None)
-        self._open[number] = time
-
-    def _close(self, number: int, state: str) -> None:
-        since = self._waiting.pop(number, None)
-        if since is not None and not self._says_who_waits:
-            self._open[number] = since
-        if number in self._open:
-            self._spans.append((number, self._open.pop(number), self._time, state))
-
-    def _close_all(self) -> None:
-        for number in (*self._waiting, *self._open):
-            self._close(number, "interrupted")
-
     def _now(self) -> Standing:
         counts, record = self._counts, self._counts.record
-        running = (record.trials[number] for number in self._open)
+        training = self._phases.now("training")
+        running = (record.trials[number] for number in training)
         best = counts.best
         return Standing(
             state="running" if counts.epochs and counts.state in ("", "starting workers") else counts.state,
@@ -249,8 +220,9 @@ class Followed:
             running={
                 each.number: (len(each.reports), ", ".join(differences(record, each)) or "the base") for each in running
             },
-            waiting=len(self._waiting),
-            usage={number: self._usage[number] for number in self._open if number in self._usage},
+            waiting=len(self._phases.now("waiting")),
+            measuring=tuple(self._phases.now("measuring")),
+            usage={number: self._usage[number] for number in training if number in self._usage},
             faults=tuple(self._faults),
             placed=self._placed,
             measure=record.measure,
@@ -269,8 +241,22 @@ class Followed:
 
         search = StudyFrames.of(self._counts.record, self._path).exploration()
         search.curves()  # read now what pictures need, since the record will change
-        spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
-        return Progressed(search, pd.DataFrame(spans, columns=list(SPANS)))
+        spans = [
+            (each.trial, each.phase, each.began, each.until, reason_in_words(each.state))
+            for each in self._phases.spans()
+            if each.phase != "paused"
+        ]
+        return Progressed(search, pd.DataFrame(spans, columns=list(SPANS)), self._ahead())
+
+    def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
+        """What lies ahead of each trial that trains."""
+        record, training = self._counts.record, self._phases.now("training")
+        if len(record.study.search.objectives) > 1:
+            return None
+        if not training:
+            return {}
+        subject = replayed_scheduler(record)
+        return {number: subject.ahead(number) for number in training}
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

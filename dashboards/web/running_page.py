@@ -15,6 +15,7 @@ from skipstack.dashboards.reports.verdict import in_a_sentence
 from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
 from skipstack.dashboards.web.elements import charts, heading, sentence, table, verdict
 from skipstack.dashboards.web.following import Progressed, Standing, followed
+from skipstack.dashboards.web.running_trials import next_hour_of, running_trials
 from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.counted import counted
@@ -73,7 +74,11 @@ def _look(path: Path) -> None:
 
 
 def _pictures(path: Path) -> None:
-    charts(running_charts(followed(str(path)).progressed()), f"running {path}")
+    found = followed(str(path))
+    standing, progressed = found.look(), found.progressed()
+    running_trials(progressed, f"training {path}")
+    next_hour_of(standing, progressed)
+    charts(running_charts(progressed), f"running {path}")
 
 
 def _told(path: Path) -> None:
@@ -106,6 +111,7 @@ def _numbers(standing: Standing) -> None:
         f"best {measure.label} on dev" + (" (%)" if measure.in_points else ""): value,
         "trials training": f"{len(standing.running):,}" if standing.state != "finished" else NONE,
         **({"trials waiting": f"{standing.waiting:,}"} if standing.waiting else {}),
+        **({"trials measured now": f"{len(standing.measuring):,}"} if standing.measuring else {}),
         "time left, about": duration(standing.seconds_left),
         "trials a minute": NONE if standing.per_minute is None else f"{standing.per_minute:.1f}",
         "epochs trained": f"{standing.epochs:,}",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import streamlit as st
 
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.comparable import resource_of
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import LONG
 
@@ -50,6 +51,19 @@ class Snapshot:
 
         tables = list(confirmed_tables(self.record)) if self.frames.fixed else []
         return in_a_sentence(verdict(self.explored, tables))
+
+    @property
+    def ranked(self) -> list[int]:
+        """The numbers of the trials with a score, the best first; without analysis where scores alone rank."""
+        if resource_of(self.frames.study) == "seeds":
+            return list(self.explored.seen.ranked)
+        scores = self.frames.trials["score"].dropna()
+        return [int(number) for number in scores.sort_values(ascending=False, kind="stable").index]
+
+    @property
+    def best(self) -> int | None:
+        """The number of the best trial, if any has a score."""
+        return next(iter(self.ranked), None)
 
     @property
     def record(self) -> "StudyRecord":

@@ -14,7 +14,6 @@ from skipstack.dashboards.web.elements import charts, heading, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import called
-from skipstack.search.record.comparable import resource_of
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
@@ -44,7 +43,7 @@ def _described(of: Snapshot) -> dict[str, Any]:
     trials, measure = frames.trials, frames.measure
     ends = trials["state"].value_counts()
     running = int(ends.get("running", 0) + ends.get("paused", 0))
-    best = _best(of)
+    best = of.best
     written = max(nanoseconds for *_, nanoseconds in version_of(of.path)) / 1e9
     return {
         "state": "finished" if frames.finished else f"not finished, {running:,} running" if running else "not finished",
@@ -62,14 +61,6 @@ def _described(of: Snapshot) -> dict[str, Any]:
 def _read(base: Subject) -> str:
     """The name of its corpus in messages, or of the function that it calls."""
     return called(base.data.corpus) if isinstance(base, TrialConfig) else base.title
-
-
-def _best(of: Snapshot) -> int | None:
-    """The number of the best trial; computes no exploration if scores alone rank."""
-    scores = of.frames.trials["score"].dropna()
-    if resource_of(of.frames.study) == "seeds":
-        return of.explored.best
-    return None if scores.empty else int(scores.index.to_numpy()[int(scores.argmax())])
 
 
 def _table(frame: pd.DataFrame) -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from skipstack.dashboards.web.addresses import trial_addresses
 from skipstack.dashboards.web.elements import heading
 
 if TYPE_CHECKING:
@@ -47,4 +48,7 @@ def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
     heading("Trials", level=3)
     columns = ["state", "dev", "best_epoch", "epochs", "seconds", *seen.domains]
     shown = trials.sort_values("score", ascending=False, na_position="last")[columns]
-    st.dataframe(shown.assign(dev=shown["dev"] * abs(seen.measure.factor)), key="trials")
+    shown = shown.assign(dev=shown["dev"] * abs(seen.measure.factor))
+    if (address := trial_addresses()) is not None:
+        shown.insert(0, "page", [address((None, number)) for number in shown.index])
+    st.dataframe(shown, key="trials", column_config={"page": st.column_config.LinkColumn(display_text="open")})

@@ -13,9 +13,9 @@ SHOWN: Final = 200
 """The most lines that are shown: the last ones."""
 
 
-def trial_log(path: Path, number: int) -> None:
-    """The log of a trial of the study in the folder ``path``."""
-    folder = StudyFolder(path)
+def trial_log(path: Path, number: int, ablation: int | None = None) -> None:
+    """The log of a trial of the study in the folder ``path``, or of one of its ablations."""
+    folder = StudyFolder(path, ablation)
     lines = LogFile(folder.log(number)).whole().splitlines()
     if not lines:
         sentence(f"Trial {number} has printed nothing.", pale=True)

@@ -9,15 +9,19 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import OwnConfig
 
-CellKind = Literal["lstm", "simple", "sutskever", "feedforward"]
+CellKind = Literal["lstm", "gru", "min_gru", "min_lstm", "simple", "sutskever", "feedforward"]
 """The built-in cells."""
 
 AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
-"""The cell of a layer without a source: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of
-the lecture, or the hidden layer of chen2017's multilayer perceptron, which reads no other time step."""
+"""The cell of a layer without a source: the LSTM of wu2017 (eqs 5-6); the GRU of Cho et al. (2014), as torch has it;
+the minGRU or minLSTM of Feng et al. (2024), whose gates read no earlier state; the simple network or the LSTM after
+Sutskever of the lecture; or the hidden layer of chen2017's multilayer perceptron, which reads no other time step."""
 
 CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
     "lstm": ("LSTM", ("h", "c")),
+    "gru": ("GRU", ("h",)),
+    "min_gru": ("minGRU", ("h",)),
+    "min_lstm": ("minLSTM", ("h",)),
     "simple": ("simple RNN", ("h",)),
     "sutskever": ("Sutskever", ("h", "s")),
     "feedforward": ("hidden", ()),

@@ -52,7 +52,7 @@ class StackConfig(Frozen):
     skipping: Literal["all", "top"] = "all"
     """Which layers skip: all LSTM layers without a source, or the last layer only, as in gui2019's language models."""
     forget_bias: float = 0.0
-    """The initial bias of the forget gates, in LSTM layers without a source."""
+    """The initial bias of the forget gates, in layers of cell ``lstm`` or ``min_lstm``."""
     directions: Literal["both", "forward"] = "both"
     """Forward only, or forward and backward, with layers of their own for each direction."""
     join: Literal["top", "each_layer"] = "top"

@@ -60,7 +60,7 @@ def _stack(config: StackConfig) -> StackConfig:
     if not wiring:  # the head reads the input
         kept = {"depth": 0, "pooling": config.pooling, "skip": config.skip if _learns(config) else None}
         return config.model_copy(update={**_defaults(config, *StackConfig.model_fields), **kept, "composition": ()})
-    unread = ["forget_bias"] if config.cell in ("simple", "sutskever", "feedforward") else []
+    unread = ["forget_bias"] if isinstance(config.cell, str) and config.cell not in ("lstm", "min_lstm") else []
     if len(wiring) < 2 or config.directions == "forward":
         unread.append("join")
     skipping = [number for number, source in enumerate(wiring, start=1) if not source and _may_skip(config, number)]

@@ -56,8 +56,10 @@ class Operation:
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
     "lstm": Operation(compiled=True, fused=True, in_bfloat16="rounded", hides=True),
-    "lstm_both_ways": Operation(compiled=True, in_bfloat16="rounded", hides=True),
+    "both_ways": Operation(compiled=True, in_bfloat16="rounded", hides=True),
     "block": Operation(compiled=True, fused=True, in_bfloat16="rounded", hides=True),
+    "gru": Operation(compiled=True, in_bfloat16="rounded", hides=True),
+    "minimal": Operation(compiled=True, in_bfloat16="rounded", hides=True),
     "skip": Operation(),
     "dense": Operation(compiled=True, in_bfloat16="rounded", of_many_rows=True),
     "log_loss": Operation(compiled=True, in_bfloat16="reference"),
@@ -218,6 +220,11 @@ def watched() -> Iterator[None]:
         yield
     finally:
         _watched.reset(token)
+
+
+def is_watched() -> bool:
+    """Whether somebody looks into layers here."""
+    return _watched.get()
 
 
 def what_runs(device: torch.device, dtype: torch.dtype = torch.float32) -> dict[str, Choice]:

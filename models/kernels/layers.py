@@ -1,5 +1,6 @@
 """Layers through time, by whichever loop is chosen for them: a compiled one, one of fused steps, or one of torch's."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -8,6 +9,7 @@ from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.fitting import check_shape
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reference.block_loop import BlockLoop
+from skipstack.models.kernels.reference.linear_scan import LinearScan
 from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
 
 
@@ -55,15 +57,17 @@ def lstm_layer(
     return *_applied(ShortcutLoop, *given, *skip, start_2GBH), pre_GTBX
 
 
-def lstm_both_ways(x_RTBI: Tensor, lengths_RB: Tensor, weights: Weights, kept_GTBH: Tensor | None) -> Tensor:
-    """An LSTM over both directions of sentences as they are written, h_RTB(2H), times what is kept of it. Only where
-    that is compiled: otherwise it is three operations, of which this is made.
+def layer_both_ways(
+    kind: str, x_RTBI: Tensor, lengths_RB: Tensor, weights: Sequence[Tensor], kept_GTBH: Tensor | None
+) -> Tensor:
+    """A layer of this cell over both directions of sentences as they are written, h_RTB(2H), times what is kept of it.
+    Only where that is compiled: otherwise it is three operations, of which this is made. Weights begin with W.
     """
-    from skipstack.models.kernels.compiled.time.both_ways import CompiledLstmBothWays
+    from skipstack.models.kernels.compiled.time.both_ways import CompiledBothWays
 
-    lanes, _, size, _ = weights.below_RDIX.shape
+    lanes, _, size, _ = weights[0].shape
     check_shape("the input of a layer", x_RTBI, lanes, *x_RTBI.shape[1:3], size)
-    h_RTBF: Tensor = _applied(CompiledLstmBothWays, x_RTBI, lengths_RB, kept_GTBH, *weights)
+    h_RTBF: Tensor = CompiledBothWays.apply(kind, x_RTBI, lengths_RB, kept_GTBH, *weights)
     return h_RTBF
 
 
@@ -91,14 +95,47 @@ def block_layer(
     return _applied(BlockLoop, *given, *parts), pre_GTBX
 
 
+def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor | None) -> Tensor:
+    """A gated recurrent unit, h_GTBH (``models/parts/cells/gru.py`` has the equations). Only where it is compiled.
+    Weights are W, b, U and b_hn.
+    """
+    from skipstack.models.kernels.compiled.time.loops import CompiledGru
+
+    _check_reads(below_GTBI, weights[0])
+    h_GTBH: Tensor = _applied(CompiledGru, below_GTBI, *weights, start_GBH)
+    return h_GTBH
+
+
+def minimal_layer(below_GTBI: Tensor, weights: Sequence[Tensor], gates: int, start_GBH: Tensor | None) -> Tensor:
+    """A minGRU, which has one gate, or a minLSTM, which has two, h_GTBH (``models/parts/cells/minimal.py`` has the
+    equations). Only where they are compiled. Weights are W and b.
+    """
+    from skipstack.models.kernels.compiled.time.loops import CompiledMinimal
+
+    _check_reads(below_GTBI, weights[0])
+    h_GTBH: Tensor = CompiledMinimal.apply(below_GTBI, *weights, gates, start_GBH)
+    return h_GTBH
+
+
+def linear_recurrence(kept_GTBH: Tensor, added_GTBH: Tensor, start_GBH: Tensor | None) -> Tensor:
+    """The states h_t = k_t h_{t-1} + a_t, h_GTBH, by a parallel scan (``LinearScan``)."""
+    h_GTBH: Tensor = _applied(LinearScan, kept_GTBH, added_GTBH, start_GBH)
+    return h_GTBH
+
+
 def _check_fit(below_GTBI: Tensor, weights: "Weights", *parts_GTBH: Tensor | None) -> None:
     """Raise ValueError where what is below, or a part of a skip, does not have the sizes of the weights."""
-    lanes, directions, size, _ = weights.below_RDIX.shape
-    steps_and_sentences = below_GTBI.shape[1:3]
-    check_shape("the input of a layer", below_GTBI, lanes * directions, *steps_and_sentences, size)
+    _check_reads(below_GTBI, weights.below_RDIX)
+    groups, *steps_and_sentences = below_GTBI.shape[:3]
     for part_GTBH in parts_GTBH:
         hidden = weights.recurrent_RDHX.shape[2]
-        check_shape("a part of a skip", part_GTBH, lanes * directions, *steps_and_sentences, hidden)
+        check_shape("a part of a skip", part_GTBH, groups, *steps_and_sentences, hidden)
+
+
+def _check_reads(below_GTBI: Tensor, below_RDIX: Tensor) -> None:
+    """Raise ValueError where what is below does not have the sizes of W."""
+    lanes, directions, size, _ = below_RDIX.shape
+    check_shape("the input of a layer", below_GTBI, lanes * directions, *below_GTBI.shape[1:3], size)
 
 
 def _applied(function: Any, *given: Tensor | None) -> Any:

@@ -1,7 +1,7 @@
 """The plain loop over time: the base of recurrent cells, and how any of them is run."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -35,13 +35,17 @@ class Cell(Layer):
     gate_names: ClassVar[tuple[str, ...]] = ()
     """The names of its sigmoid gates, whose pre-activations come first, each ``hidden`` wide."""
 
+    multiplies_previous: ClassVar[bool] = True
+    """Whether its pre-activations have a product U h_{t-1}. Without one, a step reads the previous state by itself."""
+
     def __init__(self, sizes: LayerSizes, gates: int) -> None:
         """Weights of ``gates`` pre-activations of width ``hidden`` from ``below`` and from h_{t-1}."""
         super().__init__()
         self.hidden = self.features = sizes.hidden
         width = gates * sizes.hidden
         self.below = parameter(*sizes.groups, sizes.below, width, role=WEIGHT)
-        self.recurrent = parameter(*sizes.groups, sizes.hidden, width, role=RECURRENT)
+        if self.multiplies_previous:
+            self.recurrent = parameter(*sizes.groups, sizes.hidden, width, role=RECURRENT)
         self.bias = parameter(*sizes.groups, width, role=BIAS)
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
@@ -72,7 +76,7 @@ class Cell(Layer):
         pre_GTBX, *known_GTBX = projected
         if exporting() and start is None:
             return Unrolled(self.scanned(pre_GTBX, known_GTBX), pre_GTBX)
-        recurrence = Recurrence(self.recurrent_weight(), pre_GTBX)
+        pre = self.pre_activations(pre_GTBX)
         known = [part.unbind(1) for part in known_GTBX]
         state = self.start(pre_GTBX[:, 0])
         if start is not None:
@@ -80,19 +84,28 @@ class Cell(Layer):
             state = HiddenState(h_GBF, None if state.c_GBH is None else c_GBH)
         outputs = []
         for step in range(pre_GTBX.shape[1]):
-            pre_GBX = recurrence.pre(step, state.h_GBF)
-            state = self.step(pre_GBX, [part[step] for part in known], state)
+            state = self.step(pre(step, state.h_GBF), [part[step] for part in known], state)
             outputs.append(state.h_GBF)
         last = [state.h_GBF] if state.c_GBH is None else [state.h_GBF, state.c_GBH]
-        return Unrolled(torch.stack(outputs, dim=1), pre_GTBX, last=torch.cat(last, dim=-1).detach())
+        output_GTBF, last_GBY = torch.stack(outputs, dim=1), torch.cat(last, dim=-1).detach()
+        return Unrolled(output_GTBF, pre_GTBX, last=last_GBY, states=tuple(outputs))
+
+    def pre_activations(self, pre_GTBX: Tensor) -> Callable[[int, Tensor], Tensor]:
+        """From a step and h_{t-1} to its pre-activations, asked for once for each step, in order."""
+        if self.multiplies_previous:
+            return Recurrence(self.recurrent_weight(), pre_GTBX).pre
+        each_GBX = pre_GTBX.unbind(1)
+        return lambda step, _: each_GBX[step]
 
     def scanned(self, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:
         """The same steps as one operation, for any number of them, in programs that torch exports: output_GTBF."""
-        weight_GFX = self.recurrent_weight()
+        weight_GFX = self.recurrent_weight() if self.multiplies_previous else None
 
         def step(carried: tuple[Tensor, ...], read: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
             pre_GBX, *known_GBX = read
-            state = self.step(torch.baddbmm(pre_GBX, carried[0], weight_GFX), known_GBX, HiddenState(*carried))
+            if weight_GFX is not None:
+                pre_GBX = torch.baddbmm(pre_GBX, carried[0], weight_GFX)
+            state = self.step(pre_GBX, known_GBX, HiddenState(*carried))
             after = (state.h_GBF,) if state.c_GBH is None else (state.h_GBF, state.c_GBH)
             return after, state.h_GBF.clone()
 
@@ -117,6 +130,10 @@ class Cell(Layer):
     def weights(self) -> Weights:
         """The parameters behind ``affine`` and ``recurrent_weight``."""
         return Weights(self.below, self.bias, self.recurrent)
+
+    def all_weights(self) -> tuple[Tensor, ...]:
+        """Its parameters in the order in which compiled layers read them, W first."""
+        return tuple(self.weights())
 
     def recurrent_weight(self) -> Tensor:
         """U, by which h_{t-1} is multiplied: weight_GFX."""

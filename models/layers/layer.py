@@ -1,7 +1,7 @@
 """The base of layers, which read all time steps of the layer below, and the outputs of one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -46,6 +46,8 @@ class Unrolled:
     last outputs in each step's input, read_GTBJ, computed on call; None where a step reads the previous output only.
 
     ``last``: the final state, in the form in which the layer starts from it; None where no state is carried on.
+    ``states``: h_t of each step as the next one reads it, whose gradient is that of its own output and of all later
+    steps; None where a layer's steps are one operation, within which no gradient is seen.
     """
 
     output_GTBF: Tensor
@@ -53,6 +55,7 @@ class Unrolled:
     choices: Choices | None = None
     read: Callable[[], Tensor] | None = None
     last: Tensor | None = None
+    states: Sequence[Tensor] | None = None
 
 
 class Layer(nn.Module, ABC):

@@ -28,6 +28,7 @@ from skipstack.models.networks.model import Network, Stacked
 from skipstack.models.networks.stack import Stack
 from skipstack.models.parts.cells.build import build_cell, build_shortcut
 from skipstack.models.parts.cells.lstm import LstmCell
+from skipstack.models.parts.cells.minimal import MinLstmCell
 from skipstack.models.parts.heads.build import build_head
 from skipstack.models.parts.inputs.build import build_embedder
 from skipstack.models.parts.skips.build import build_skip
@@ -80,7 +81,7 @@ def build(
     initialise(model, [lane.seed for lane in lanes], config.initial_scale, config.initial_range)
     if isinstance(config.stack, StackConfig) and isinstance(model, Stacked):
         for module in model.stack.modules():
-            if isinstance(module, LstmCell):
+            if isinstance(module, LstmCell | MinLstmCell):
                 module.open_forget_gates(config.stack.forget_bias)
             if isinstance(module, DynamicSkipLstm):
                 module.policy.prefer_previous(module.config.previous_bias)

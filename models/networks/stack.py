@@ -1,17 +1,30 @@
 """Stacks of layers, in one or two directions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Final
 
 from torch import Tensor, nn
 
+from skipstack.models.configs.cells import CellKind
 from skipstack.models.kernels.choice import choose
-from skipstack.models.kernels.layers import lstm_both_ways
+from skipstack.models.kernels.layers import layer_both_ways
 from skipstack.models.kernels.reading import ReadingOrder
+from skipstack.models.layers.cell import Cell
 from skipstack.models.layers.lanes import Dropout
 from skipstack.models.layers.layer import Layer, Unrolled
+from skipstack.models.parts.cells.gru import GruCell
 from skipstack.models.parts.cells.lstm import LstmCell
+from skipstack.models.parts.cells.minimal import MinGruCell, MinLstmCell
+
+BOTH_WAYS: Final[Mapping[type[nn.Module], CellKind]] = {
+    LstmCell: "lstm",
+    GruCell: "gru",
+    MinGruCell: "min_gru",
+    MinLstmCell: "min_lstm",
+}
+"""The cells whose lone layer, in both directions, may be one function."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +96,10 @@ class Stack(nn.Module):
         if order is not None and passed is None and memory is None and len(self.cells) == 1:
             (cell,) = self.cells
             # A user's subclass runs its own code.
-            if type(cell) is LstmCell and choose("lstm_both_ways", x_RTBI) == "compiled":
-                output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.hidden)
-                return lstm_both_ways(x_RTBI, lengths_RB, cell.weights(), self.dropout.factors(output_GTBH))
+            if isinstance(cell, Cell) and type(cell) in BOTH_WAYS and choose("both_ways", x_RTBI) == "compiled":
+                output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.features)
+                kept_GTBH = self.dropout.factors(output_GTBH)
+                return layer_both_ways(BOTH_WAYS[type(cell)], x_RTBI, lengths_RB, cell.all_weights(), kept_GTBH)
         below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
         outputs_GTBF: list[Tensor] = []
         starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)

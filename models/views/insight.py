@@ -14,7 +14,7 @@ from torch.nn import functional
 from skipstack.data.basis.errors import UserError
 from skipstack.models.kernels.choice import watched
 from skipstack.models.layers.cell import Cell
-from skipstack.models.layers.layer import Layer
+from skipstack.models.layers.layer import Layer, Unrolled
 from skipstack.models.networks.ensemble import Ensemble
 from skipstack.models.networks.model import Network, Stacked, Tokens
 from skipstack.models.networks.stack import Passed
@@ -118,9 +118,10 @@ def openings(passed: Passed) -> Mapping[str, Tensor]:
     cell, pre_DTBX = cell_of(passed.layer), passed.unrolled.pre_GTBX
     if cell is None or pre_DTBX is None:
         return {}
-    before_DTBF = before(passed.unrolled.output_GTBF, _read(passed))
-    recurrent_DTBX = torch.bmm(before_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
-    return cell.openings(pre_DTBX + recurrent_DTBX, passed.below_GTBI, passed.skipped_GTBH)
+    if cell.multiplies_previous:
+        before_DTBF = before(passed.unrolled.output_GTBF, _read(passed))
+        pre_DTBX = pre_DTBX + torch.bmm(before_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
+    return cell.openings(pre_DTBX, passed.below_GTBI, passed.skipped_GTBH)
 
 
 def cell_of(layer: Layer) -> Cell | None:
@@ -150,19 +151,17 @@ def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
 def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Sequence[Passed]) -> list[Tensor | None]:
     """|dL/dh_t| of each layer, norm_DTB.
 
-    h_t is read by the layers above and, through U, by later steps of its own layer: its gradient is that of the output
-    as others read it, plus U pre' for each step that read it, weighted as in that step. The dependence of an
-    attention's weights on h_t is ignored.
+    Where every h_t is seen, this is its gradient. Elsewhere h_t is read by the layers above and, through U alone, by
+    later steps of its own layer: its gradient is that of the output as others read it, plus U pre' for each step that
+    read it, weighted as in that step. The dependence of an attention's weights on h_t is ignored.
     """
-    wanted = [[each.unrolled.output_GTBF, each.unrolled.pre_GTBX] for each in passed]
-    given = [tensor for pair in wanted for tensor in pair if tensor is not None]
+    wanted = [_differentiated(each.unrolled) for each in passed]
+    given = [tensor for group in wanted for tensor in group]
     by_direction = []
     for direction in range(model.stack.directions):
         loss = _last_loss(model, features_RUBF, counts_RB, backward=direction == 1)
         found = iter(torch.autograd.grad(loss, given, retain_graph=True, materialize_grads=True))
-        by_direction.append(
-            [[None if tensor is None else next(found)[direction] for tensor in pair] for pair in wanted]
-        )
+        by_direction.append([[next(found)[direction] for _ in group] for group in wanted])
     norms: list[Tensor | None] = []
     for number, each in enumerate(passed):
         cell = cell_of(each.layer)
@@ -171,14 +170,22 @@ def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Seq
             continue
         per_direction, read_DTBJ = [], _read(each)
         for direction, gradients in enumerate(by_direction):
-            output_TBF, pre_TBX = gradients[number]
-            assert output_TBF is not None
-            assert pre_TBX is not None
-            read_TBJ = None if read_DTBJ is None else read_DTBJ[direction]
-            later_TBF = pre_TBX @ cell.recurrent_weight()[direction].T
-            per_direction.append(_with_later(output_TBF, later_TBF, read_TBJ).norm(dim=-1).detach())
+            if each.unrolled.states is not None:
+                total_TBF = torch.stack(gradients[number])
+            else:
+                output_TBF, pre_TBX = gradients[number]
+                read_TBJ = None if read_DTBJ is None else read_DTBJ[direction]
+                total_TBF = _with_later(output_TBF, pre_TBX @ cell.recurrent_weight()[direction].T, read_TBJ)
+            per_direction.append(total_TBF.norm(dim=-1).detach())
         norms.append(torch.stack(per_direction))
     return norms
+
+
+def _differentiated(unrolled: Unrolled) -> Sequence[Tensor]:
+    """The tensors of a layer by which a loss is differentiated: its states, or its output and pre-activations."""
+    if unrolled.states is not None:
+        return unrolled.states
+    return [each for each in (unrolled.output_GTBF, unrolled.pre_GTBX) if each is not None]
 
 
 def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBJ: Tensor | None) -> Tensor:

@@ -240,7 +240,9 @@ class _Asked(Engine):
         if again or not self._left:
             raise LeftOpenError("whoever asked for trials has left")
 
-    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
+    def test(
+        self, measurements: Sequence[Measurement], begun: Callable[[int], None]
+    ) -> Iterator[tuple[int, Measured | Fault]]:
         """Nothing is: a function reports its test score itself."""
         yield from ()
 

@@ -207,7 +207,7 @@ def run_study(driver: Driver, engine: Engine) -> None:
                 engine.run(driver)
                 driver.end_paused()
                 while measurements := driver.measurements():
-                    for number, outcome in engine.test(measurements):
+                    for number, outcome in engine.test(measurements, driver.measuring):
                         driver.measured(number, outcome)
                 more = driver.take_asked()
     except KeyboardInterrupt:

@@ -26,6 +26,7 @@ from skipstack.search.ledger.events import (
     Extended,
     Finished,
     Interrupted,
+    Measuring,
     Promoted,
     Proposed,
     Reason,
@@ -282,6 +283,10 @@ class Driver:
             for number in selected(self.record)
             if not trials[number].tested and trials[number].given_up is None
         ]
+
+    def measuring(self, number: int) -> None:
+        """Record that a worker begins to measure a selected trial on the test split."""
+        self._tell(Measuring(time=self._clock(), trial=number))
 
     def measured(self, number: int, outcome: Measured | Fault) -> None:
         """Record that a selected trial was measured on the test split, or that a fault prevented it."""

@@ -37,8 +37,13 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
-        """Measure trials on the test split: yields (trial number, result or fault) of each as soon as it is ready."""
+    def test(
+        self, measurements: Sequence[Measurement], begun: Callable[[int], None]
+    ) -> Iterator[tuple[int, Measured | Fault]]:
+        """Measure trials on the test split: yields (trial number, result or fault) of each as soon as it is ready.
+
+        ``begun`` is called with a trial's number once a worker begins with it.
+        """
 
     def close(self) -> None:  # noqa: B027 (most engines hold nothing)
         """Release all resources."""

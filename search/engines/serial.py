@@ -49,9 +49,12 @@ class SerialEngine(Engine):
                 for attempt in held.least_advanced():
                     held.train(attempt)
 
-    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
+    def test(
+        self, measurements: Sequence[Measurement], begun: Callable[[int], None]
+    ) -> Iterator[tuple[int, Measured | Fault]]:
         """One after another."""
         for measurement in measurements:
+            begun(measurement.task.number)
             outcome = measured(self.worker, measurement)
             yield measurement.task.number, outcome
             if isinstance(outcome, Fault):

@@ -386,6 +386,13 @@ class Shortened(_Happened):
     over: HoursOver | None = None
 
 
+class Measuring(_Happened):
+    """A worker began to measure a selected trial on the test split. Versions before 0.3.0 did not write it."""
+
+    kind: Literal["measuring"] = "measuring"
+    trial: NonNegativeInt
+
+
 class Tested(_Happened):
     """A selected trial was measured on the test split; ``sentences``: the measure's counts of each sentence.
 
@@ -453,6 +460,7 @@ OwnEvent = Annotated[
     | Placed
     | Extended
     | Shortened
+    | Measuring
     | Tested
     | Untested
     | Finished

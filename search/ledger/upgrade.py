@@ -9,8 +9,9 @@ format    its ``study_opened`` event
 3         as 2; ``tested`` events also have counts by sentence, and ``corpus_prepared`` events a health report
 ========  =====================================================================================================
 
-Since version 0.3.0 a fault may also be ``lost`` or ``preempted``, and a corpus may have ``documents``; no earlier
-version reads a ledger that has one of these.
+Since version 0.3.0 a fault may also be ``lost`` or ``preempted``, a corpus may have ``documents``, and events say when
+a worker takes a trial up (``begun``) and measures it (``measuring``); no earlier version reads a ledger that has one of
+these.
 
 All other events of earlier formats are read unchanged, so a driver of this version can continue an older ledger.
 """

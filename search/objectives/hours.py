@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from skipstack.search.ledger.events import Event, Finished, Interrupted, Shortened, Tested, Untested
+from skipstack.search.ledger.events import Event, Finished, Interrupted, Measuring, Shortened, Tested, Untested
 from skipstack.search.objectives.enough import WORK
 
 HOUR: Final = 3600.0
@@ -11,7 +11,7 @@ HOUR: Final = 3600.0
 
 LAST_OF_A_RUN: Final = (Finished, Interrupted)
 
-DURING_A_RUN: Final = (*WORK, Tested, Untested, *LAST_OF_A_RUN)
+DURING_A_RUN: Final = (*WORK, Measuring, Tested, Untested, *LAST_OF_A_RUN)
 """Events of a run. Time next to other events does not count: nobody may have run the study."""
 
 

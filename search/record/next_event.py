@@ -19,6 +19,7 @@ from skipstack.search.ledger.events import (
     Extended,
     Finished,
     Interrupted,
+    Measuring,
     Metrics,
     Placed,
     Promoted,
@@ -89,7 +90,7 @@ def check_next(record: "StudyRecord", event: Event) -> None:
             _check_epoch(record, epoch)
         case Reused(trial=number) | Started(trial=number) | Begun(trial=number) | Promoted(trial=number):
             _check_trial(record, number)
-        case Retried(trial=number) | Ended(trial=number) | Untested(trial=number):
+        case Retried(trial=number) | Ended(trial=number) | Measuring(trial=number) | Untested(trial=number):
             _check_trial(record, number)
         case AblationPlanned(rows=rows):
             if not any(role.kind == "winner" for row in rows for role in row.roles):

@@ -23,6 +23,7 @@ from skipstack.search.ledger.events import (
     Extended,
     Finished,
     Interrupted,
+    Measuring,
     Placed,
     Promoted,
     Proposed,
@@ -144,17 +145,24 @@ class StudyRecord:
                 self.trials[number].paused = False
                 self.trials[number].happened["ended"] = self.events
                 self.trials[number].forget()
+            case Measuring(trial=number):
+                self.trials[number].measured_now = True
             case Tested(trial=number):
+                self.trials[number].measured_now = False
                 self.trials[number].tested, self.trials[number].packed = event.metrics, event.sentences
                 self.trials[number].documents = self._documents(self.trials[number])
                 self.trials[number].happened["tested"] = self.events
             case Untested(trial=number):
+                self.trials[number].measured_now = False
                 self.trials[number].untested.append(event)
                 self.trials[number].given_up = event.message if event.then == "give_up" else None
             case Finished():
                 self.finished = True
+            case Interrupted():
+                self._measure_nothing()
             case Resumed():
                 self.finished = False
+                self._measure_nothing()  # the last driver may have been killed
             case Extended():
                 self.study, self.finished = extended(self.study, event), False
                 self.enough = self.over = None
@@ -181,10 +189,14 @@ class StudyRecord:
                 ablation.apply(event.event)
             case Placed():
                 self.queues = event.engine == "ray"
-            case Interrupted() | Used():
+            case Used():
                 pass
             case _:
                 assert_never(event)
+
+    def _measure_nothing(self) -> None:
+        for trial in self.trials.values():
+            trial.measured_now = False
 
     @cached_property
     def study(self) -> StudyConfig:

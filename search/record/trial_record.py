@@ -32,7 +32,8 @@ class TrialRecord:
 
     ``measure``: the measure that ranks it. ``decisions``: those at rungs, and the last one. ``seeds``: its seeds; if
     they race, those trained to the end, or the first group before that. ``paused``: it waits at a rung. ``starts``: the
-    number of workers that trained it. ``waits``: for one of them. ``parameters``: of one lane; None if they are no
+    number of workers that trained it. ``waits``: for one of them. ``measured_now``: a worker measures it on
+    the test split. ``parameters``: of one lane; None if they are no
     objective. ``reused``: the trial whose recording it has, if it was not trained. ``untested``: failed measurements on
     the test split; ``given_up``: the message of the last one, if it is not tried again. ``happened``: the event numbers
     of the last event of each kind.
@@ -52,6 +53,7 @@ class TrialRecord:
     message: str = ""
     starts: int = 0
     waits: bool = False
+    measured_now: bool = False
     retries: list[Retried] = field(default_factory=list)
     tested: Metrics = field(default_factory=dict)
     packed: SentenceCounts | None = field(default=None, repr=False)
@@ -81,7 +83,11 @@ class TrialRecord:
 
     @property
     def doing(self) -> str:
-        """Its state, or ``waiting`` where it runs and no worker has it yet."""
+        """Its state, or ``waiting`` where it runs and no worker has it yet, or ``measuring`` while one measures it on
+        the test split.
+        """
+        if self.measured_now:
+            return "measuring"
         return "waiting" if self.waits and self.state == "running" else self.state
 
     @property

@@ -8,7 +8,7 @@ from skipstack.search.objectives.fronts import Fronts
 from skipstack.search.objectives.pareto import Vector
 from skipstack.search.schedulers.config import AshaConfig
 from skipstack.search.schedulers.rungs import Asynchronous
-from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.schedulers.scheduler import Ahead, Decision
 
 
 @final
@@ -58,6 +58,11 @@ class Asha(Asynchronous):
 
     def _completed(self, trial: int, amount: float, score: float) -> None:
         self._decide(trial, amount, score)
+
+    def _rung_ahead(self, trial: int, place: int) -> Ahead:
+        rung = self.ladder(trial)[place]
+        scores = self._scores.get((self.bracket(trial), rung), [])
+        return Ahead(rung, len(scores), _cutoff(scores, self._reduction) if scores else None)
 
 
 def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:

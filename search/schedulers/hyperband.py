@@ -8,7 +8,7 @@ from typing import final
 
 from skipstack.search.schedulers.config import HyperbandConfig
 from skipstack.search.schedulers.rungs import Arrivals, RungScheduler, sizes
-from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.schedulers.scheduler import Ahead, Decision
 
 Judged = tuple[int, list[int], list[int]]
 """A rung by its index, and its waiting trials, the best first: those to be promoted, and those that are beaten."""
@@ -32,6 +32,10 @@ class _Bracket:
     rungs: list[HyperbandRung]
     size: int
 
+    def kept(self, place: int, size: int, reduction: int) -> int:
+        """How many trials go on from the rung with this index."""
+        return max(size // int(reduction ** (place + 1)), 1)
+
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
         """The rungs that all due trials have reached, if the bracket starts with ``size`` trials.
 
@@ -41,7 +45,7 @@ class _Bracket:
         for place, rung in enumerate(self.rungs):
             if len(rung.arrived) + rung.lost < expected:
                 return
-            kept = max(size // reduction ** (place + 1), 1)
+            kept = self.kept(place, size, reduction)
             winners, losers = (
                 [trial for _, _, trial in part if trial not in rung.left and trial not in rung.out]
                 for part in (rung.arrived[:kept], rung.arrived[kept:])
@@ -131,6 +135,11 @@ class Hyperband(RungScheduler):
         if reached is not None:
             reached[1].left.add(trial)
         self._lose(trial)
+
+    def _rung_ahead(self, trial: int, place: int) -> Ahead:
+        """Whether its score is enough is known once all trials of its bracket have reached the rung."""
+        run = self._run(trial)
+        return run.rungs[place].ahead(self.ladder(trial)[place], run.kept(place, run.size, self._reduction))
 
     def _promote(self, trial: int) -> None:
         self._run(trial).rungs[self._next[trial] - 1].left.add(trial)

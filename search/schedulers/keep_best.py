@@ -4,7 +4,7 @@ from typing import final
 
 from skipstack.search.schedulers.config import KeepBestConfig
 from skipstack.search.schedulers.rungs import Arrivals
-from skipstack.search.schedulers.scheduler import Decision, Scheduler
+from skipstack.search.schedulers.scheduler import Ahead, Decision, Scheduler
 
 
 @final
@@ -31,6 +31,9 @@ class KeepBest(Scheduler):
     def earliest(self) -> int:
         """The first epoch."""
         return 1
+
+    def _ahead(self, trial: int) -> tuple[Ahead, ...]:
+        return () if self.spending.last(trial) else tuple(self._first_epoch.ahead(1, self._keep) for _ in self.rungs)
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
         epoch = self.spending.last(trial)

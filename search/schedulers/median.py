@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from skipstack.search.schedulers.config import MedianConfig
-from skipstack.search.schedulers.scheduler import Decision, Scheduler
+from skipstack.search.schedulers.scheduler import Ahead, Decision, Scheduler
 
 
 @dataclass(slots=True)
@@ -46,6 +46,15 @@ class Median(Scheduler):
     def earliest(self) -> int:
         """The end of the grace period."""
         return min(self._config.grace, self.maximum)
+
+    def _ahead(self, trial: int) -> tuple[Ahead, ...]:
+        """Each epoch ahead: the best score so far is compared there."""
+        first = max(self.earliest, self.spending.last(trial) + 1)
+        return tuple(self._epoch_ahead(epoch) for epoch in range(first, self.maximum))
+
+    def _epoch_ahead(self, epoch: int) -> Ahead:
+        means = self._means.get(epoch, [])
+        return Ahead(epoch, len(means), _median(means) if len(means) >= self._config.minimum_trials else None)
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
         epoch = self.spending.last(trial)

@@ -9,7 +9,7 @@ from skipstack.search.objectives.fronts import Fronts
 from skipstack.search.objectives.pareto import Vector
 from skipstack.search.schedulers.config import AshaConfig
 from skipstack.search.schedulers.rungs import Arrivals, Asynchronous, Entry
-from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.schedulers.scheduler import Ahead, Decision
 
 
 @dataclass(slots=True)
@@ -130,6 +130,13 @@ class Promotion(Asynchronous):
 
     def _completed(self, trial: int, amount: float, score: float) -> None:
         self._enter(trial, amount, score)
+
+    def _rung_ahead(self, trial: int, place: int) -> Ahead:
+        level = self.ladder(trial)[place]
+        rung = self._rungs.get((level, self.bracket(trial)))
+        if not isinstance(rung, PromotionRung):
+            return Ahead(level, 0, None)
+        return rung.ahead(level, (len(rung.arrived) + 1) // self._reduction)
 
     def _promote(self, trial: int) -> None:
         self._where.pop(trial).leave(trial)

@@ -9,7 +9,7 @@ from typing import final
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.schedulers.config import AshaConfig, RungConfig
-from skipstack.search.schedulers.scheduler import Scheduler
+from skipstack.search.schedulers.scheduler import Ahead, Scheduler
 from skipstack.search.schedulers.spending import Epochs, Seconds, Seeds, Spending
 
 Entry = tuple[float, int, int]
@@ -31,6 +31,11 @@ class Arrivals:
     def best(self, most: int) -> list[int]:
         """The best trials, at most so many."""
         return [trial for _, _, trial in self.arrived[:most]]
+
+    def ahead(self, rung: int, most: int) -> Ahead:
+        """What a further trial needs to be among the best ``most``, at the level ``rung``."""
+        full = 0 < most <= len(self.arrived)
+        return Ahead(rung, len(self.arrived), -self.arrived[most - 1][0] if full else None, above=full)
 
 
 class RungScheduler(Scheduler):
@@ -84,6 +89,15 @@ class RungScheduler(Scheduler):
     def ladder(self, trial: int) -> tuple[int, ...]:
         """The rungs of a trial."""
         return self.ladders[self.bracket(trial)]
+
+    @final
+    def _ahead(self, trial: int) -> tuple[Ahead, ...]:
+        places = range(self._next.get(trial, 0), len(self.ladder(trial)))
+        return tuple(self._rung_ahead(trial, place) for place in places)
+
+    @abstractmethod
+    def _rung_ahead(self, trial: int, place: int) -> Ahead:
+        """What a trial meets at a rung, by its index on the trial's ladder."""
 
     def _passed(self, trial: int, amount: float) -> tuple[int, ...]:
         """The indices on the trial's ladder of the rungs that this report reaches: more than one only if a report

@@ -27,6 +27,20 @@ class Decision:
     diverged: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """A rung ahead of a trial. ``results``: how many trials have reached it.
+
+    ``needed``: the score with which the trial would go on there if it arrived now; with ``above``, a score above it.
+    None: there is no threshold yet.
+    """
+
+    rung: int
+    results: int
+    needed: float | None
+    above: bool = False
+
+
 class Scheduler(ABC):
     """Decides after each epoch whether a trial goes on, and which paused trial is promoted.
 
@@ -96,6 +110,16 @@ class Scheduler(ABC):
 
     def beaten(self) -> tuple[int, ...]:
         """Paused trials that no future report can promote, ascending; they can be ended. Changes nothing."""
+        return ()
+
+    @final
+    def ahead(self, trial: int) -> tuple[Ahead, ...]:
+        """What a trial meets at each rung ahead of it, as the results stand now. None for a spared trial, one that has
+        ended, and without rungs. For a single objective.
+        """
+        return () if trial in self.spared or trial in self._over else self._ahead(trial)
+
+    def _ahead(self, trial: int) -> tuple[Ahead, ...]:
         return ()
 
     @final

@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from statistics import fmean
@@ -44,7 +44,7 @@ class SimulatedEngine(Engine):
                 self._idle += 1
             self._fill(driver)  # a report may promote another trial
 
-    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured]]:
+    def test(self, measurements: Sequence[Measurement], begun: Callable[[int], None]) -> Iterator[tuple[int, Measured]]:
         """Yields nothing: only dev was recorded for all trials."""
         return iter(())
 

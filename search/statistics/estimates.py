@@ -52,6 +52,12 @@ class Estimate:
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
     @property
+    def reversed(self) -> "Estimate":
+        """The difference seen from the other side."""
+        low, high = (None if bound is None else -bound for bound in (self.high, self.low))
+        return replace(self, value=-self.value, low=low, high=high)
+
+    @property
     def sign(self) -> int:
         """1 if the whole interval is above 0, -1 if it is below, else 0."""
         if self.low is None or self.high is None:

@@ -1,40 +1,49 @@
-"""What a layer costs beside ``torch.nn.LSTM`` of the same size, forward and backward, in one direction and in both.
+"""What a layer costs beside ``torch.nn.LSTM`` of the same size, and another cell beside our LSTM, forward and backward,
+in one direction and in both.
 
 In both directions it is measured as the product runs it: sentences are put into each direction's order, and come back.
 Freed memory is kept, for both, as in training.
 """
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
+from typing import Final
 
 import pytest
 import torch
 from torch import nn
 
-from skipstack.models.configs.cells import ShortcutConfig
+from skipstack.models.configs.cells import CellKind, ShortcutConfig
+from skipstack.models.configs.model import StackConfig
 from skipstack.models.ground.allocation import keep_freed_memory
 from skipstack.models.ground.initialise import initialise
+from skipstack.models.kernels.layers import linear_recurrence
 from skipstack.models.kernels.reading import ReadingOrder
-from skipstack.models.layers.lanes import Streams
+from skipstack.models.layers.lanes import Dropout, Lane, Streams
 from skipstack.models.layers.layer import Layer, LayerSizes
-from skipstack.models.parts.cells.build import build_shortcut
-from skipstack.models.parts.cells.lstm import LstmCell
+from skipstack.models.networks.build import build_stack
+from skipstack.models.parts.cells.build import build_cell, build_shortcut
+from skipstack.models.parts.cells.minimal import MinimalCell
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(900)]
 
 SIZES = ((465, 32, 25), (128, 32, 25), (96, 16, 20), (24, 16, 12), (465, 1, 25))
 """Hidden units, sentences and tokens of each."""
 LAYERS = ("plain LSTM", "block", "both_gated")
+CELLS: Final[dict[str, CellKind]] = {"plain LSTM": "lstm", "GRU": "gru", "minGRU": "min_gru", "minLSTM": "min_lstm"}
+SCANNED = ((128, 32, 25), (24, 16, 12), (128, 8, 512))
+"""Likewise, for recurrences that can be scanned."""
 ROUNDS, SECONDS = 25, 0.02
 """Of a round as long as that, or of one pass, the mean."""
 
 
 def layer_of(name: str, directions: int, hidden: int) -> Layer:
     sizes = LayerSizes(lanes=1, directions=directions, below=hidden, hidden=hidden)
-    if name == "plain LSTM":
-        return LstmCell(sizes)
     streams = Streams([1], "gates", torch.device("cpu"))
+    if name in CELLS:
+        return build_cell(CELLS[name], sizes, streams)
     return build_shortcut(ShortcutConfig.model_validate({"topology": name}), sizes, streams)
 
 
@@ -43,7 +52,7 @@ def ours(name: str, directions: int, hidden: int, sentences: int, steps: int) ->
     layer = layer_of(name, directions, hidden)
     initialise(layer, [1], 1.0)
     below_RTBI = torch.randn(1, steps, sentences, hidden, requires_grad=True)
-    skipped_GTBH = None if name == "plain LSTM" else torch.randn(directions, steps, sentences, hidden)
+    skipped_GTBH = None if name in CELLS else torch.randn(directions, steps, sentences, hidden)
     lengths_RB = torch.full((1, sentences), steps)
 
     def step() -> None:
@@ -70,18 +79,82 @@ def seconds(step: Callable[[], None], times: int) -> float:
     return (time.thread_time() - started) / times
 
 
-@pytest.mark.parametrize("directions", [1, 2])
-def test_layers_beside_an_lstm(directions: int, capsys: pytest.CaptureFixture[str]) -> None:
+def ratios(passes: dict[str, Callable[[], None]], beside: str) -> dict[str, float]:
+    """The median over rounds, in which all take turns, of the seconds of each, times those of the one beside them."""
+    times = {name: max(1, int(SECONDS / max(seconds(each, 3), 1e-4))) for name, each in passes.items()}
+    rounds = [{name: seconds(each, times[name]) for name, each in passes.items()} for _ in range(ROUNDS)]
+    return {name: median(each[name] / each[beside] for each in rounds) for name in passes if name != beside}
+
+
+def measured(
+    capsys: pytest.CaptureFixture[str],
+    directions: int,
+    sizes: Sequence[tuple[int, int, int]],
+    passes: Callable[[int, int, int], dict[str, Callable[[], None]]],
+    beside: str,
+    bar: float,
+) -> None:
+    """Prints a line for each size, and asks all to stay below the bar."""
     torch.set_num_threads(1)
     keep_freed_memory()
+    found = {}
     with capsys.disabled():
-        print(f"\n{directions} of the directions, times nn.LSTM; torch {torch.__version__}, one thread")
-        for hidden, sentences, steps in SIZES:
-            size = (directions, hidden, sentences, steps)
-            passes = {"nn.LSTM": theirs(*size), **{name: ours(name, *size) for name in LAYERS}}
-            times = {name: max(1, int(SECONDS / max(seconds(each, 3), 1e-4))) for name, each in passes.items()}
-            rounds = [{name: seconds(each, times[name]) for name, each in passes.items()} for _ in range(ROUNDS)]
-            ratios = {name: median(each[name] / each["nn.LSTM"] for each in rounds) for name in LAYERS}
-            found = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
-            print(f"H {hidden}, B {sentences}, T {steps}: {found}")
-            assert max(ratios.values()) < 4
+        print(f"\n{directions} of the directions, times {beside}; torch {torch.__version__}, one thread")
+        for size in sizes:
+            found[size] = ratios(passes(*size), beside)
+            line = ", ".join(f"{name} {ratio:.2f}" for name, ratio in found[size].items())
+            print("H {}, B {}, T {}: {}".format(*size, line))
+    assert max(max(each.values()) for each in found.values()) <= bar, found
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+def test_layers_beside_an_lstm(directions: int, capsys: pytest.CaptureFixture[str]) -> None:
+    def passes(*size: int) -> dict[str, Callable[[], None]]:
+        return {"nn.LSTM": theirs(directions, *size), **{name: ours(name, directions, *size) for name in LAYERS}}
+
+    measured(capsys, directions, SIZES, passes, "nn.LSTM", 4)
+
+
+def stacked(name: str, directions: int, hidden: int, sentences: int, steps: int) -> Callable[[], None]:
+    """A pass of a stack of one layer without dropout, as networks have it."""
+    config = StackConfig.model_validate(
+        {
+            "depth": 1,
+            "hidden": hidden,
+            "cell": CELLS[name],
+            "composition": 0,
+            "directions": "both" if directions == 2 else "forward",
+        }
+    )
+    stack = build_stack(config, hidden, [Lane(seed=1)], Dropout([0.0], Streams([1], "dropout", torch.device("cpu"))))
+    initialise(stack, [1], 1.0)
+    below_RTBI = torch.randn(1, steps, sentences, hidden, requires_grad=True)
+    lengths_RB = torch.full((1, sentences), steps)
+    return lambda: stack(below_RTBI, lengths_RB).sum().backward()
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+def test_cells_beside_our_lstm(directions: int, capsys: pytest.CaptureFixture[str]) -> None:
+    def passes(*size: int) -> dict[str, Callable[[], None]]:
+        return {name: stacked(name, directions, *size) for name in CELLS}
+
+    measured(capsys, directions, SIZES, passes, "plain LSTM", 1.1)
+
+
+def scanned(hidden: int, sentences: int, steps: int) -> dict[str, Callable[[], None]]:
+    """A layer of minLSTM compiled as a loop, and after the same compiled product by a scan and by a loop of torch."""
+    cell = layer_of("minLSTM", 1, hidden)
+    assert isinstance(cell, MinimalCell)
+    initialise(cell, [1], 1.0)
+    below_GTBI = torch.randn(1, steps, sentences, hidden, requires_grad=True)
+    return {
+        "a compiled loop": lambda: cell.run(below_GTBI).output_GTBF.sum().backward(),
+        "a scan of torch": lambda: (
+            linear_recurrence(*cell.coefficients(cell.affine(below_GTBI)), None).sum().backward()
+        ),
+        "a loop of torch": lambda: cell.loop((cell.affine(below_GTBI),), None).output_GTBF.sum().backward(),
+    }
+
+
+def test_a_parallel_scan_beside_loops(capsys: pytest.CaptureFixture[str]) -> None:
+    measured(capsys, 1, SCANNED, scanned, "a compiled loop", math.inf)

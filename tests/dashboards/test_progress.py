@@ -139,7 +139,7 @@ def test_lines_come_no_faster_than_every_two_seconds_and_the_last_one_always() -
     trials = [proposed(config, number, {DEPTH: depth}) for number, depth in enumerate((1, 3, 5, 7))]
     ends = [_at(time, ended(number)) for number, time in enumerate((10.0, 11.9, 12.0, 12.1))]
     lines = _told([*opening(config), *trials, Started(time=0.0, trial=0), *ends])
-    assert [text.split()[0] for text in lines[1:]] == ["1/4", "3/4", "4/4", "testing"]
+    assert [text.split()[0] for text in lines[1:]] == ["1/4", "3/4", "4/4", "measuring"]
 
 
 def test_the_table_says_it_too() -> None:

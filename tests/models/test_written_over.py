@@ -52,7 +52,7 @@ class Case:
 
 LENGTHS_RB = torch.tensor([[3, 2]])
 PARTS = numbers(2, 3, 2, 2), numbers(2, 3, 2, 2), numbers(2, 3, 2, 2)
-LSTM, BLOCK = ((numbers(1, 2, 3, 2 * n), numbers(1, 2, 2 * n), numbers(1, 2, 2, 2 * n)) for n in (4, 3))
+LSTM, BLOCK, GRU = ((numbers(1, 2, 3, 2 * n), numbers(1, 2, 2 * n), numbers(1, 2, 2, 2 * n)) for n in (4, 3, 3))
 FACTORS, PREVIOUS = numbers(1, 3, 2, 2), numbers(2, 2, 2)
 
 
@@ -65,7 +65,10 @@ def tapped(x_GTBX: Tensor, weight_GFX: Tensor, previous_GBF: Tensor) -> Tensor:
 CASES = {
     "CompiledLstm": Case((numbers(2, 3, 2, 3), *LSTM, *PARTS, numbers(2, 2, 2, 2))),
     "CompiledBlock": Case((numbers(2, 3, 2, 3), *BLOCK, *PARTS, numbers(2, 2, 2))),
-    "CompiledLstmBothWays": Case((numbers(1, 3, 2, 3), LENGTHS_RB, PARTS[0], *LSTM)),
+    "CompiledGru": Case((numbers(2, 3, 2, 3), *GRU, numbers(1, 2, 2), numbers(2, 2, 2))),
+    "CompiledMinimal": Case((numbers(2, 3, 2, 3), numbers(1, 2, 3, 6), numbers(1, 2, 6), 2, numbers(2, 2, 2))),
+    "LinearScan": Case((numbers(2, 5, 2, 2), numbers(2, 5, 2, 2), numbers(2, 2, 2))),
+    "CompiledBothWays": Case(("lstm", numbers(1, 3, 2, 3), LENGTHS_RB, PARTS[0], *LSTM)),
     "ShortcutLoop": Case((numbers(2, 3, 2, 8), numbers(2, 2, 8), *PARTS, numbers(2, 2, 2, 2))),
     "BlockLoop": Case((numbers(2, 3, 2, 6), numbers(2, 2, 6), *PARTS, numbers(2, 2, 2))),
     "FusedLstm": Case((numbers(2, 3, 2, 8), numbers(2, 2, 8), *PARTS, numbers(2, 2, 2, 2))),

@@ -69,8 +69,50 @@ def feedforward_layer(below: list[Array], weights: Weights) -> list[Array]:
     return [np.tanh(weights["below"].T @ x + weights["bias"]) for x in below]
 
 
+def gru_layer(below: list[Array], weights: Weights) -> list[Array]:
+    """torch.nn.GRU's printed equations; columns are r, z, n. Of two biases that are only added there is their sum."""
+    n = weights["recurrent"].shape[0]
+    w, u, b = ({name: rows[..., k * n : (k + 1) * n].T for k, name in enumerate("rzn")}
+               for rows in (weights["below"], weights["recurrent"], weights["bias"]))  # fmt: skip
+    h, outputs = np.zeros(n), []
+    for x in below:
+        r = sigm(w["r"] @ x + u["r"] @ h + b["r"])
+        z = sigm(w["z"] @ x + u["z"] @ h + b["z"])
+        new = np.tanh(w["n"] @ x + b["n"] + r * (u["n"] @ h + weights["bias_recalled"]))
+        h = (1 - z) * new + z * h
+        outputs.append(h)
+    return outputs
+
+
+def min_gru_layer(below: list[Array], weights: Weights) -> list[Array]:
+    """Feng et al. (2024), minGRU; rows are z and h~."""
+    n = len(weights["bias"]) // 2
+    h, outputs = np.zeros(n), []
+    for x in below:
+        rows = weights["below"].T @ x + weights["bias"]
+        z = sigm(rows[:n])
+        h = (1 - z) * h + z * rows[n:]
+        outputs.append(h)
+    return outputs
+
+
+def min_lstm_layer(below: list[Array], weights: Weights) -> list[Array]:
+    """Feng et al. (2024), minLSTM; rows are f, i and h~."""
+    n = len(weights["bias"]) // 3
+    h, outputs = np.zeros(n), []
+    for x in below:
+        rows = weights["below"].T @ x + weights["bias"]
+        f, i = sigm(rows[:n]), sigm(rows[n : 2 * n])
+        h = f / (f + i) * h + i / (f + i) * rows[2 * n :]
+        outputs.append(h)
+    return outputs
+
+
 CELLS: Mapping[str, Callable[[list[Array], Weights], list[Array]]] = {
     "lstm": lstm_layer,
+    "gru": gru_layer,
+    "min_gru": min_gru_layer,
+    "min_lstm": min_lstm_layer,
     "simple": simple_layer,
     "sutskever": sutskever_layer,
     "feedforward": feedforward_layer,

@@ -5,20 +5,31 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.ledger.events import Event, Started
+from skipstack.search.ledger import events as happened
+from skipstack.search.ledger.events import Event, Measuring, Started, Untested
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
 
 
 def timeless(events: list[Event]) -> list[Event]:
-    """Events without the clock, and without what a second driver says of itself."""
+    """Events without the clock, and without what a second driver says of itself, or of what it begins once more."""
     kept: list[Event] = []
     started: set[int] = set()
+    measured: set[int] = set()
     for event in events:
         if event.kind == "resumed" or (isinstance(event, Started) and event.trial in started):
             continue
-        if isinstance(event, Started):
-            started.add(event.trial)
+        match event:
+            case Started(trial=number):
+                started.add(number)
+            case Measuring(trial=number) if number in measured:
+                continue
+            case Measuring(trial=number):
+                measured.add(number)
+            case happened.Tested(trial=number) | Untested(trial=number):
+                measured.discard(number)
+            case _:
+                pass
         kept.append(event.model_copy(update={"time": 0.0}))
     return kept
 

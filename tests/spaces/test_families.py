@@ -99,6 +99,8 @@ def network(**model: Any) -> TrialConfig:
         ({"stack": {"depth": 2, "composition": 0, "skip": {"kind": "fixed"}}}, {"gui2019"}),
         ({"stack": {"depth": 1, "cell": "feedforward"}}, {"chen2017"}),
         ({"stack": {"depth": 0, "cell": "simple"}}, set()),
+        ({"stack": {"depth": 1, "cell": "gru"}}, set()),
+        ({"stack": {"depth": 2, "cell": "min_lstm", "composition": 0}}, {"wu2017"}),
         ({"stack": {"depth": 1, "cell": "simple"}, "head": {"kind": "biaffine"}}, {"collins"}),
         ({"embedder": {"kind": "feature_maps", "layers": "none"}, "stack": {"depth": 1}}, set()),
         ({"embedder": {"kind": "feature_maps"}, "stack": {"depth": 0}}, {"chen2017"}),

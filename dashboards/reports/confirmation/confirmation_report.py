@@ -52,7 +52,15 @@ def confirmation_report(confirmation: Confirmation) -> Report:
         page=Page(
             title,
             (
-                (confirmed_table(records, confirmation.measure, split=split, about=confirmation.about),),
+                (
+                    confirmed_table(
+                        records,
+                        confirmation.measure,
+                        split=split,
+                        about=confirmation.about,
+                        ablation=confirmation.ablation,
+                    ),
+                ),
                 (read,),
             ),
             details=(Part("how far the table reaches", ((*further, *missing),)),) if further or missing else (),
@@ -72,11 +80,18 @@ def confirmation_report(confirmation: Confirmation) -> Report:
 
 
 def confirmed_table(
-    records: Sequence[Numbers], measure: Measure, *, split: Split = "test", reference: str = "base", about: str = ""
+    records: Sequence[Numbers],
+    measure: Measure,
+    *,
+    split: Split = "test",
+    reference: str = "base",
+    about: str = "",
+    ablation: int | None = None,
 ) -> Table:
     """The table of confirmed rows, with the best score of each corpus in bold.
 
-    ``reference``: the text in place of the difference of a reference row; ``about``: what the study asks.
+    ``reference``: the text in place of the difference of a reference row; ``about``: what the study asks;
+    ``ablation``: the number of the one that the rows are of.
     """
     asked = any(numbers["p_randomised"] is not None for numbers in records)
     reached = {Column(f"{split} %"): lambda numbers, measure: estimate_text(split, numbers, measure)}
@@ -89,7 +104,10 @@ def confirmed_table(
         names=("of", "row"),
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in columns),
         rows=tuple(
-            _row(numbers, label, measure, columns, reference, f"{split} %" if place in best else "")
+            replace(
+                _row(numbers, label, measure, columns, reference, f"{split} %" if place in best else ""),
+                trial=(ablation, trial) if isinstance(trial := numbers["trial"], int) else None,
+            )
             for place, (numbers, label) in enumerate(zip(records, _labels(records), strict=True))
         ),
         optional=("trial", "g"),

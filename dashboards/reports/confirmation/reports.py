@@ -30,8 +30,8 @@ def _tables(record: StudyRecord, *, randomise: bool) -> Iterator[tuple[StudyReco
     designed = by_design(record, randomise=randomise)
     if designed is not None and designed.rows[0].trial is not None:
         yield record, designed
-    for each in record.ablations.values():
-        yield each, ablated(each, randomise=randomise)
+    for number, each in record.ablations.items():
+        yield each, replace(ablated(each, randomise=randomise), ablation=number)
 
 
 def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bool = False) -> Iterator[Report]:

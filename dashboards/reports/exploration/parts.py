@@ -14,12 +14,13 @@ from skipstack.search.analysis.exploration.budgets import Continued
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.exploration_frame import pairs
 from skipstack.search.analysis.exploration.shuffled import TIMES
+from skipstack.search.analysis.exploration.standing_out import LEVEL
 
 NAMED: Final = 3
 """The most pairs of values that are named."""
 
 STANDS_OUT: Final = "›"
-"""Marks an axis whose share is more times that by chance than any is by chance."""
+"""Marks an axis that stands out."""
 
 Content = Mapping[str, Any]
 
@@ -75,9 +76,10 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
         f"share where points are dealt anew to the trials, the mean of {TIMES} times."
     )
     said = (
-        f"{STANDS_OUT}: more times its share by chance than any axis has by chance."
+        f"{STANDS_OUT}: its share is larger than by chance, and scores differ along it by more than along any axis in "
+        f"{1 / LEVEL - 1:.0f} of {1 / LEVEL:,.0f} searches in which none matters."
         if any(each["stands_out"] for each in found)
-        else "Nothing stands out: by chance alone, too, an axis has so many times its usual share."
+        else "Nothing stands out: along no axis do scores differ by more than chance alone may make them."
     )
     table = Table(names=("axis",), columns=columns, rows=tuple(rows))
     return table, Sentence(f"{said} {note}", style="dim")

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Listing, Numbers, Page, Part, Report, Sentence
+from skipstack.dashboards.reports.confirmation.estimates import MARK
 from skipstack.dashboards.reports.exploration.parts import contents, parts
 from skipstack.dashboards.reports.exploration.table import (
     CUT,
@@ -42,8 +43,10 @@ from skipstack.search.analysis.exploration.effects import LEAST_WHOLE, Effects
 from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
 from skipstack.search.analysis.verdict.of_study import Tables, decisive_table, verdict
+from skipstack.search.analysis.verdict.verdicts import Change, Verdict, WinnerTested
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.planning.small_space import small_space
+from skipstack.search.record.domain_parts import parts as parts_of
 from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.spaces.changes import changes, chosen
@@ -63,10 +66,11 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
     ``by``: the axes whose values are no details; ``tables``: what is confirmed, which the verdict is about, and which
     ``with_confirmed`` shows; ``folder``: of the study, for the commands that come next.
     """
-    records = [numbers_of(row) for row in seen.rows]
     more, found = contents(seen), verdict(seen, tables)
+    confirmed = _confirmed(seen, found)
+    records = [numbers_of(row, confirmed.get((row.axis, row.value))) for row in seen.rows]
     said = in_a_sentence(found)
-    values = Part("values", tuple(_values(seen, records)))
+    values = Part("values", tuple(_values(seen, records, found)))
     best, further = tuple(_best(seen)), tuple(_further(seen))
     decided = decisive_table(tables) is not None  # then the confirmed table says what the best changes
     return Report(
@@ -102,10 +106,22 @@ def _headline(seen: Exploration, records: Sequence[Numbers]) -> tuple[Block, ...
     return headline(records, seen.measure, " ".join(_caption(seen.config))), read
 
 
-def _values(seen: Exploration, records: Sequence[Numbers]) -> Iterator[tuple[Block, ...]]:
+def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], Change]:
+    """The changes that an ablation has tested, by the axis and the label of the part that holds the changed value."""
+    changes = found.changes if isinstance(found, WinnerTested) else ()
+    return {
+        (each.axis, part.label): each
+        for each in changes
+        for part in (parts_of(seen.domains[each.axis]) if each.axis in seen.domains else ())
+        if part.holds(each.value)
+    }
+
+
+def _values(seen: Exploration, records: Sequence[Numbers], found: Verdict) -> Iterator[tuple[Block, ...]]:
     """The table of each value of each axis, with the meaning of its columns and marks."""
     yield (Sentence(about(seen.config.search)),)
-    yield table(records, seen.measure), Sentence(" ".join(_of_values(seen, records)), style="dim")
+    notes = [*_of_values(seen, records), *_of_confirmed(records, found)]
+    yield table(records, seen.measure), Sentence(" ".join(notes), style="dim")
 
 
 def about(search: SearchConfig) -> str:
@@ -255,6 +271,18 @@ def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator
         yield f"{FRONT}: on the Pareto front."
     if exploration.reused:
         yield f"{REUSED}: reused, not trained."
+
+
+def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:
+    """What the column of confirmed differences is."""
+    if isinstance(found, WinnerTested) and any(numbers["confirmed"] is not None for numbers in records):
+        where = f"on {found.split} ({found.corpus})" if found.corpus else f"on {found.split}"
+        marked = any(numbers["confirmed_marked"] for numbers in records)
+        mark = f"; {MARK}: significant at 5 %, corrected for all rows of the ablation" if marked else ""
+        yield (
+            f"confirmed: what the value adds to the winner, which an ablation trained again, {where}, against the "
+            f"base's value; ±: half its 95 % interval{mark}."
+        )
 
 
 def _of_effects(model: Effects, measure: Measure) -> Iterator[str]:

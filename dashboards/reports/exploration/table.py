@@ -5,10 +5,12 @@ from dataclasses import replace
 
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Table
 from skipstack.dashboards.formats.page import Row as PageRow
-from skipstack.dashboards.reports.wording import NONE, heading_of, scored, size_of
+from skipstack.dashboards.reports.confirmation.estimates import MARK
+from skipstack.dashboards.reports.wording import NONE, heading_of, scored, size_of, with_error
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.effects import Effect
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, Row
+from skipstack.search.analysis.verdict.verdicts import Change
 from skipstack.search.statistics.descriptive import deviation, mean
 
 LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
@@ -17,6 +19,9 @@ trial, which was not trained."""
 
 OPEN = "open"
 """Stands for an effect whose band holds 0."""
+
+CONFIRMED = Column("confirmed")
+"""What an ablation says of a value, in a column of its own where it says anything."""
 
 WHOLE = (BASELINE, BASE, BEST)
 """The rows that belong to no axis."""
@@ -28,9 +33,9 @@ OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 """The columns that a narrow terminal drops, in this order."""
 
 
-def numbers_of(row: Row) -> Numbers:
+def numbers_of(row: Row, confirmed: Change | None = None) -> Numbers:
     """The numbers of a row. Scores and effects are those of ``data.tasks.measure``: shares in [-1, 1], not percent, and
-    negative perplexities.
+    negative perplexities. ``confirmed``: the change to its value, if an ablation has tested that.
     """
     return {
         "axis": row.axis,
@@ -46,6 +51,7 @@ def numbers_of(row: Row) -> Numbers:
         "seeds": len(row.seeds),
         **_split("dev", row.dev),
         **_effect_numbers(row.effect),
+        **_confirmed_numbers(confirmed),
         **_split("test", row.test),
         "epochs": row.epochs,
         "seconds": row.seconds,
@@ -64,6 +70,18 @@ def _effect_numbers(effect: Effect | None) -> Numbers:
         "effect_low": effect.low,
         "effect_high": effect.high,
         "effect_whole_trials": effect.whole,
+    }
+
+
+def _confirmed_numbers(change: Change | None) -> Numbers:
+    found = None if change is None else change.difference
+    if change is None or found is None or found.half is None:
+        return dict.fromkeys(("confirmed", "confirmed_low", "confirmed_high", "confirmed_marked"))
+    return {
+        "confirmed": found.value,
+        "confirmed_low": found.low,
+        "confirmed_high": found.high,
+        "confirmed_marked": change.without.marked,
     }
 
 
@@ -89,10 +107,13 @@ def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Ta
     """The table of each value of each axis, given the numbers of all rows; ``caption``: of what study it is, besides
     its heading.
     """
+    of_axes = [record for record in records if record["axis"] not in WHOLE]
+    none = all(record["confirmed"] is None for record in of_axes)
+    shown = [column for column in COLUMNS if not (none and column == CONFIRMED)]
     return Table(
         names=("axis", "value"),
-        columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in COLUMNS),
-        rows=tuple(_row(record, measure, list(COLUMNS)) for record in records if record["axis"] not in WHOLE),
+        columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in shown),
+        rows=tuple(_row(record, measure, shown) for record in of_axes),
         optional=tuple(heading_of(name, measure) for name in OPTIONAL),
         tight=True,
         caption=caption,
@@ -120,6 +141,7 @@ def _row(numbers: Numbers, measure: Measure, columns: Sequence[Column]) -> PageR
         mark=Cell(LEADS if leads else ""),
         style="bold" if leads else "" if numbers["dev_mean"] is not None else "dim",
         code=of_axis,
+        trial=(None, selected) if isinstance(selected := numbers["selected_trial"], int) else None,
     )
 
 
@@ -140,6 +162,14 @@ def _effect(numbers: Numbers, measure: Measure) -> str:
     return scored(numbers["effect"], measure, "+") if known else OPEN
 
 
+def _confirmed(numbers: Numbers, measure: Measure) -> str:
+    value, low, high = numbers["confirmed"], numbers["confirmed_low"], numbers["confirmed_high"]
+    if not (isinstance(low, float) and isinstance(high, float)):
+        return ""
+    mark = MARK if numbers["confirmed_marked"] else " "
+    return f"{with_error(value, (high - low) / 2, measure, '+')}{mark}"
+
+
 def _selected(numbers: Numbers, measure: Measure) -> str:
     mark = (FRONT if numbers["selected_on_front"] else "") + (REUSED if numbers["selected_reused"] else "")
     return NONE if numbers["selected_trial"] is None else f"{numbers['selected_trial']}{mark}"
@@ -154,6 +184,7 @@ COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
     Column("dev %"): _dev,
     Column("deviation"): lambda numbers, measure: size_of(numbers["dev_deviation"], measure),
     Column("effect"): _effect,
+    CONFIRMED: _confirmed,
     Column("test %"): lambda numbers, measure: scored(numbers["test_mean"], measure),
     Column("trial"): _selected,
     Column("epochs"): _spent("epochs", ",d"),

@@ -21,7 +21,9 @@ from skipstack.models.parts.cells.gates import (
     ScaledGate,
     VectorGate,
 )
+from skipstack.models.parts.cells.gru import GruCell
 from skipstack.models.parts.cells.lstm import LstmCell
+from skipstack.models.parts.cells.minimal import MinGruCell, MinLstmCell
 from skipstack.models.parts.cells.shortcut import ShortcutBlock, ShortcutCell, ShortcutLstm
 from skipstack.models.parts.cells.simple import SimpleCell
 from skipstack.models.parts.cells.sutskever import SutskeverCell
@@ -39,6 +41,12 @@ def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
             return SimpleCell(sizes)
         case "sutskever":
             return SutskeverCell(sizes)
+        case "gru":
+            return GruCell(sizes)
+        case "min_gru":
+            return MinGruCell(sizes)
+        case "min_lstm":
+            return MinLstmCell(sizes)
         case "feedforward":
             return FeedForwardLayer(sizes)
         case _:

@@ -23,7 +23,7 @@ class Confirmation:
     """The rows of a study that were fixed in advance, the base first.
 
     ``corpus``: the name of its corpus, the names of several, or the function; ``about``: what the study asks;
-    ``split``: on which they are compared.
+    ``split``: on which they are compared; ``ablation``: the number of the ablation that they are of, if any.
     """
 
     study: str
@@ -33,6 +33,7 @@ class Confirmation:
     reach: Reach | None
     split: Split = "test"
     about: str = ""
+    ablation: int | None = None
 
     @property
     def confirmed(self) -> bool:

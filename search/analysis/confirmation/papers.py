@@ -65,11 +65,22 @@ class PaperTable(Frozen):
         return next(row for row in self.rows if row.base)
 
 
-class Paper(Frozen):
-    """A paper's tables by name."""
+class Shown(Frozen):
+    """A figure of a paper, or a table without scores of configs. ``preset``: the study that shows the same, if any;
+    ``why``: what it is where there is nothing to run, or why it was not.
+    """
 
     title: str
-    tables: dict[str, PaperTable]
+    preset: str = ""
+    why: str = ""
+
+
+class Paper(Frozen):
+    """A paper's tables by name, and what else it shows."""
+
+    title: str
+    tables: dict[str, PaperTable] = Field(default_factory=dict)
+    others: dict[str, Shown] = Field(default_factory=dict)
 
 
 @cache

@@ -18,6 +18,7 @@ from skipstack.search.analysis.exploration.levels import Domains, levels
 from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
 from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled
+from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.search.analysis.exploration.table import Row, Seen, rows
 from skipstack.search.analysis.frames.curves import scores_by_epoch
 from skipstack.search.config import StudyConfig
@@ -107,7 +108,9 @@ class Exploration:
     @cached_property
     def importances(self) -> pd.DataFrame:
         """The importance of each axis."""
-        return importances(self.effects.model.expected, self.seen.trials, self.domains, self.by_chance)
+        seen = self.seen
+        apart = standing_out(seen.trials, seen.whole, self.reached, seen.parts, self.domains)
+        return importances(self.effects.model.expected, seen.trials, self.domains, self.by_chance, apart)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:

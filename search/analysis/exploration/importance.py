@@ -6,28 +6,24 @@ Optuna's evaluator says the same as this one (``tests/search/analysis/exploratio
 at a time: with a search of six trials, and as many by chance as there are, it takes two seconds, this one 0.2.
 """
 
-from collections.abc import Mapping, Sequence
-from math import log
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.exploration.fanova import explained
-from skipstack.search.analysis.exploration.forest import Array, drawn, grow
+from skipstack.search.analysis.exploration.forest import drawn, grow
 from skipstack.search.analysis.exploration.levels import Domains
-from skipstack.search.analysis.exploration.shuffled import Shuffled, limit
-from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
+from skipstack.search.analysis.exploration.places import places
+from skipstack.search.analysis.exploration.shuffled import Shuffled
 
 COLUMNS: Final = ("axis", "trials", "fanova", "by_chance", "stands_out")
 
 TREES: Final = 32
 DEPTH: Final = 5
 """The forest of fANOVA: small, since the time grows with its boxes. Larger ones change shares by about 0.02."""
-
-LEAST: Final = 0.01
-"""The least share by chance that others are compared with: of smaller ones any share is many times as much."""
 
 MOST: Final = 200
 """The maximum number of trials, since the time grows with them: equally spaced ones by number."""
@@ -38,49 +34,38 @@ def importances(
     trials: pd.DataFrame,
     domains: Domains,
     by_chance: Sequence[Shuffled],
+    apart: Collection[str],
 ) -> pd.DataFrame:
     """A row for each axis with more than one tried value, the most important first.
 
     ``expected``: the final score by trial (``additive_model.Fit``). ``by_chance``: the same search in which no axis
-    matters. Column ``trials``: how many of the trials have the axis active.
+    matters. ``apart``: the axes whose scores differ (``standing_out.py``). Column ``trials``: how many of the trials
+    have the axis active.
 
     ``fanova``: the share of the variance of scores that the axis alone explains (Hutter et al., 2014), by a random
     forest. Its trees need every axis in every trial, so for a conditional axis they are grown from the trials in which
     it is active, on the axes that all these have; it is then a share of the variance among these trials.
 
-    Column ``by_chance``: the mean of this share by chance. ``stands_out``: whether the share is more times this mean
-    than that of any axis by chance (``shuffled.limit``). It is relative to the axis's own mean, since a forest gives
-    numbers that do nothing several times as much as choices of few values.
+    Column ``by_chance``: the mean of this share by chance, which for numbers that do nothing is several times that of
+    choices of few values. ``stands_out``: whether the axis is ``apart`` and its share larger than that.
     """
     found = _shares(expected, trials, domains)
     if not found:
         return pd.DataFrame(columns=list(COLUMNS))
     dealt = [_shares(each.model.expected, each.points, domains) for each in by_chance]
-    times = _times(found, dealt)
-    least = limit(
-        [max([0.0, *_times(one, [*dealt[:place], *dealt[place + 1 :]]).values()]) for place, one in enumerate(dealt)]
-    )
+    usual = {axis: float(np.mean([shares.get(axis, np.nan) for shares in dealt])) for axis in found}
     active = trials.loc[expected.index, list(found)].notna().sum()
     rows = [
         {
             "axis": axis,
             "trials": int(active[axis]),
             "fanova": found[axis],
-            "by_chance": float(np.mean([shares.get(axis, np.nan) for shares in dealt])),
-            "stands_out": times[axis] > least,
+            "by_chance": usual[axis],
+            "stands_out": axis in apart and found[axis] > usual[axis],
         }
         for axis in sorted(found, key=lambda axis: -np.nan_to_num(found[axis]))
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _times(shares: Mapping[str, float], others: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """How many times its mean in other searches the share of each axis is; 0 if that is not known."""
-    found = {}
-    for axis, share in shares.items():
-        known = [each[axis] for each in others if not np.isnan(each.get(axis, np.nan))]
-        found[axis] = float(np.nan_to_num(share / max(float(np.mean(known)), LEAST))) if known else 0.0
-    return found
 
 
 def _shares(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Domains) -> dict[str, float]:
@@ -105,11 +90,11 @@ def _fanova(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -
     scores = expected[used.index]
     if scores.nunique() < 2:
         return dict.fromkeys(axes, 0.0)
-    places = [_places(used[axis], domain) for axis, domain in axes.items()]
-    ends = np.cumsum([place_ND.shape[1] for place_ND, _ in places]).tolist()
-    bounds_D2, source = np.vstack([own_D2 for _, own_D2 in places]), generator(0, "forest")
+    of_axes = [places(used[axis], domain) for axis, domain in axes.items()]
+    ends = np.cumsum([place_ND.shape[1] for place_ND, _ in of_axes]).tolist()
+    bounds_D2, source = np.vstack([own_D2 for _, own_D2 in of_axes]), generator(0, "forest")
     forest = grow(
-        np.hstack([place_ND for place_ND, _ in places]),
+        np.hstack([place_ND for place_ND, _ in of_axes]),
         scores.to_numpy(float),
         bounds_D2,
         drawn(len(used), TREES, source),
@@ -118,22 +103,3 @@ def _fanova(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -
     )
     dimensions = [range(start, end) for start, end in zip([0, *ends], ends, strict=False)]
     return dict(zip(axes, explained(forest, bounds_D2, dimensions), strict=True))
-
-
-def _places(column: "pd.Series[Any]", domain: Domain) -> tuple[Array, Array]:
-    """The place of each trial in the dimensions of an axis, and the bounds of each.
-
-    A choice has a dimension for each tried value: 1 where a trial has it, else 0. One of numbers has a single
-    dimension, in which its tried values are equally far apart: a split parts lower from higher ones, as of any number.
-    """
-    match domain:
-        case Choice(numbers) if all(type(number) in (int, float) for number in numbers):
-            tried, codes_N = np.unique(column.to_numpy(float), return_inverse=True)
-            return codes_N.astype(float)[:, None], np.array([[-0.5, len(tried) - 0.5]])
-        case Choice():
-            codes_N, values = pd.factorize(column)
-            return np.eye(len(values))[codes_N], np.tile([0.0, 1.0], (len(values), 1))
-        case Log(low, high):
-            return np.log(column.to_numpy(float))[:, None], np.array([[log(low), log(high)]])
-        case Integer(low, high) | Real(low, high):
-            return column.to_numpy(float)[:, None], np.array([[low, high]], dtype=float)

@@ -17,8 +17,10 @@ from skipstack.search.analysis.exploration.additive_model import Fit, fits
 TIMES: Final = 20
 """How many are made."""
 
-BEYOND: Final = 3.0
-"""How many standard deviations above its mean by chance what stands out has to be."""
+BEYOND: Final = 5.0
+"""How many standard deviations above its mean by chance what stands out has to be: the largest of many is so far above
+it in one of 1,000 searches (the extreme value distribution).
+"""
 
 
 @dataclass(frozen=True, slots=True)

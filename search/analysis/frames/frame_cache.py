@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.search.analysis.frames.columns import COLUMNS
 
-VERSION: Final = 3
+VERSION: Final = 4
 """The version of the frames, to be raised whenever the same events give other rows."""
 
 ABOUT: Final = "about.json"

@@ -64,7 +64,4 @@ def _unknown(why: str) -> ConfirmedRow:
 
 def _reversed(row: ConfirmedRow) -> ConfirmedRow:
     """The row with its difference reversed: the base measured from a winner that has a single change."""
-    if row.difference is None:
-        return row
-    low, high = (None if bound is None else -bound for bound in (row.difference.high, row.difference.low))
-    return replace(row, difference=replace(row.difference, value=-row.difference.value, low=low, high=high))
+    return row if row.difference is None else replace(row, difference=row.difference.reversed)

@@ -15,7 +15,7 @@ from typing import Literal
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.differences import Split
-from skipstack.search.statistics.estimates import NO_CHANCE
+from skipstack.search.statistics.estimates import NO_CHANCE, Estimate
 from skipstack.spaces.domains import Json
 
 Standing = Literal["earns", "harms", "open", "exact", "unknown"]
@@ -36,6 +36,11 @@ class Change:
     value: Json
     without: ConfirmedRow
     alone: ConfirmedRow | None = None
+
+    @property
+    def difference(self) -> Estimate | None:
+        """What the change makes of the winner without it."""
+        return None if self.without.difference is None else self.without.difference.reversed
 
     @property
     def standing(self) -> Standing:

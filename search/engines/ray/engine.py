@@ -248,18 +248,22 @@ class RayEngine(Engine):
                 with lost_cluster_interrupts():
                     raise plugins.fault
 
-    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
-        """Side by side, in processes of their own. Raises WorkersSilentError where no machine answers."""
+    def test(
+        self, measurements: Sequence[Measurement], begun: Callable[[int], None]
+    ) -> Iterator[tuple[int, Measured | Fault]]:
+        """Side by side, in processes of their own, as many as there is room for. Raises WorkersSilentError where no
+        machine answers.
+        """
         if measurements and not self._answered:  # a study that only lacks its test: no worker has started yet
             check_answers()
         # A process that has used a GPU measures one trial, since an error may have left it broken.
         test, capacity = (
             {True: ray.remote(max_calls=1)(measured), False: ray.remote(measured)},
-            Capacity(self._resources),
+            Capacity(self._resources, most=self._concurrent),
         )
         left, waiting = deque(measurements), dict[Any, int]()
         while left or waiting:
-            while left and (self._concurrent is None or len(waiting) < self._concurrent):
+            while left and (not waiting or self._has_room(capacity, left[0].task)):
                 measurement = left.popleft()
                 number = measurement.task.number
                 takes, confined = self.allotment.placed(str(number), measurement, capacity)
@@ -267,13 +271,20 @@ class RayEngine(Engine):
                 here = test[gpus > 0].options(
                     num_cpus=takes["cpu"], num_gpus=gpus, max_retries=0, label_selector=self._avoiding()
                 )
+                begun(number)
                 waiting[here.remote(self._workers, confined)] = number
             self._look(lambda: len(waiting) + len(left))
             with lost_cluster_interrupts():
                 done, _ = ray.wait(list(waiting), timeout=None if self._demand is None else LOOKED_AT)
                 outcomes = [(each, _outcome(each)) for each in done]
             for each, outcome in outcomes:
-                yield waiting.pop(each), outcome
+                number = waiting.pop(each)
+                capacity.leave(str(number))
+                yield number, outcome
+
+    def _has_room(self, capacity: Capacity, task: TrialTask) -> bool:
+        """Whether a trial would be measured at once."""
+        return not capacity.is_full() and capacity.has_room(self.allotment.ordinary(task), task.share)
 
     def _demanded(self) -> Demand | None:
         """What the cluster's autoscaler is asked for, until this engine leaves; None where there is none."""

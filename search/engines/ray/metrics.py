@@ -31,7 +31,9 @@ class Metric:
 
 
 TRIALS: Final = Metric(
-    "skipstack_trials", "Trials by state: waiting, running, paused, or the reason of their end", "state"
+    "skipstack_trials",
+    "Trials by state: waiting, running, paused, measuring on test, or the reason of their end",
+    "state",
 )
 RUNGS: Final = Metric("skipstack_rung_trials", "Trials that have reached the rung, by its epochs", "rung")
 QUEUE: Final = Metric("skipstack_queue", "Trials that are still to begin")
@@ -63,7 +65,7 @@ class StudyGauges:
         self._at: Counter[int] = Counter()
         self._best = -math.inf
         self._tokens: dict[int, int] = {}
-        for state in ("waiting", "running", "paused", *get_args(Reason)):
+        for state in ("waiting", "running", "paused", "measuring", *get_args(Reason)):
             put(TRIALS, 0, state)
         for trial in record().trials.values():
             self._look(trial)

@@ -228,7 +228,9 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         self.plugins.controller = tune_controller
 
     def on_trial_train(self, trial: Trial) -> None:
-        """A worker is there for a place, and is asked for the next epoch of its trials."""
+        """A worker is there for a place, and is asked for the next epoch of its trials, or for a measurement."""
+        if (measured := self.plugins.measured.get(trial.trial_id)) is not None:
+            self.plugins.keep(partial(self.plugins.driver.measuring, measured))
         place = self.plugins.places.held.get(trial.trial_id)
         for number in () if place is None else place.begin():
             self.plugins.keep(partial(self.plugins.driver.begun, number))

@@ -6,8 +6,9 @@ No word of the corpus is in it, nor who ran the study, when and where. It is a l
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from skipstack.search.ledger.compaction import compacted
 from skipstack.search.ledger.events import CorpusPrepared, Ended, Event, Finished, Proposed, Reported, StudyOpened
@@ -42,14 +43,19 @@ def thinned(events: Sequence[Event], measure: str) -> Iterator[Event]:
 def record(study: Path, folder: Path) -> None:
     """Write the recording of a study into a new folder, in one file."""
     measure = read_study(study).measure.name
-    path = StudyFolder(folder).ledger
-    with Ledger(path) as ledger:
-        for event in thinned(Ledger(StudyFolder.existing(study).ledger).read(), measure):
-            ledger.append(event)
-    content = compacted(Segments(path).lines())
-    for file in path.iterdir():
-        file.unlink()
-    (path / "000001.parquet").write_bytes(content)
+    ledger = StudyFolder(folder).ledger
+    ledger.mkdir(parents=True)
+    events = Ledger(StudyFolder.existing(study).ledger).read()
+    (ledger / "000001.parquet").write_bytes(as_one_file(thinned(events, measure)))
+
+
+def as_one_file(events: Iterable[Event]) -> bytes:
+    """A ledger of these events, as the only file of its folder."""
+    with TemporaryDirectory() as folder:
+        with Ledger(Path(folder)) as ledger:
+            for event in events:
+                ledger.append(event)
+        return compacted(Segments(Path(folder)).lines())
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def test_the_most_important_axis_is_on_top_and_named_if_it_stands_out() -> None:
         columns=["axis", "fanova", "by_chance", "stands_out"],
     )
     drawing = Drawing(chart := importance(frame))
-    assert words(chart).startswith("b explains more of the scores than by chance. 1 of 3 axes have more times their")
+    assert words(chart).startswith("b explains more of the scores than by chance. 1 of 3 axes stands out.")
     points = [(place(mark), mark.get("fill")) for mark in drawing.marks("symbol")]
     assert len(points) == 2 * 3
     own = sorted((y, x) for (x, y), colour in points if colour == BLUE)

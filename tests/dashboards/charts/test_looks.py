@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from skipstack.dashboards.charts import curves, effects, papers, states, survival
+from skipstack.dashboards.charts import curves, effects, papers, states, survival, timeline
 from skipstack.dashboards.charts.theme import SERIES, Look
 from tests.oracles.seeing import KINDS, contrast, difference, difference_in_grey, seen
 
@@ -19,7 +19,7 @@ def test_the_oracle_sees_what_is_published() -> None:
     assert difference("#d55e00", "#009e73", "deuteranopia") < 0.6 * difference("#d55e00", "#009e73")
 
 
-@pytest.mark.parametrize("looks", [module.LOOKS for module in (curves, effects, papers, states, survival)])
+@pytest.mark.parametrize("looks", [module.LOOKS for module in (curves, effects, papers, states, survival, timeline)])
 def test_the_kinds_of_a_picture_differ_for_everyone_and_in_grey(looks: Sequence[Look]) -> None:
     for one, other in combinations(looks, 2):
         assert difference_in_grey(one.colour, other.colour) > 9, (one, other)

@@ -78,14 +78,34 @@ def test_spans_stand_on_as_few_lines_as_were_trained_side_by_side() -> None:
     spans = pd.DataFrame(
         [(0, 0.0, 10.0, "completed"), (1, 1.0, 4.0, "stopped"), (2, 4.0, 8.0, "paused"), (3, 5.0, 9.0, "failed")],
         columns=["trial", "began", "until", "state"],
-    )
+    ).assign(phase="training")
     assert lines(spans).tolist() == [1, 2, 2, 3]
     chart = timeline(spans)
     bars = Drawing(chart).marks("rect")
     assert len(bars) == 4
     lengths = [float(found[1]) for bar in bars if (found := re.search(r"h([\d.]+)", bar.get("d", "")))]
     assert [length / lengths[0] for length in lengths] == pytest.approx([1, 0.3, 0.4, 0.4], abs=0.01)
-    assert "Trials that were trained side by side, at most: 3. Lines are busy for 70 % of the time." in words(chart)
+    assert "Trials that were trained side by side, at most: 3. Workers are busy for 70 % of the time." in words(chart)
+
+
+def test_what_waits_is_on_a_line_of_its_own_and_no_work() -> None:
+    spans = pd.DataFrame(
+        [
+            (0, "training", 0.0, 4.0, "completed"),
+            (1, "waiting", 0.0, 4.0, "training"),
+            (1, "training", 4.0, 8.0, "stopped"),
+            (0, "measuring", 8.0, 9.0, "measured"),
+        ],
+        columns=["trial", "phase", "began", "until", "state"],
+    )
+    chart = timeline(spans)
+    assert {(row["trial"], row["line"], row["kind"]) for row in chart.data.values} == {
+        (0, "1", "trained to its end"),
+        (1, "waiting", "waited for a worker"),
+        (1, "1", "stopped"),
+        (0, "1", "measured on test"),
+    }
+    assert "side by side, at most: 1. Workers are busy for 100 % of the time." in words(chart)
 
 
 def test_slices_have_a_panel_an_axis_with_the_trials_in_which_it_is_active() -> None:

@@ -37,8 +37,9 @@ class Opened:
     @property
     def text(self) -> str:
         """All that stands there in words."""
-        bodies = (element.proto.body for element in self.app.get("html"))
-        return unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", " ".join(bodies), flags=re.DOTALL))
+        bodies = " ".join(element.proto.body for element in self.app.get("html"))
+        without_links = re.sub(r"</?a\b[^>]*>", "", bodies)
+        return unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", without_links, flags=re.DOTALL))
 
     @property
     def metrics(self) -> dict[str, str]:

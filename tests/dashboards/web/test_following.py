@@ -5,11 +5,15 @@ from pathlib import Path
 import pytest
 
 from skipstack.dashboards.web.following import Followed
+from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import (
     Begun,
+    Decided,
     Ended,
     Event,
+    Finished,
     Interrupted,
+    Measuring,
     Placed,
     Proposed,
     Reported,
@@ -19,6 +23,7 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.ledger.ledger import Ledger
 from tests.dashboards.web.shown import write
+from tests.search.changed import scheduler_of
 from tests.search.made_up import history, study
 
 EVENTS = list(history(study(trials=30), seed=1))
@@ -89,11 +94,43 @@ def test_a_trial_that_waits_for_a_worker_is_not_drawn_as_work(tmp_path: Path, to
     followed = Followed(write(tmp_path, queued(told=told)))
     found = followed.look()
     assert (list(found.running), found.waiting) == ([0], 1)
-    assert followed.progressed().spans.to_dict("records") == [
-        {"trial": 0, "began": began, "until": 9.0, "state": "running"}
-    ]
+    assert followed.progressed().spans.set_index(["trial", "phase"]).to_dict("index") == {
+        (0, "waiting"): {"began": 1.0, "until": began, "state": "training"},
+        (0, "training"): {"began": began, "until": 9.0, "state": "running"},
+        (1, "waiting"): {"began": 1.0, "until": 9.0, "state": "waiting"},
+    }
     counted = {state: sum(level.counts[state] for level in found.levels) for state in ("running", "waiting")}
     assert counted == {"running": 1, "waiting": 1}
+
+
+def test_who_is_measured_on_test_is_no_longer_waited_for_once_it_is_told(tmp_path: Path) -> None:
+    before = [event for event in EVENTS if not isinstance(event, Finished | happened.Tested)]
+    first = next(event for event in EVENTS if isinstance(event, happened.Tested))
+    end = before[-1].time
+    under_way = Followed(write(tmp_path / "a", [*before, Measuring(time=end + 1, trial=first.trial)]))
+    found = under_way.look()
+    assert (found.state, found.measuring, found.running) == ("measuring on test", (first.trial,), {})
+    assert sum(level.counts["measuring"] for level in found.levels) == 1
+    told = [Measuring(time=end + 1, trial=first.trial), first.model_copy(update={"time": end + 3})]
+    over = Followed(write(tmp_path / "b", [*before, *told]))
+    assert over.look().measuring == ()
+    spans = over.progressed().spans
+    assert spans[spans["phase"] == "measuring"].to_dict("records") == [
+        {"trial": first.trial, "phase": "measuring", "began": end + 1, "until": end + 3, "state": "measured"}
+    ]
+
+
+def test_what_lies_ahead_of_those_that_train_is_what_the_scheduler_says(tmp_path: Path) -> None:
+    events = EVENTS[: next(place for place, event in enumerate(EVENTS) if event.kind == "ended" and event.trial > 5)]
+    events = events[: max(place for place, event in enumerate(events) if isinstance(event, Decided)) + 1]
+    followed = Followed(write(tmp_path, events))
+    judge = scheduler_of(study(trials=30).search, 6, frozenset({0}))
+    for event in events:
+        if isinstance(event, Reported):
+            judge.report(event.trial, event.epoch, event.score)
+    running = followed.look().running
+    assert followed.progressed().ahead == {number: judge.ahead(number) for number in running}
+    assert any(ahead.needed is not None for number in running for ahead in judge.ahead(number))
 
 
 def test_a_long_ledger_is_read_as_columns_with_the_same_outcome(

@@ -112,6 +112,10 @@ SAME: dict[str, tuple[Model, Model]] = {
         model(cell="simple", forget_bias=1.0, composition=0),
         model(cell="simple", composition=0),
     ),
+    "a forget gate that an update gate stands for": (
+        model(cell="min_gru", forget_bias=1.0, composition=0),
+        model(cell="min_gru", composition=0),
+    ),
     "layers that are none": (model(depth=0, hidden=9, dropout=0.1, directions="forward"), model(depth=0)),
     "which of one layer skips": (
         model(depth=1, skip={"kind": "fixed"}, skipping="top"),
@@ -128,6 +132,10 @@ SAME: dict[str, tuple[Model, Model]] = {
 }
 
 DIFFERENT: dict[str, tuple[Model, Model]] = {
+    "a forget gate of a minLSTM": (
+        model(cell="min_lstm", forget_bias=1.0, composition=0),
+        model(cell="min_lstm", composition=0),
+    ),
     "a gate with a shortcut": (shortcut(gate="none"), shortcut()),
     "a composition": (model(composition=1), model(composition=2)),
     "a topology": (shortcut(topology="block"), shortcut(topology="block_no_output")),

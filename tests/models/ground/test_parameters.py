@@ -24,6 +24,8 @@ INPUTS = {
 STACKS = {
     "shortcuts": {"shortcut": {"topology": "both_two_gates", "gate": "linear"}},
     "drawn gates": {"shortcut": {"gate": "bernoulli_below"}},
+    "gru": {"cell": "gru", "composition": [0, 0, 0]},
+    "min_lstm": {"cell": "min_lstm", "composition": [0, 0, 0]},
     "simple": {"cell": "simple", "composition": [0, 0, 0]},
     "sutskever": {"cell": "sutskever", "composition": [0, 0, 0]},
     "feedforward": {"cell": "feedforward", "composition": [0, 0, 0]},

@@ -27,8 +27,8 @@ from tests.models.kernels.chosen import chosen, without
 from tests.pages import ROOT
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
-MULTIPLY = {"lstm", "lstm_both_ways", "block", "dense", "log_loss", "character_cnn"}
-LAYERS, FUSED = {"lstm", "lstm_both_ways", "block"}, {"lstm", "block", "draws"}
+LAYERS, FUSED = {"lstm", "both_ways", "block", "gru", "minimal"}, {"lstm", "block", "draws"}
+MULTIPLY = {*LAYERS, "dense", "log_loss", "character_cnn"}
 ABILITIES = [name for name in vars(abilities) if name.startswith("no_")]
 HERE = torch.zeros(1)
 

@@ -35,7 +35,8 @@ LAST = {"bfloat16": 2.0**-8, "tf32": 0}
 """Torch rounds sums of products in bfloat16 once more."""
 SMOOTH = [
     *("hidden_gated", "both_highway", "both_two_gates", "block", "block_output_shared", "sigmoid_below_previous"),
-    *("each_layer", "simple", "sutskever", "feedforward", "i of gold", "crf", "window gate", "convolution at depth 1"),
+    *("each_layer", "gru", "minGRU", "minLSTM"),
+    *("simple", "sutskever", "feedforward", "i of gold", "crf", "window gate", "convolution at depth 1"),
 ]
 """Networks without draws, decisions and maxima, which a rounding may turn over."""
 ONCE = TrainingConfig(batch_size=4, optimiser=Sgd(learning_rate=0.1), schedule=Constant())

@@ -178,6 +178,7 @@ THREE = {"model.stack.depth": 3, "model.stack.composition": 2}
         {**ODD, "model.embedder.window": 3, "model.embedder.window_gate": True},
         {**ODD, "model.embedder.spelling": {"kind": "cnn", "size": 13, "filters": 19, "highways": 1}},
         {**ODD, **THREE},
+        *({**ODD, **THREE, "model.stack.cell": each} for each in ("gru", "min_gru", "min_lstm")),
         {**ODD, **THREE, "model.stack.shortcut": {"topology": "both_two_gates", "gate": "scaled"}},
         {**ODD, "model.embedder": MAPS},
         *({"model.stack": {**FEEDBACK, "variant": each}} for each in ("e", "j", "i", "i_and_e")),

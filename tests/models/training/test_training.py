@@ -124,6 +124,9 @@ NETWORKS = {
     "two gates in the step": shortcut("both_two_gates", "sigmoid_below_previous"),
     "each_layer": network(join="each_layer"),
     "simple": network(cell="simple"),
+    "gru": network(cell="gru"),
+    "minGRU": network(cell="min_gru", join="each_layer"),
+    "minLSTM": network(depth=2, cell="min_lstm", composition=0),
     "sutskever": network(depth=2, cell="sutskever", join="each_layer"),
     "characters only": NETWORK.model_copy(
         update={"embedder": EmbedderConfig(word_size=0, capital_size=0, affix_characters=2, affix_size=2)}

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from skipstack.models.kernels.choice import watched
 from skipstack.models.layers.cell import Cell
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.model import Tokens
@@ -70,6 +71,28 @@ def test_gates_and_gradients_equal_those_of_a_loop_that_keeps_every_state(skip: 
         for place, name in enumerate(("input", "forget", "output")):
             means = torch.stack([gate[place].mean() for gate in gates])
             assert (seen.gates[name][:length, text] - means).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("cell", ["gru", "min_gru", "min_lstm", "simple", "sutskever"])
+def test_what_an_earlier_state_passes_on_beside_its_products_counts_in_its_gradient(cell: str) -> None:
+    """|dL/dh_t| is what h_t, moved by itself, moves of the loss."""
+    model, tokens = network("none", "forward", cell=cell)
+    (seen,) = insights(model, tokens, LEXICON)
+    assert seen.norm_TB is not None
+    assert list(seen.gates) == list(model.stack.cells[0].gate_names)
+    layer, length = model.stack.cells[0], int(tokens.lengths_RB[0, 0])
+    x_GTBI = model.embedder(tokens.forms_RTB, LEXICON)[:, :length, :1].detach()
+    for t in range(length):
+        first = layer.run(x_GTBI[:, : t + 1])
+        state_GBY = first.last.clone().requires_grad_()
+        h_GBF = state_GBY[..., : layer.features]
+        if t + 1 < length:
+            with watched():  # a compiled layer takes its first state as a constant
+                h_GBF = layer.run(x_GTBI[:, t + 1 :], None, state_GBY).output_GTBF[:, -1]
+        scores_BK = h_GBF[0] @ model.head.weight[0] + model.head.bias[0, 0]
+        functional.cross_entropy(scores_BK, scores_BK.argmax(dim=-1)).backward()
+        moved = state_GBY.grad[0, 0, : layer.features].norm()
+        assert abs(float(seen.norm_TB[t, 0]) - float(moved)) < 1e-10
 
 
 def test_an_attention_is_seen_by_what_it_read() -> None:

@@ -164,6 +164,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         device=st.text(),
         tracking_uri=st.none() | st.text(),
     ),
+    happened.Measuring: st.builds(happened.Measuring, time=TIMES, trial=COUNTS),
     happened.Tested: st.builds(happened.Tested, time=TIMES, trial=COUNTS, metrics=METRICS, sentences=SENTENCES),
     happened.Untested: st.builds(happened.Untested, time=TIMES, trial=COUNTS, message=st.text()),
     Extended: st.builds(

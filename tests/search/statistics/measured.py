@@ -106,7 +106,7 @@ def named_row(asked: Asked) -> str:
     """
     found = named(asked)
     shares = (found.wrong_before, found.wrong, found.idle, found.pair)
-    before, wrong, idle, pair = (f"{100 * share:.0f}" for share in shares)
+    before, wrong, idle, pair = (f"{round(100 * share, 1):g}" for share in shares)
     right = "–" if found.found is None else f"{100 * found.found:.0f}"
     return line(
         asked.name, f"{asked.searches}", before, wrong, idle, right, pair, f"{found.signs}", f"{found.wrong_signs}"
@@ -164,5 +164,6 @@ def made() -> Iterator[tuple[str, list[str]]]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(), dict(made())))
+    for table, rows in made():  # what is made stays where a later one is interrupted
+        PAGE.write_text(written(PAGE.read_text(), {table: rows}))
     sys.exit(0)

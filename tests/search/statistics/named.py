@@ -63,11 +63,12 @@ class Asked:
 WAYS: Final = (("random", False), ("tpe", False), ("tpe", True))
 
 ASKED: Final = (
-    Asked(NOISE, "random", 16, 60),
-    *(Asked(NOISE, proposer, 16, 20, stops) for proposer, stops in WAYS[1:]),
-    *(Asked(NOISE, proposer, 100, 10, stops) for proposer, stops in WAYS),
+    *(Asked(NOISE, proposer, 16, 75, stops) for proposer, stops in WAYS),
+    *(Asked(NOISE, proposer, 100, 28, stops) for proposer, stops in WAYS),
+    Asked(NOISE, "tpe", 1_000, 2),  # the proposer takes ten seconds for each, and for ten times as many many minutes
     Asked(NOISE, "random", 10_000, 2),
-    *(Asked(PLANTED, proposer, 48, 20, stops) for proposer, stops in WAYS),
+    *(Asked(PLANTED, proposer, 16, 30) for proposer in ("random", "tpe")),
+    *(Asked(PLANTED, proposer, 48, 14, stops) for proposer, stops in WAYS),
 )
 
 
@@ -92,39 +93,39 @@ class Named:
 
 def named(asked: Asked) -> Named:
     """What is said of such searches."""
-    does = sorted(SHARES, key=lambda axis: -SHARES[axis]) if asked.formula is PLANTED else []
-    rows = []
-    for seed in range(asked.searches):
-        seen = exploration_of(asked.formula.searched(asked.proposer, asked.trials, stops=asked.stops, seed=seed))
-        before = most_before(seen)
-        told = seen.importances.loc[seen.importances["stands_out"], "axis"].tolist()
-        signs = [
-            np.sign(effect.value) == np.sign(_true(asked.formula, seen, axis, part))
-            for (axis, part), effect in seen.effects.of.items()
-            if not effect.open
-        ]
-        rows.append(
-            {
-                "wrong_before": before not in (None, *does[:1]),
-                "wrong": told[:1] != [] and told[:1] != does[:1],
-                "idle": bool(set(told) - set(does)),
-                "found": np.mean([axis in told for axis in does]) if does else np.nan,
-                "pair": bool(seen.pairs["stands_out"].any()),
-                "signs": len(signs),
-                "wrong_signs": signs.count(False),
-            }
-        )
-    frame = pd.DataFrame(rows).astype(float)
+    frame = pd.DataFrame([said(asked, seed) for seed in range(asked.searches)]).astype(float)
     means = frame.mean()
     return Named(
         wrong_before=means["wrong_before"],
         wrong=means["wrong"],
         idle=means["idle"],
-        found=means["found"] if does else None,
+        found=None if np.isnan(means["found"]) else means["found"],
         pair=means["pair"],
         signs=int(frame["signs"].sum()),
         wrong_signs=int(frame["wrong_signs"].sum()),
     )
+
+
+def said(asked: Asked, seed: int) -> Mapping[str, float]:
+    """What is said of one such search, by the names of ``Named``."""
+    does = sorted(SHARES, key=lambda axis: -SHARES[axis]) if asked.formula is PLANTED else []
+    seen = exploration_of(asked.formula.searched(asked.proposer, asked.trials, stops=asked.stops, seed=seed))
+    before = most_before(seen)
+    told = seen.importances.loc[seen.importances["stands_out"], "axis"].tolist()
+    signs = [
+        np.sign(effect.value) == np.sign(_true(asked.formula, seen, axis, part))
+        for (axis, part), effect in seen.effects.of.items()
+        if not effect.open
+    ]
+    return {
+        "wrong_before": before not in (None, *does[:1]),
+        "wrong": told[:1] != [] and told[:1] != does[:1],
+        "idle": bool(set(told) - set(does)),
+        "found": float(np.mean([axis in told for axis in does])) if does else np.nan,
+        "pair": bool(seen.pairs["stands_out"].any()),
+        "signs": len(signs),
+        "wrong_signs": signs.count(False),
+    }
 
 
 def _true(formula: Formula, seen: Exploration, axis: str, part: int) -> float:

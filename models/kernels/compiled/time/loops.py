@@ -1,13 +1,14 @@
 """Compiled layers as operations of torch, with the gradients that ``models/kernels/reference/`` defines.
 
-X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included. Weights have lanes and directions
-apart, R and D, as parameters do. What the way back reads is kept as arrays: to make them anew takes as long as many
-small operations. All of it is saved with torch all the same: torch then finds what is written over in between, and
-whoever counts what a step keeps (``search/planning/``) sees it.
+X = 4H in an LSTM, 3H in a block, a GRU and a minLSTM, 2H in a minGRU; S = T + 1: all internal states, the first
+included. Weights have lanes and directions apart, R and D, as parameters do. What the way back reads is kept as arrays:
+to make them anew takes as long as many small operations. All of it is saved with torch all the same: torch then finds
+what is written over in between, and whoever counts what a step keeps (``search/planning/``) sees it.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import torch
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from torch import Tensor
 from skipstack.models.ground.once import Once, once
 from skipstack.models.ground.precision import rounds_rows, rounds_steps
 from skipstack.models.kernels.compiled.arrays import ABSENT, arrays
-from skipstack.models.kernels.compiled.time import block, lstm
+from skipstack.models.kernels.compiled.time import block, gru, lstm, minimal
 from skipstack.models.kernels.gemm.pairs import PAIRS
 
 
@@ -115,6 +116,93 @@ class CompiledBlock(Once):
         return *returned(block.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None
 
 
+class CompiledGru(Once):
+    """``GruCell``, likewise."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x_GTBI: Tensor,
+        below_RDIX: Tensor,
+        bias_RDX: Tensor,
+        recurrent_RDHX: Tensor,
+        bias_of_h_RDH: Tensor,
+        start_GBH: Tensor | None,
+    ) -> Tensor:
+        """h_GTBH."""
+        return gru_through_time(ctx, x_GTBI, (below_RDIX, bias_RDX, recurrent_RDHX, bias_of_h_RDH), start_GBH)
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of x and the weights."""
+        return *returned(gru.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0]), None
+
+
+def gru_through_time(
+    ctx: Any,
+    x_GTBI: Tensor,
+    weights: Sequence[Tensor],
+    start_GBH: Tensor | None = None,
+    read_too: Sequence[Tensor | None] = (),
+) -> Tensor:
+    """What ``CompiledGru`` gives; as ``lstm_through_time``."""
+    (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, weights[2].shape[2:]
+    gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
+    h_GTBH, recalled_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
+    x, start = arrays(x_GTBI, None if start_GBH is None else start_GBH.unsqueeze(0))
+    made = arrays(gates_GTBX, h_GTBH.detach(), recalled_GTBH)
+    below, bias, recurrent, bias_of_h = in_groups(*weights)
+    ctx.factors = factors(x_GTBI)
+    gru.forward(x, below, bias, recurrent, bias_of_h, start, *made, *ctx.factors)
+    ctx.known = x, below, recurrent, start, *made
+    ctx.shapes = [each.shape for each in weights]
+    given = x_GTBI, weights[0], weights[2], start_GBH
+    ctx.save_for_backward(gates_GTBX, h_GTBH, recalled_GTBH, *given, *read_too)
+    return h_GTBH
+
+
+class CompiledMinimal(Once):
+    """``MinGruCell`` or ``MinLstmCell``, likewise; ``gates``: one or two."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x_GTBI: Tensor, below_RDIX: Tensor, bias_RDX: Tensor, gates: int, start_GBH: Tensor | None
+    ) -> Tensor:
+        """h_GTBH."""
+        return minimal_through_time(ctx, x_GTBI, (below_RDIX, bias_RDX), start_GBH, gates=gates)
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of x and the weights."""
+        return *returned(minimal.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0]), None, None
+
+
+def minimal_through_time(
+    ctx: Any,
+    x_GTBI: Tensor,
+    weights: Sequence[Tensor],
+    start_GBH: Tensor | None = None,
+    read_too: Sequence[Tensor | None] = (),
+    *,
+    gates: int,
+) -> Tensor:
+    """What ``CompiledMinimal`` gives; as ``lstm_through_time``."""
+    (groups, steps, sentences, _), width = x_GTBI.shape, weights[1].shape[-1]
+    gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
+    h_GTBH = x_GTBI.new_empty(groups, steps, sentences, width // (gates + 1))
+    x, start = arrays(x_GTBI, None if start_GBH is None else start_GBH.unsqueeze(0))
+    made = arrays(gates_GTBX, h_GTBH.detach())
+    below, bias = in_groups(*weights)
+    ctx.factors = factors(x_GTBI)[:1]
+    minimal.forward(x, below, bias, start, *made, *ctx.factors)
+    ctx.known = x, below, start, *made
+    ctx.shapes = [each.shape for each in weights]
+    ctx.save_for_backward(gates_GTBX, h_GTBH, x_GTBI, weights[0], start_GBH, *read_too)
+    return h_GTBH
+
+
 def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
     """Arrays like the factors of products: of all steps at once, and of a step."""
     _, steps, sentences, _ = x_GTBI.shape
@@ -128,12 +216,31 @@ def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
 
 
 def returned(
-    backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = (False,) * 3
+    backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = ()
 ) -> list[Tensor | None]:
-    """The gradients of x, W, b, U and the three parts of the skip; None of what asks for none."""
+    """The gradients of x, of the weights and of the parts of the skip; None of what asks for none."""
     to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
     to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]
     to_added = [above_GTBH.new_empty(above_GTBH.shape) if wanted else None for wanted in of_skip]
     above, to_x, *to_parts = arrays(above_GTBH, to_x_GTBI, *to_added)
     backward(above, *ctx.known, to_x, *in_groups(*to_weights), *to_parts, *ctx.factors)
     return [to_x_GTBI, *to_weights, *to_added]
+
+
+class ThroughTime(NamedTuple):
+    """A layer that takes no skip: its way forward, which gives h_GTBH, and its way back, which has places for the
+    gradients of so many parts of one.
+    """
+
+    forward: Callable[..., Tensor]
+    backward: Callable[..., None]
+    parts: int = 0
+
+
+LAYERS: Final = {
+    "lstm": ThroughTime(lambda *given, **others: lstm_through_time(*given, **others)[0], lstm.backward, parts=3),
+    "gru": ThroughTime(gru_through_time, gru.backward),
+    "min_gru": ThroughTime(partial(minimal_through_time, gates=1), minimal.backward),
+    "min_lstm": ThroughTime(partial(minimal_through_time, gates=2), minimal.backward),
+}
+"""By cell."""

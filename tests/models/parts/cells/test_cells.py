@@ -8,14 +8,18 @@ import torch
 from torch import Tensor
 
 from skipstack.models.configs.cells import CellKind, GateKind, ShortcutConfig, Topology
+from skipstack.models.kernels.choice import Kernels
 from skipstack.models.layers.cell import Cell
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.parts.cells.build import build_cell, build_shortcut
 from skipstack.models.parts.cells.gates import Gate, LearnedBernoulliGate
+from skipstack.models.parts.cells.gru import GruCell
 from skipstack.models.parts.cells.lstm import LstmCell
+from skipstack.models.parts.cells.minimal import MinimalCell
 from skipstack.models.parts.cells.shortcut import ShortcutCell
 from tests.models.gradients import equal_central_differences
+from tests.models.kernels.chosen import chosen
 from tests.oracles import networks
 
 LANES, DIRECTIONS, STEPS, SENTENCES, BELOW, HIDDEN = 2, 2, 4, 2, 4, 3
@@ -127,6 +131,69 @@ def test_a_cells_gradients_equal_central_differences_of_its_twin(case: Case) -> 
         return float((twin(case, cell, below, skipped) * weight.numpy()).sum())
 
     equal_central_differences([*cell.named_parameters(), *read.items()], value)
+
+
+def test_a_gru_is_torchs_own() -> None:
+    """In both directions, with two biases that are only added as one."""
+    theirs = torch.nn.GRU(BELOW, HIDDEN, bidirectional=True, dtype=torch.float64)
+    cell = cell_of("gru")
+    assert isinstance(cell, GruCell)
+    with torch.no_grad():
+        for direction, ending in enumerate(("", "_reverse")):
+            pairs = {"weight_ih_l0": cell.below, "weight_hh_l0": cell.recurrent, "bias_ih_l0": cell.bias}
+            for name, ours in pairs.items():
+                getattr(theirs, name + ending).copy_(ours[0, direction].t())
+            of_h = torch.cat([torch.zeros(2 * HIDDEN).double(), cell.bias_recalled[0, direction]])
+            getattr(theirs, f"bias_hh_l0{ending}").copy_(of_h)
+    x = random(STEPS, SENTENCES, BELOW, seed=8)
+    both = torch.stack([x, x.flip(0), x, x]).requires_grad_()
+    output = outputs_of(cell, both, None)[:2]
+    ours = torch.cat([output[0], output[1].flip(0)], dim=-1)
+    expected = theirs(x)[0]
+    assert (ours - expected).abs().max() < 1e-12
+    weight = random(*expected.shape, seed=9)
+    (ours * weight).sum().backward()
+    (expected * weight).sum().backward()
+    assert cell.recurrent.grad is not None
+    assert cell.bias_recalled.grad is not None
+    assert theirs.weight_hh_l0.grad is not None
+    assert (cell.recurrent.grad[0, 0].T - theirs.weight_hh_l0.grad).abs().max() < 1e-12
+    assert (cell.bias_recalled.grad[0, 0] - theirs.bias_hh_l0.grad[2 * HIDDEN :]).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("kernels", ["compiled", "reference"])
+@pytest.mark.parametrize("case", ["gru", "min_gru", "min_lstm"])
+def test_gates_that_are_shut_give_numbers(case: str, kernels: Kernels) -> None:
+    cell, (below, _) = cell_of(case), inputs(case)
+    below = (1e3 * below).float().requires_grad_()
+    with chosen(kernels):
+        output = outputs_of(cell.float(), below, None)
+        output.sum().backward()
+    assert output.isfinite().all()
+    assert below.grad is not None
+    assert all(each.grad is not None and each.grad.isfinite().all() for each in (below, *cell.parameters()))
+
+
+@pytest.mark.parametrize("started", [False, True])
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 7, 8, 9, 33])
+@pytest.mark.parametrize("case", ["min_gru", "min_lstm"])
+def test_a_scan_gives_what_steps_give_one_after_another(case: str, steps: int, started: bool) -> None:
+    """Forward and backward, from zero and from a state."""
+    cell = cell_of(case)
+    assert isinstance(cell, MinimalCell)
+    below = random(GROUPS, steps, SENTENCES, BELOW, seed=3).requires_grad_()
+    start = random(GROUPS, SENTENCES, HIDDEN, seed=4) if started else None
+    weight = random(GROUPS, steps, SENTENCES, HIDDEN, seed=7)
+    found = []
+    with chosen("reference"):
+        for unrolled in (cell.run(below, None, start), cell.loop((cell.affine(below),), start)):
+            asked = [below, *cell.parameters()]
+            gradients = torch.autograd.grad((unrolled.output_GTBF * weight).sum(), asked)
+            found.append([unrolled.output_GTBF, unrolled.last, *gradients])
+    for one, other in zip(*found, strict=True):
+        assert one is not None
+        assert other is not None
+        assert (one - other).abs().max() < 1e-12
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.papers import Paper, PaperRow, find_table, papers, read_paper, tables
+from skipstack.search.study_files.document import presets
 from skipstack.spaces.paths import trial_paths
 
 
@@ -139,3 +140,9 @@ def test_no_figure_is_below_nothing() -> None:
 def test_a_paper_survives_json() -> None:
     for paper in papers().values():
         assert Paper.model_validate_json(paper.model_dump_json()) == paper
+
+
+def test_what_else_a_paper_shows_has_a_study_or_says_why_there_is_none() -> None:
+    for paper in papers().values():
+        for each in paper.others.values():
+            assert (each.preset in presets()) != bool(each.why), each.title

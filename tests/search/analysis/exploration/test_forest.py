@@ -130,5 +130,5 @@ def test_optuna_says_the_same_but_for_what_is_drawn(number: int, apart: float) -
     theirs = FanovaImportanceEvaluator(n_trees=32, max_depth=5, seed=0).evaluate(study)
     parts = trials.apply(lambda column: pd.factorize(column)[0] % 9)
     dealt = list(shuffled(trials.assign(score=scores), scores.notna(), pd.DataFrame({1: scores}), parts))
-    ours = importances(scores, trials, domains, dealt).set_index("axis")["fanova"]
+    ours = importances(scores, trials, domains, dealt, []).set_index("axis")["fanova"]
     assert ours[list(theirs)].tolist() == pytest.approx(list(theirs.values()), abs=apart)

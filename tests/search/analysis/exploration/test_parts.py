@@ -1,5 +1,6 @@
 """Importances, pairs, rungs and budgets, each against a planted truth or an enumeration."""
 
+import json
 from itertools import combinations, product
 
 import numpy as np
@@ -10,9 +11,11 @@ from scipy.stats import spearmanr
 from skipstack.search.analysis.exploration.additive_model import Fit, fit
 from skipstack.search.analysis.exploration.budgets import continued, expected_best
 from skipstack.search.analysis.exploration.importance import importances
+from skipstack.search.analysis.exploration.levels import levels
 from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
 from skipstack.search.analysis.exploration.shuffled import TIMES, Shuffled, shuffled
+from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from tests.search.analysis.exploration.planted import Planted, planted
 
@@ -46,17 +49,24 @@ def _trials(number: int = 200) -> tuple["pd.Series[float]", pd.DataFrame]:
     return pd.Series(scores), trials
 
 
-def _dealt(scores: "pd.Series[float]", trials: pd.DataFrame) -> list[Shuffled]:
-    """The same search in which no axis matters, all its trials whole."""
-    axes = {axis: pd.factorize(trials[axis])[0] % 9 for axis in DOMAINS if axis in trials}
-    points = trials.assign(score=scores)[[*axes, "score"]]
-    reached = pd.DataFrame({1: scores})
-    return shuffled(points, scores.notna(), reached, pd.DataFrame(axes, index=trials.index))
+def _importances(
+    scores: "pd.Series[float]", trials: pd.DataFrame, domains: dict[str, Domain] = DOMAINS
+) -> pd.DataFrame:
+    """The importances of a search, all its trials whole."""
+    points = trials.astype(object).where(trials.notna(), None)
+    texts = [
+        json.dumps({axis: value for axis, value in point.items() if value is not None})
+        for point in points.to_dict("records")
+    ]
+    own = levels(pd.DataFrame({"point": texts}, index=trials.index), domains)
+    scored, whole, reached = trials.assign(score=scores), scores.notna(), pd.DataFrame({1: scores})
+    apart = standing_out(scored, whole, reached, own, domains)
+    return importances(scores, trials, domains, shuffled(scored, whole, reached, own), apart)
 
 
 def test_planted_importances_are_found_conditional_axes_included() -> None:
     scores, trials = _trials()
-    found = importances(scores, trials, DOMAINS, _dealt(scores, trials)).set_index("axis")
+    found = _importances(scores, trials).set_index("axis")
     assert "fixed" not in found.index
     assert found["trials"].tolist() == [int(trials[axis].notna().sum()) for axis in found.index]
     assert found.loc[["strong", "conditional"], "fanova"].min() > 2 * found.loc[["none", "count"], "fanova"].max()
@@ -73,7 +83,7 @@ def test_planted_importances_are_found_conditional_axes_included() -> None:
 def test_on_noise_no_axis_stands_out_although_one_always_has_the_largest_share(number: int) -> None:
     _, trials = _trials(number)
     scores = pd.Series(np.random.default_rng(number).normal(size=number))
-    found = importances(scores, trials, DOMAINS, _dealt(scores, trials))
+    found = _importances(scores, trials)
     assert found["fanova"].max() > 0.2
     assert found["by_chance"].max() > 0.1
     assert not found["stands_out"].any()
@@ -87,23 +97,18 @@ def test_a_choice_of_half_the_variance_stands_out_beside_numbers_which_have_more
         {"choice": generator.integers(3, size=48), "one": generator.random(48), "other": generator.random(48)}
     )
     scores = pd.Series((trials["choice"] - 1) * np.sqrt(3 / 2) + generator.normal(size=48))
-    parts = pd.DataFrame({"choice": trials["choice"], "one": 0, "other": 0})
-    dealt = shuffled(trials.assign(score=scores), scores.notna(), pd.DataFrame({1: scores}), parts)
-    found = importances(scores, trials, domains, dealt).set_index("axis")
+    found = _importances(scores, trials, domains).set_index("axis")
     assert found.loc[["one", "other"], "by_chance"].min() > 2 * found.loc["choice", "by_chance"]
     assert found["stands_out"].to_dict() == {"choice": True, "one": False, "other": False}
 
 
 def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
     scores, trials = _trials(30)
-    dealt = _dealt(scores, trials)
-    assert importances(scores, trials, DOMAINS, dealt).equals(
-        importances(scores, trials, DOMAINS, _dealt(scores, trials))
-    )
-    assert importances(scores[:2], trials, DOMAINS, dealt).empty
-    assert importances(scores[:0], trials, DOMAINS, dealt).empty
+    assert _importances(scores, trials).equals(_importances(scores, trials))
+    assert _importances(scores[:2], trials[:2]).empty
+    assert _importances(scores[:0], trials[:0]).empty
     twice = trials.assign(conditional=pd.Series(["on", "off"], dtype="str").reindex(trials.index))
-    found = importances(scores, twice, DOMAINS, dealt).set_index("axis")
+    found = _importances(scores, twice).set_index("axis")
     assert found.loc["conditional", "trials"] == 2
     assert np.isnan(found.loc["conditional", "fanova"])
     assert not found.loc["conditional", "stands_out"]

@@ -1,0 +1,89 @@
+"""The curves of the trials that train now, and the score that each rung ahead of them asks for."""
+
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.curves import rules
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, colours, dashes, data, finished
+from skipstack.dashboards.charts.titles import shown, some_of, value_title
+from skipstack.data.tasks.measure import Measure
+
+TRAINS, NEEDED = LOOKS = (Look("trains now", BLUE), Look("needed now to go on there", ORANGE, "stroke", (5, 3)))
+
+MOST: Final = 20
+"""The most curves that are drawn: those with the highest scores."""
+
+NAMED: Final = 8
+"""The most curves that have their numbers beside their ends."""
+
+
+def running_curves(curves: pd.DataFrame, thresholds: pd.DataFrame, measure: Measure, *, epochs: int) -> Any:
+    """A line for each trial that trains, the mean over its seeds up to its last epoch, and a stroke at each rung that
+    asks for a score.
+
+    ``curves`` has the columns trial, epoch, seed and dev, of those trials alone; ``thresholds`` rung, results and
+    needed, a score; ``epochs``: of a whole trial.
+    """
+    means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()
+    means = means[np.isfinite(means["dev"])].assign(value=lambda rows: rows["dev"] * shown(measure))
+    last = means.loc[means.groupby("trial")["epoch"].idxmax()]
+    best = last.sort_values("value", ascending=measure.factor < 0)["trial"].tolist()[:MOST]
+    drawn = means[means["trial"].isin(best)].assign(kind=TRAINS.name)
+    ends = drawn.loc[drawn.groupby("trial")["epoch"].idxmax()]
+    asked = thresholds.dropna(subset=["needed"])
+    asked = asked.assign(
+        value=asked["needed"].map(measure.score) * shown(measure),
+        kind=NEEDED.name,
+        before=asked["rung"] - 0.35,
+        after=asked["rung"] + 0.35,
+    )
+    there = [TRAINS, *([NEEDED] if len(asked) else [])]
+    x = alt.X(
+        "epoch:Q",
+        title="epoch",
+        scale=alt.Scale(domain=[0.5, epochs + 0.5], nice=False),
+        axis=alt.Axis(tickMinStep=1, format="d"),
+    )
+    y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)
+    look = {
+        "color": alt.Color("kind:N", scale=colours(there), legend=legend),
+        "strokeDash": alt.StrokeDash("kind:N", scale=dashes(there), legend=legend),
+    }
+    told = ["trial:Q", "epoch:Q", alt.Tooltip("value:Q", title=value_title(measure), format=".4~f")]
+    layers = [
+        *rules(thresholds["rung"], x),
+        alt.Chart(data(drawn)).mark_line(strokeWidth=1.5).encode(x=x, y=y, detail="trial:N", **look),
+        alt.Chart(data(ends)).mark_point(filled=True, size=36, opacity=1, color=BLUE).encode(x=x, y=y, tooltip=told),
+    ]
+    if len(asked):
+        layers.append(
+            alt.Chart(data(asked.rename(columns={"before": "epoch"})))
+            .mark_rule(strokeWidth=2.5)
+            .encode(
+                x=x,
+                x2="after:Q",
+                y=y,
+                tooltip=[
+                    alt.Tooltip("rung:Q"),
+                    alt.Tooltip("value:Q", title="needed now", format=".2f"),
+                    alt.Tooltip("results:Q", title="trials that reached it"),
+                ],
+                **look,
+            )
+        )
+    if len(ends) <= NAMED:
+        layers.append(
+            alt.Chart(data(ends)).mark_text(align="left", dx=7, color=INK).encode(x=x, y=y, text=alt.Text("trial:N"))
+        )
+    count = curves["trial"].nunique()
+    return finished(
+        alt.layer(*layers),
+        "The trials that train now" + (", and what the next rungs ask for" if len(asked) else ""),
+        ("Upright lines are the rungs ahead." if len(thresholds) else "")
+        + ("" if len(asked) or not len(thresholds) else " None asks for a score yet."),
+        some_of(len(best), count, "trials"),
+    )

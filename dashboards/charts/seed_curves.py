@@ -1,0 +1,100 @@
+"""The curves of one trial, seed by seed, beside the means of those that it is compared with."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.curves import rules
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, PURPLE, Look, colours, dashes, data, finished
+from skipstack.dashboards.charts.titles import shown, value_title
+from skipstack.data.tasks.measure import Measure
+
+SEED, MEAN, BASE, BEST = LOOKS = (
+    Look("each seed", BLUE),
+    Look("mean of the seeds", INK),
+    Look("the base, mean", ORANGE, dash=(6, 3)),
+    Look("the best, mean", PURPLE, dash=(2, 2)),
+)
+
+NAMED: Final = 5
+"""The most seeds that have their names beside the ends of their curves."""
+
+APART: Final = 0.06
+"""The least distance between two names, as a share of the height."""
+
+
+def seed_curves(
+    curves: pd.DataFrame,
+    trial: int,
+    measure: Measure,
+    *,
+    beside: Mapping[str, int],
+    rungs: Sequence[int] = (),
+    epochs: int,
+) -> Any:
+    """A line for each seed of a trial, their mean, and a rule at each rung.
+
+    ``curves`` has the columns trial, epoch, seed and dev; ``beside``: the trials whose means are drawn, too, by the
+    names of their looks; ``epochs``: of a whole trial.
+    """
+    finite = curves[np.isfinite(curves["dev"])].assign(value=lambda rows: rows["dev"] * shown(measure))
+    own = finite[finite["trial"] == trial]
+    seeds = own["seed"].nunique()
+    parts = [own.assign(kind=SEED.name)]
+    named = {MEAN.name: trial, **beside} if seeds > 1 else beside
+    for kind, number in named.items():
+        means = finite[finite["trial"] == number].groupby("epoch")["value"].mean().reset_index()
+        parts.append(means.assign(kind=kind, trial=number, seed=-1))
+    drawn = pd.concat(parts)[["trial", "epoch", "seed", "value", "kind"]]
+    there = [look for look in LOOKS if look.name in set(drawn["kind"])]
+    x = alt.X(
+        "epoch:Q",
+        title="epoch",
+        scale=alt.Scale(domain=[1, max(epochs, 2)], nice=False),
+        axis=alt.Axis(tickMinStep=1, format="d"),
+    )
+    y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)
+    ends = own.loc[own.groupby("seed")["epoch"].idxmax()]
+    told = ["seed:Q", "epoch:Q", alt.Tooltip("value:Q", title=value_title(measure), format=".4~f")]
+    layers = [
+        *rules(rungs, x),
+        alt.Chart(data(drawn))
+        .mark_line(strokeWidth=1.5)
+        .encode(
+            x=x,
+            y=y,
+            detail=["trial:N", "seed:N"],
+            color=alt.Color("kind:N", scale=colours(there), legend=legend),
+            strokeDash=alt.StrokeDash("kind:N", scale=dashes(there), legend=legend),
+            strokeWidth=alt.condition(f"datum.kind == '{MEAN.name}'", alt.value(2.5), alt.value(1.5)),
+        ),
+        alt.Chart(data(own)).mark_circle(size=22, color=BLUE, opacity=1).encode(x=x, y=y, tooltip=told),
+    ]
+    if 1 < seeds <= NAMED:
+        layers.append(
+            alt.Chart(data(_spread(ends, drawn["value"])))
+            .mark_text(align="left", dx=6, color=INK)
+            .encode(x=x, y=y, text=alt.Text("seed:N"))
+        )
+    lost = len(curves[curves["trial"] == trial]) - len(own)
+    return finished(
+        alt.layer(*layers),
+        f"Trial {trial}, seed by seed" if seeds > 1 else f"Trial {trial}, epoch by epoch",
+        "Upright lines are rungs." if len(rungs) else "",
+        "Seeds are named at the ends of their lines." if 1 < seeds <= NAMED else "",
+        f"Not drawn: {lost:,} values that are not finite." if lost else "",
+    )
+
+
+def _spread(ends: pd.DataFrame, values: "pd.Series[float]") -> pd.DataFrame:
+    """The ends of curves, moved up where their names would stand on each other."""
+    gap = APART * float(values.max() - values.min())
+    ordered = ends.sort_values("value")
+    places: list[float] = []
+    for value in ordered["value"]:
+        places.append(max(value, places[-1] + gap) if places else value)
+    return ordered.assign(value=np.array(places) - (places[-1] - float(ordered["value"].iloc[-1])) / 2)

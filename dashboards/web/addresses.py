@@ -1,0 +1,96 @@
+"""The addresses of trials' pages, and the links to them in tables, charts and sentences on the pages of a study."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from skipstack.dashboards.formats.html import AddressOf
+from skipstack.dashboards.formats.page import TrialKey
+
+TRIAL: Final = "What did a trial do?"
+"""The page of a trial, in the choice of pages and in addresses."""
+
+SEARCH: Final = "the search"
+"""Whose trial it is, if it is of no ablation."""
+
+NAMED: Final = re.compile(r"(<a\b[^>]*>.*?</a>|<[^>]*>)|(?<![-\w])(?:(?<!, )|(?<=winner, ))trial (\d+)\b(?! of )")
+"""A link or a tag, or the name of a trial of the study that the page is about: others have the name of theirs before or
+after them."""
+
+POINTS: Final = ("point", "circle", "square", "bar", "rect")
+"""Marks that stand for one row each."""
+
+
+def of_ablation(number: int | None) -> str:
+    """Whose trial it is, in the choice on the page and in addresses."""
+    return SEARCH if number is None else f"ablation {number}"
+
+
+def trial_address(study: str, trial: TrialKey) -> str:
+    """The address of a trial's page; ``study``: its name on the first page."""
+    ablation, number = trial
+    own = {} if ablation is None else {"of": of_ablation(ablation)}
+    return f"?{urlencode({'page': TRIAL, 'study': study, **own, 'trial': number})}"
+
+
+def trial_addresses() -> AddressOf | None:
+    """The addresses of trials of the study whose page is shown; None on a page that is not about one study."""
+    study = st.session_state.get("study")
+    if study is None or st.session_state.get("page") in (None, "Studies"):
+        return None
+    return lambda trial: trial_address(study, trial)
+
+
+def with_links(html: str, ablation: int | None = None) -> str:
+    """HTML in which trials are named, with links to their pages; ``ablation``: of which these are."""
+    addresses = trial_addresses()
+    if addresses is None:
+        return html
+
+    def linked(found: re.Match[str]) -> str:
+        if found[1]:
+            return found[1]
+        return f'<a href="{addresses((ablation, int(found[2])))}" target="_self">{found[0]}</a>'
+
+    return NAMED.sub(linked, html)
+
+
+def with_linked_marks(chart: Any, ablation: int | None = None) -> Any:
+    """A chart whose marks for single trials are links to their pages."""
+    import altair as alt
+
+    addresses = trial_addresses()
+    if addresses is None:
+        return chart
+    start = addresses((ablation, 0)).removesuffix("0")
+    linked = chart.copy(deep=True)
+    for part in _parts(linked):
+        if _stands_for_trials(part):
+            calculated = alt.CalculateTransform(calculate=f"'{start}' + datum.trial", **{"as": "address"})
+            part.transform = [*([] if part.transform is alt.Undefined else part.transform), calculated]
+            part.encoding.href = alt.Href("address:N")
+    linked.usermeta = {"embedOptions": {"loader": {"target": "_self"}}}
+    return linked
+
+
+def _parts(chart: Any) -> Iterator[Any]:
+    """The charts with marks of their own in a chart that may be made of several."""
+    import altair as alt
+
+    if isinstance(chart, alt.Chart):
+        yield chart
+    for kind in ("layer", "vconcat", "hconcat"):
+        inner = getattr(chart, kind, None)
+        for each in inner if isinstance(inner, list) else ():
+            yield from _parts(each)
+
+
+def _stands_for_trials(chart: Any) -> bool:
+    rows = getattr(chart.data, "values", None)
+    if not rows or "trial" not in rows[0]:
+        return False
+    mark = chart.mark if isinstance(chart.mark, str) else chart.mark.type
+    return mark in POINTS or (mark == "line" and "'trial:N'" in repr(chart.encoding.detail))

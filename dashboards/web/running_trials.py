@@ -1,0 +1,101 @@
+"""The trials that train now: their curves, and what the scheduler asks of them next."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from skipstack.dashboards.reports.next_hour import next_hour
+from skipstack.dashboards.reports.pictures.picture import Drawn
+from skipstack.dashboards.reports.wording import NONE, counted_rung
+from skipstack.dashboards.web.elements import chart, heading, sentence, table
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.record.comparable import resource_of
+from skipstack.search.schedulers.config import Resource
+from skipstack.search.schedulers.scheduler import Ahead
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skipstack.dashboards.web.following import Progressed, Standing
+
+HEADING: Final = "Training now"
+
+EXPLAINED: Final = (
+    "Score now: of the last epoch. Needs now: the score with which the trial would go on if it came to its next rung "
+    "now; this moves as others come there."
+)
+
+MOST: Final = 20
+"""The most trials that are listed."""
+
+
+def running_trials(progressed: "Progressed", key: str) -> None:
+    """The curves of the trials that train now, and for each the score that its next rung asks for."""
+    search, ahead = progressed.search, progressed.ahead
+    if ahead == {}:
+        return
+    if ahead is None:
+        heading(HEADING, level=3)
+        sentence("Trials are compared on several objectives, so no single score decides which go on.", pale=True)
+        return
+    curves, resource = search.curves(), resource_of(search.config)
+    curves = curves[curves["trial"].isin(list(ahead))]
+    rungs = _thresholds(ahead if resource == "epochs" else {})
+    no_curve = "seeds race" if resource == "seeds" else "" if len(curves) else "none of them has trained an epoch yet"
+    epochs, measure = search.base.epochs, search.measure
+    chart(Drawn(HEADING, no_curve or (lambda: _drawn(curves, rungs, measure, epochs))), key)
+    rows = [_row(number, ahead[number], curves, measure, resource) for number in sorted(ahead)[:MOST]]
+    table(("", "epochs", "score now", "needs now"), rows)
+    left_out = f" {MOST} of {len(ahead):,} trials are listed." if len(ahead) > MOST else ""
+    sentence(f"{EXPLAINED}{left_out}", pale=True)
+
+
+def _drawn(curves: "pd.DataFrame", thresholds: "pd.DataFrame", measure: Measure, epochs: int) -> Any:
+    from skipstack.dashboards.charts.ahead import running_curves
+
+    return running_curves(curves, thresholds, measure, epochs=epochs)
+
+
+def _thresholds(ahead: dict[int, tuple[Ahead, ...]]) -> "pd.DataFrame":
+    """The rungs ahead of any trial, each once."""
+    import pandas as pd
+
+    every = dict.fromkeys((each.rung, each.results, each.needed) for rungs in ahead.values() for each in rungs)
+    return pd.DataFrame(list(every), columns=["rung", "results", "needed"])
+
+
+def _row(
+    number: int, rungs: Sequence[Ahead], curves: "pd.DataFrame", measure: Measure, resource: Resource
+) -> list[str]:
+    own = curves[curves["trial"] == number]
+    known = [NONE, "0"] if own.empty else [measure.written(own["score"].iloc[-1]), f"{own['epoch'].iloc[-1]}"]
+    score, epochs = known
+    if not rungs:
+        return [f"trial {number}", epochs, score, "nothing: it is stopped at no rung ahead"]
+    return [f"trial {number}", epochs, score, needed_in_words(rungs[0], resource, measure)]
+
+
+def next_hour_of(standing: "Standing", progressed: "Progressed") -> None:
+    """What the next hour is likely to bring; nothing of a study that does not run."""
+    search = progressed.search
+    if standing.state in ("finished", "interrupted"):
+        return
+    told = next_hour(
+        left=standing.total - standing.ended,
+        per_minute=standing.per_minute,
+        seconds_left=standing.seconds_left,
+        continued=search.continued,
+        proposer=search.config.search.proposer.kind,
+        several=len(search.objectives) > 1,
+        measure=standing.measure,
+    )
+    if sentences := list(told):
+        heading("The next hour", level=3)
+        sentence(" ".join(sentences))
+
+
+def needed_in_words(ahead: Ahead, resource: Resource, measure: Measure) -> str:
+    """``at least 91.20 at 3 epochs (5 there)``, or that there is no threshold yet."""
+    place = f"at {counted_rung(ahead.rung, resource)} ({ahead.results:,} there)"
+    if ahead.needed is None:
+        return f"no threshold yet {place}"
+    return f"{'better than' if ahead.above else 'at least'} {measure.written(ahead.needed)} {place}"

@@ -1,0 +1,118 @@
+"""minGRU and minLSTM through time, compiled: the equations of ``models/parts/cells/minimal.py``.
+
+X = 2H in a minGRU, whose pre-activations are those of z and s; 3H in a minLSTM, of f, i and s. No gate reads an earlier
+step, so there is one product, of all steps, and the loop over time has none. An array without elements is an absent
+one.
+"""
+
+import numpy as np
+
+from skipstack.models.kernels.compiled.arithmetic import ONE, sigmoid
+from skipstack.models.kernels.compiled.rowwise import Array, add, put, zero
+from skipstack.models.kernels.compiled.steps import read_below, return_below
+from skipstack.models.kernels.compiling import compiled
+
+
+@compiled
+def forward(
+    x_GTBI: Array,
+    below_GIX: Array,
+    bias_GX: Array,
+    start_1GBH: Array,
+    gates_GTBX: Array,
+    h_GTBH: Array,
+    below_like: Array,
+) -> None:
+    """Fills gates, the sigmoids and s, and h."""
+    groups, steps, sentences, width = gates_GTBX.shape
+    hidden = h_GTBH.shape[3]
+    own = width - hidden  # numbers of its gates
+    for g in range(groups):
+        bias = bias_GX[g]
+        bias_of_s = bias[own:]
+        read_below(x_GTBI[g], below_GIX[g], gates_GTBX[g], below_like)
+        for t in range(steps):
+            for n in range(sentences):
+                row, out = gates_GTBX[g, t, n], h_GTBH[g, t, n]
+                first, second, s = row[:hidden], row[hidden : 2 * hidden], row[own:]
+                for j in range(own):
+                    row[j] = sigmoid(row[j] + bias[j])
+                for j in range(hidden):
+                    s[j] += bias_of_s[j]
+                if t > 0:
+                    put(out, h_GTBH[g, t - 1, n])
+                elif len(start_1GBH) > 0:
+                    put(out, start_1GBH[0, g, n])
+                else:
+                    for j in range(hidden):
+                        out[j] = 0
+                if own == hidden:
+                    for j in range(hidden):
+                        out[j] = (ONE - first[j]) * out[j] + first[j] * s[j]
+                else:
+                    for j in range(hidden):
+                        out[j] = (first[j] * out[j] + second[j] * s[j]) / (first[j] + second[j])
+
+
+@compiled
+def backward(
+    above_GTBH: Array,
+    x_GTBI: Array,
+    below_GIX: Array,
+    start_1GBH: Array,
+    gates_GTBX: Array,
+    h_GTBH: Array,
+    to_x_GTBI: Array,
+    to_below_GIX: Array,
+    to_bias_GX: Array,
+    below_like: Array,
+) -> None:
+    """Fills the three before ``below_like``: the gradients of x, if it has room for any, W and b.
+
+    With h_t = k h_{t-1} + (1 - k) s:
+    h_t' = (from above)_t + k_{t+1} h_{t+1}',   s' = h' (1 - k),   d = h' (h_{t-1} - s) k (1 - k),
+    and the gradient of the pre-activation of z is -d; those of f and i are d (1 - f) and -d (1 - i).
+    """
+    groups, steps, sentences, width = gates_GTBX.shape
+    hidden, kind = h_GTBH.shape[3], gates_GTBX.dtype
+    own = width - hidden
+    to_h_H, kept_H, taken_H = np.empty(hidden, kind), np.empty(hidden, kind), np.empty(hidden, kind)
+    carried_BH, nothing_BH = np.empty((sentences, hidden), kind), np.zeros((sentences, hidden), kind)
+    to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
+    for g in range(groups):
+        zero(carried_BH)
+        for t in range(steps - 1, -1, -1):
+            before_BH = nothing_BH
+            if t > 0:
+                before_BH = h_GTBH[g, t - 1]
+            elif len(start_1GBH) > 0:
+                before_BH = start_1GBH[0, g]
+            for n in range(sentences):
+                row, to_row, before, carried = gates_GTBX[g, t, n], to_pre_TBX[t, n], before_BH[n], carried_BH[n]
+                first, second, s = row[:hidden], row[hidden : 2 * hidden], row[own:]
+                to_first, to_second, to_s = to_row[:hidden], to_row[hidden : 2 * hidden], to_row[own:]
+                put(to_h_H, above_GTBH[g, t, n])
+                add(to_h_H, carried)
+                if own == hidden:
+                    for j in range(hidden):
+                        kept_H[j] = ONE - first[j]
+                    put(taken_H, first)
+                else:
+                    for j in range(hidden):
+                        kept_H[j] = first[j] / (first[j] + second[j])
+                    for j in range(hidden):
+                        taken_H[j] = second[j] / (first[j] + second[j])
+                for j in range(hidden):
+                    carried[j] = to_h_H[j] * kept_H[j]
+                if own == hidden:
+                    for j in range(hidden):
+                        to_first[j] = carried[j] * (s[j] - before[j]) * first[j]
+                else:
+                    for j in range(hidden):
+                        to_second[j] = carried[j] * (s[j] - before[j]) * taken_H[j] * (ONE - second[j])
+                    for j in range(hidden):
+                        to_first[j] = carried[j] * (before[j] - s[j]) * taken_H[j] * (ONE - first[j])
+                for j in range(hidden):
+                    to_s[j] = to_h_H[j] * taken_H[j]
+        to_x_1TBI = to_x_GTBI[g : g + 1]
+        return_below(x_GTBI[g], below_GIX[g], to_pre_TBX, to_x_1TBI, to_below_GIX[g], to_bias_GX[g], below_like)

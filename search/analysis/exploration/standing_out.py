@@ -1,0 +1,59 @@
+"""Which axes stand out: their values' trials differ by more than those of a search in which no axis matters.
+
+Trials are put in order: those trained to their ends by score, before them the stopped ones, by the epoch at which they
+ended, then by score, as proposers rank them. The end that a stopped trial would have had counts for nothing. Each axis
+is tested beside those that stand out more (``search/statistics/forward_selection.py``), by the parts that tables show,
+and numbers also by a straight line. If points are drawn without regard to scores and no axis matters, one stands out in
+at most a share ``LEVEL`` of searches; ``docs/guide/statistics.md`` has measured how often under a proposer that learns.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from skipstack.search.analysis.exploration.levels import INACTIVE, Domains
+from skipstack.search.analysis.exploration.places import places
+from skipstack.search.statistics.forward_selection import Values, selected
+from skipstack.spaces.domains import Domain
+
+LEVEL: Final = 0.001
+"""The share of searches in which an axis may stand out although none matters."""
+
+
+def standing_out(
+    trials: pd.DataFrame, whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame, domains: Domains
+) -> list[str]:
+    """The axes that stand out, the clearest first.
+
+    ``trials``: the frame, its columns ``score`` and each axis; ``whole``: whether each was trained to its end;
+    ``reached``: from ``best_so_far``; ``parts``: from ``levels.levels``.
+    """
+    scored = trials.index[trials["score"].notna()]
+    epochs = reached.notna().sum(axis=1).reindex(scored, fill_value=0).astype(float)
+    order = pd.DataFrame({"epochs": epochs.where(~whole[scored], np.inf), "score": trials.loc[scored, "score"]})
+    place_N = order.groupby(["epochs", "score"]).ngroup().to_numpy().astype(np.float64)
+    tried = [axis for axis in domains if trials.loc[scored, axis].nunique() > 1]
+    factors = {
+        axis: [_of_parts(parts.loc[scored, axis]), *_line(trials.loc[scored, axis], domains[axis])] for axis in tried
+    }
+    return selected(place_N, factors, LEVEL)
+
+
+def _of_parts(own: "pd.Series[int]") -> Values:
+    """A column for each tried part."""
+    tried = sorted(set(own) - {INACTIVE})
+    columns_NK = np.equal.outer(own.to_numpy(), tried).astype(np.float64)
+    columns_NK[own.to_numpy() == INACTIVE] = np.nan
+    return np.asarray(columns_NK)
+
+
+def _line(own: "pd.Series[Any]", domain: Domain) -> Iterator[Values]:
+    """Of numbers, the place of each trial; nothing of choices without an order."""
+    has_N = own.notna().to_numpy()
+    place_MD, _ = places(own[has_N], domain)
+    if place_MD.shape[1] == 1:
+        place_N1 = np.full((len(own), 1), np.nan)
+        place_N1[has_N] = place_MD
+        yield place_N1

@@ -1,0 +1,117 @@
+"""When trials waited, trained, were paused and were measured, from the times of a study's events."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from skipstack.search.ledger.events import (
+    Begun,
+    Decided,
+    Ended,
+    Event,
+    Interrupted,
+    Measuring,
+    Placed,
+    Reported,
+    Resumed,
+    Retried,
+    Started,
+    Tested,
+    Untested,
+)
+
+Phase = Literal["waiting", "training", "paused", "measuring"]
+"""``waiting``: for a worker that takes the trial up. ``measuring``: on the test split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A phase of a trial, in Unix seconds. ``state``: how it ended: in the next phase, by the reason of the trial's end
+    or of a fault, ``measured`` or ``interrupted``; of one under way, ``waiting``, ``running``, ``paused`` or
+    ``measuring``.
+    """
+
+    trial: int
+    phase: Phase
+    began: float
+    until: float
+    state: str
+    under_way: bool = False
+
+
+class Phases:
+    """Hears the events of a search or an ablation, in the order of the ledger; those that tell nothing of phases may be
+    left out.
+    """
+
+    def __init__(self) -> None:
+        self.over: list[Span] = []
+        """The phases that have ended, in the order of their ends."""
+        self._now: dict[int, tuple[Phase, float]] = {}
+        self._time = 0.0
+        self._queues = False
+        self._says_who_waits = False
+        """Whether its version writes when a worker takes a trial up."""
+
+    def happened(self, event: Event) -> None:
+        """Hear an event."""
+        before, self._time = self._time, event.time
+        match event:
+            case Placed():
+                self._queues = event.engine == "ray"
+            case Interrupted():
+                self._leave(event.time)
+            case Resumed():
+                self._leave(before)  # the last driver was killed, some time after its last event
+            case Started(trial=number):
+                self._begin(number, "waiting" if self._queues else "training", event.time)
+            case Begun(trial=number):
+                self._says_who_waits = True
+                self._begin(number, "training", event.time)
+            case Reported(trial=number) if self._phase(number) == "waiting":
+                self._begin(number, "training", event.time - event.seconds)
+            case Decided(trial=number, decision="pause"):
+                self._end(number, event.time, "paused")
+                self._now[number] = "paused", event.time
+            case Measuring(trial=number):
+                self._begin(number, "measuring", event.time)
+            case Retried(trial=number):
+                self._end(number, event.time, event.cause)
+            case Ended(trial=number) | Untested(trial=number):
+                self._end(number, event.time, event.reason)
+            case Tested(trial=number):
+                self._end(number, event.time, "measured")
+            case _:
+                pass
+
+    def now(self, phase: Phase) -> list[int]:
+        """The trials that are in a phase, in the order in which it began."""
+        return [number for number, (current, _) in self._now.items() if current == phase]
+
+    def spans(self) -> Iterator[Span]:
+        """All phases, those under way up to the last event."""
+        yield from self.over
+        for number, (phase, began) in self._now.items():
+            state = "running" if phase == "training" else phase
+            yield Span(number, phase, began, self._time, state, under_way=True)
+
+    def _phase(self, number: int) -> Phase | None:
+        return self._now[number][0] if number in self._now else None
+
+    def _begin(self, number: int, phase: Phase, time: float) -> None:
+        before = self._now.pop(number, None)
+        if before is not None:
+            self.over.append(Span(number, before[0], before[1], max(time, before[1]), phase))
+        self._now[number] = phase, time
+
+    def _end(self, number: int, time: float, state: str) -> None:
+        if number in self._now:
+            phase, began = self._now.pop(number)
+            if phase == "waiting" and not self._says_who_waits:
+                phase = "training"  # nobody knows which part of it was waiting
+            self.over.append(Span(number, phase, began, time, state))
+
+    def _leave(self, time: float) -> None:
+        """Nobody works from now on; paused trials stay paused."""
+        for number in [number for number, (phase, _) in self._now.items() if phase != "paused"]:
+            self._end(number, time, "interrupted")

@@ -1,0 +1,121 @@
+"""Makes the pages of docs/results/: `make results`, or `python -m tests.results [PAGE ...]`.
+
+A study is run, or resumed, if nothing is kept of it, or if its page's source names other commands than made it. Then
+the page is written from what is kept. A page with a claim that does not hold any more is not written: what is kept is
+new, so the sentence is corrected in the source, and making the page again takes seconds.
+"""
+
+import argparse
+import hashlib
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import is_finished, read_study, unfinished_ablation
+from tests.pages import ROOT
+from tests.results.earlier import earlier_pages, stamped
+from tests.results.kept import Kept, keep
+from tests.results.page import Rendered, render
+from tests.results.source import Source, find_source, sources
+
+PROGRAM = Path(sys.executable).with_name("skipstack")
+
+
+def make(source: Source, runs: Path, *, by_this_version: bool = False) -> None:
+    """Run what must be run for a page, keep it, and write the page.
+
+    ``by_this_version``: what is kept of an earlier version is run again, too.
+    """
+    for study in source.studies:
+        if not is_kept(source, study, by_this_version=by_this_version):
+            folder = runs / source.name / f"{version('skipstack')}-{digest(source, study)}"
+            run(source, study, folder)
+            keep(folder / study, Kept(source.data(study)), source.script(study))
+    write(source, render(source))
+
+
+def is_kept(source: Source, study: str, *, by_this_version: bool = False) -> bool:
+    """Whether the study is kept that the source's commands make."""
+    if not source.data(study).exists():
+        return False
+    kept = Kept(source.data(study))
+    of_this = not by_this_version or kept.version == version("skipstack")
+    return of_this and kept.commands == source.script(study)
+
+
+def digest(source: Source, study: str) -> str:
+    """What tells apart the folders of studies that other commands made."""
+    return hashlib.sha256("\n".join(source.studies[study]).encode()).hexdigest()[:8]
+
+
+def run(source: Source, study: str, folder: Path) -> None:
+    """Run the commands that make a study, each that was not run yet; what was interrupted is resumed first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / study
+    for number, arguments in enumerate(source.commands(study)):
+        if path.exists() and (not is_finished(path) or unfinished_ablation(path) is not None):
+            skipstack(folder, "resume", study)
+        if number >= done(path):
+            skipstack(folder, *arguments)
+
+
+def done(path: Path) -> int:
+    """How many commands a study was made with."""
+    if not path.exists():
+        return 0
+    extensions = sum(1 for _ in Ledger(StudyFolder.existing(path).ledger).extensions())
+    return 1 + extensions + len(read_study(path).ablations)
+
+
+def skipstack(folder: Path, *arguments: str) -> None:
+    """Run a command in this folder. Raises UserError if it fails."""
+    ended = subprocess.run([PROGRAM, *arguments], cwd=folder, check=False)
+    if ended.returncode:
+        raise UserError(f"`skipstack {shlex.join(arguments)}` ended with {ended.returncode}; the same command goes on")
+
+
+def write(source: Source, made: Rendered) -> None:
+    """Write a page and its pictures."""
+    source.page.write_text(made.text)
+    for name, svg in made.pictures.items():
+        (source.folder / name).write_text(svg)
+
+
+def write_kept(source: Source) -> None:
+    """Write a page and run nothing: one of an earlier version stands until its studies are run."""
+    if source.page not in earlier_pages():
+        write(source, render(source))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make the pages that are named, or all. Exit 2 if one cannot be made; the others are."""
+    parser = argparse.ArgumentParser(prog="python -m tests.results", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help="by name, as distance; left out: all")
+    parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "results", help="where studies are run")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--kept", action="store_true", help="run nothing: write what can be written from what is kept")
+    how.add_argument("--by-this-version", action="store_true", help="also run what an earlier version ran")
+    asked = parser.parse_args(arguments)
+    failed = 0
+    for path in () if asked.pages else earlier_pages():
+        path.write_text(stamped(path))
+    for source in map(find_source, asked.pages) if asked.pages else sources():
+        try:
+            if asked.kept:
+                write_kept(source)
+            else:
+                make(source, asked.runs, by_this_version=asked.by_this_version)
+        except UserError as error:
+            failed += 1
+            print(error, file=sys.stderr)
+    return 2 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

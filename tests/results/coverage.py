@@ -1,0 +1,99 @@
+"""The table of all that the five papers show: what of it was run, at which scale, by which version, and what came out.
+
+It is made of the papers' data (``spaces/papers/*.yaml``) and of the pages' own commands, versions and tables.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from skipstack.search.analysis.confirmation.papers import papers
+from skipstack.search.study_files.document import presets
+from tests.results.printed import PrintedPage, printed
+from tests.results.source import RESULTS
+
+COMMAND = re.compile(r"^    (skipstack search (?:[^\\\n]|\\\n)*)$", re.MULTILINE)
+AGAINST: Final = "against {}:"
+"""In the heading of a comparison with a table."""
+
+FIRST_WITH_TESTS: Final = (0, 2)
+"""Marks of earlier versions are differences beyond a standard error, which show nothing."""
+
+SHOWN: Final = ("--epochs", "--trials")
+"""Options that leave out something of a preset: the scale names them."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A page that ran the study of a ``preset``, and the options that made it another study than that."""
+
+    page: PrintedPage
+    preset: str
+    options: Mapping[str, str]
+
+    @property
+    def scale(self) -> str:
+        """The scale, and what was cut beside it."""
+        cut = [f"`{option} {self.options[option]}`" for option in SHOWN if option in self.options]
+        cut += [each for each in self.options.get("--set", "").split() if each.startswith("model.stack.hidden=")]
+        return ", ".join([self.options.get("--scale", "full"), *cut])
+
+
+def coverage() -> str:
+    """The table, in Markdown."""
+    runs = list(all_runs())
+    lines = ["| paper | shows | run here | scale | version | significant differences |", f"|{'---|' * 6}"]
+    for name, paper in papers().items():
+        shown = {**paper.tables, **paper.others}
+        for label in sorted(shown, key=lambda each: (each.startswith("figure"), each)):
+            own = {run.page.name: run for run in reversed(runs) if run.preset and run.preset == shown[label].preset}
+            what = f"{_called(label)}: {shown[label].title}"
+            if not own:
+                lines.append(f"| {name} | {what} | {getattr(shown[label], 'why', '') or 'not run'} |  |  |  |")
+            for run in own.values():
+                link = f"[{run.page.name}]({run.page.name}.md)"
+                found = confirmed(run.page, f"{name}/{label}")
+                lines.append(f"| {name} | {what} | {link} | {run.scale} | {run.page.version} | {found} |")
+    return "\n".join(lines)
+
+
+def all_runs() -> Iterator[Run]:
+    """What the pages say was typed."""
+    for path in sorted(RESULTS.glob("*.md")):
+        if path.stem == "README":
+            continue
+        page = printed(path.stem)
+        if not page.was_run:
+            continue
+        for command in COMMAND.findall(page.text):
+            words = shlex.split(command.replace("\\\n", " "))[2:]
+            options: dict[str, str] = {}
+            for option, value in pairwise(words):
+                if option.startswith("--"):
+                    options[option] = f"{options.get(option, '')} {value}".strip()
+            if words[0] in presets():
+                yield Run(page, words[0], options)
+
+
+def confirmed(page: PrintedPage, table: str) -> str:
+    """Of the differences to the base how many are significant, with the paper's sign and with the other."""
+    part = page.part(AGAINST.format(table))
+    if part is None:
+        return "not compared"
+    if tuple(map(int, page.version.split(".")))[:2] < FIRST_WITH_TESTS:
+        return "not tested"
+    tested = [row for row in part.rows() if all(row.has(f"{whose}: difference") for whose in ("paper", "ours"))]
+    marked = [row for row in tested if row.cells["ours: difference"].endswith("*")]
+    same = sum(row["paper: difference"].value * row["ours: difference"].value > 0 for row in marked)
+    others = len(marked) - same
+    return f"{same} of {len(tested)} as in the paper" + (f", {others} against it" if others else "")
+
+
+def _called(label: str) -> str:
+    """``table 5 (21)`` for ``table-5-21``."""
+    kind, _, rest = label.partition("-")
+    number, _, part = rest.partition("-")
+    return f"{kind} {number}{f' ({part})' if part else ''}".strip()

@@ -1,0 +1,222 @@
+"""The figures of a study as its page's template takes them: by name, and as reports print them."""
+
+import math
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import chdir
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from skipstack.dashboards.formats.markdown import as_markdown
+from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Row, Table
+from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.dashboards.reports.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
+from skipstack.dashboards.reports.study_report import study_report
+from skipstack.dashboards.reports.wording import with_error
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.differences import difference, score_of
+from skipstack.search.analysis.confirmation.trends import trend
+from skipstack.search.analysis.study_frames import study_frames
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.statistics.estimates import Estimate
+from skipstack.spaces.trial import TrialConfig
+from tests.command_line import typed
+from tests.results.kept import release
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure in the unit in which it is printed, and its text in reports. Where nothing is known of its interval this
+    has no ends, so that no claim can rest on them.
+    """
+
+    value: float
+    text: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def of(cls, value: Estimate | float, measure: Measure, sign: str = "") -> "Figure":
+        """An estimate, or a single number; ``sign``: ``+`` for a difference."""
+        if isinstance(value, float):
+            return cls(measure.factor * value, measure.written(value, sign))
+        text = with_error(value.value, value.half, measure, sign).strip()
+        return cls(measure.factor * value.value, text, *_ends(value.low, value.high, measure))
+
+
+@dataclass(frozen=True)
+class RowFigures:
+    """A row of a study's confirmed tables."""
+
+    numbers: Numbers
+    measure: Measure
+
+    @property
+    def dev(self) -> Figure:
+        return self._figure("dev")
+
+    @property
+    def test(self) -> Figure:
+        return self._figure("test")
+
+    @property
+    def difference(self) -> Figure:
+        """To the base, or to what its heading names."""
+        return self._figure("difference", "+")
+
+    @property
+    def marked(self) -> bool:
+        """Whether that difference is significant, corrected for all rows of the table."""
+        return bool(self.numbers["marked"])
+
+    def _figure(self, name: str, sign: str = "") -> Figure:
+        value, half, low, high = (self.numbers[f"{name}{end}"] for end in ("", "_half", "_low", "_high"))
+        if not isinstance(value, float):
+            raise UserError(f"row {self.numbers['row']}: has no {name}")
+        text = with_error(value, half, self.measure, sign).strip()
+        return Figure(self.measure.factor * value, text, *_ends(low, high, self.measure))
+
+
+@dataclass(frozen=True)
+class TrialFigures:
+    """A trial of a study."""
+
+    trial: TrialRecord
+    measure: Measure
+
+    @property
+    def dev(self) -> Figure:
+        return self._score("dev")
+
+    @property
+    def test(self) -> Figure:
+        return self._score("test")
+
+    @property
+    def curve(self) -> list[Figure]:
+        """The mean on dev after each epoch."""
+        name = f"dev_{self.measure.name}"
+        means = [sum(values) / len(values) for values in (each.metrics[name] for each in self.trial.reports)]
+        return [Figure.of(self.measure.score(mean), self.measure) for mean in means]
+
+    def beside(self, other: "TrialFigures", split: str = "test") -> Figure:
+        """Its difference to another trial, paired by seed and by sentence; uncorrected, as a question of its own."""
+        found = difference(self.trial, other.trial, split)
+        assert found is not None, "both are measured"
+        return Figure.of(found, self.measure, "+")
+
+    def _score(self, split: str) -> Figure:
+        found = score_of(self.trial, split)
+        if found is None:
+            raise UserError(f"trial {self.trial.number} has no score on {split}")
+        return Figure.of(found, self.measure)
+
+
+def _ends(low: Any, high: Any, measure: Measure) -> tuple[float, ...]:
+    """The ends of an interval of scores, as they are printed."""
+    if low is None or high is None:
+        return ()
+    return tuple(sorted((measure.factor * low, measure.factor * high)))
+
+
+class StudyFigures:
+    """A study in its folder. ``study["lambda 1"]`` is the trial with this value of its axis, ``study["LSTM", 4]`` with
+    these values of its axes, in their order.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.frames = study_frames(path)
+        self.pictures: dict[str, str] = {}
+        """The pictures that its page shows, as SVG, by the names of their files."""
+
+    def __getitem__(self, values: Any) -> TrialFigures:
+        wanted = [str(value) for value in (values if isinstance(values, tuple) else (values,))]
+        shown = {tuple(map(str, row)): number for number, row in self._values()}
+        if tuple(wanted) not in shown:
+            raise UserError(unknown("trial", ", ".join(wanted), [", ".join(each) for each in shown]))
+        return TrialFigures(self.record.trials[shown[tuple(wanted)]], self.record.measure)
+
+    def row(self, name: str, of: str = "") -> RowFigures:
+        """The row called so of its confirmed tables, those of ablations included; ``of``: under this heading."""
+        rows = [each for each in self._rows if each["row"] == name and of in (each["section"], "")]
+        if len(rows) != 1:
+            allowed = ", ".join(f"{each['section']}: {each['row']}" for each in self._rows)
+            raise UserError(f"got {len(rows)} rows {name!r} (allowed: one of {allowed})")
+        return RowFigures(rows[0], self.record.measure)
+
+    @property
+    def record(self) -> StudyRecord:
+        return self.frames.record
+
+    @property
+    def base(self) -> TrialConfig:
+        """The config that the study varies: its settings are figures of the page, too."""
+        assert isinstance(self.frames.study.space.base, TrialConfig)
+        return self.frames.study.space.base
+
+    @property
+    def search(self) -> Any:
+        return self.frames.study.search
+
+    @property
+    def baseline(self) -> Figure:
+        """Of the test split."""
+        assert self.frames.baseline is not None
+        return Figure.of(self.frames.baseline[1], self.record.measure)
+
+    @property
+    def version(self) -> str:
+        """The version of skipstack that ran it."""
+        assert self.record.opened is not None
+        return release(self.record.opened)
+
+    def report(self, options: str = "") -> str:
+        """The command `skipstack report` with these options, and what it prints."""
+        with chdir(self.path.parent):
+            answer = typed("report", self.path.name, *shlex.split(options), "--format", "markdown")
+        if answer.code != 0:
+            raise UserError(answer.error.strip().removeprefix("skipstack: "))
+        return f"    skipstack report {self.path.name}{' ' * bool(options)}{options}\n\n{answer.out}"
+
+    def picture(self, heading: str, name: str) -> str:
+        """A picture of its HTML report, by heading, as an image of the page; its file is called ``name``."""
+        charts: Sequence[Drawn] = (*trend_charts(self.record), *search_charts(self.frames.exploration()))
+        by_heading = {each.heading: each for each in charts}
+        if heading not in by_heading:
+            raise UserError(unknown("picture", heading, by_heading))
+        (found,) = pictured([by_heading[heading]])
+        if not found.svg:
+            raise UserError(f"{heading}: {found.about}")
+        self.pictures[f"{name}.svg"] = found.svg
+        return f"![{found.about}]({name}.svg)"
+
+    def trend_table(self, heading: str) -> str:
+        """The scores along its axis of numbers as a table, a row for each value of the other axis (``heading``)."""
+        found = trend(self.record)
+        assert found is not None, "a grid with an axis of numbers"
+        numbers = list(dict.fromkeys(each.number for each in found.reached))
+        score = {(each.line, each.number): Figure.of(each.score, self.record.measure).text for each in found.reached}
+        rows = tuple(
+            Row(names=(line,), cells=tuple(Cell(score[line, number]) for number in numbers), label=line)
+            for line in dict.fromkeys(each.line for each in found.reached)
+        )
+        columns = tuple(Column(f"{number:g}") for number in numbers)
+        return as_markdown(Page("", ((Table(names=(heading,), columns=columns, rows=rows),),)))
+
+    @cached_property
+    def _rows(self) -> Sequence[Numbers]:
+        return study_report(self.frames, confirmed=True).records
+
+    def _values(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        trials = self.frames.trials
+        for number, row in trials[list(self.record.space.domains)].iterrows():
+            yield int(number), tuple(row)

@@ -1,0 +1,205 @@
+"""Pages of results: made from a study and nothing else, and what somebody alters on one does not stay unseen."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.ledger import events as ledger_events
+from tests.benchmarks.schedulers.recording import as_one_file
+from tests.pages import ROOT
+from tests.results import __main__ as results
+from tests.results.coverage import coverage
+from tests.results.earlier import earlier_pages, stamped
+from tests.results.kept import Kept, without_times
+from tests.results.page import notice, render
+from tests.results.printed import PrintedPage, printed
+from tests.results.source import RESULTS, Source, find_source, read_source, sources
+
+SOURCES = sources()
+MADE = [source for source in SOURCES if source.page not in earlier_pages()]
+"""Those whose pages no earlier version wrote."""
+
+PAGE = """---
+studies:
+  echoes:
+    - search distance --engine serial --epochs 1 --seeds 2 --trials 2 --set data.corpus.train=64
+      --set data.corpus.dev=40 --set data.corpus.test=40
+---
+# How far back
+
+{% claim echoes["LSTM", 2].test.value >= 0 %}
+- A plain layer has {{ echoes["LSTM", 2].test }}, {{ echoes["LSTM", 4].beside(echoes["LSTM", 2]) }} less far, and
+  {{ echoes["LSTM", 2].curve | join(", ") }} on dev, under {{ echoes.base.training.epochs }} epoch; the table has
+  {{ echoes.row("4", "data.corpus.distance").test }}.
+{% endclaim %}
+
+{{ echoes.trend_table("network") }}
+{{ echoes.report("--confirmed") }}
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Source, Source]:
+    """The sources of a page that was made twice, each time from nothing."""
+    return made_in(tmp_path_factory.mktemp("first")), made_in(tmp_path_factory.mktemp("second"))
+
+
+def made_in(folder: Path) -> Source:
+    path = folder / "sources" / "echo.md"
+    path.parent.mkdir()
+    path.write_text(PAGE)
+    source = read_source(path)
+    results.make(source, folder / "runs")
+    return source
+
+
+@contextmanager
+def altered(file: Path, content: bytes) -> Iterator[None]:
+    kept = file.read_bytes()
+    file.write_bytes(content)
+    try:
+        yield
+    finally:
+        file.write_bytes(kept)
+
+
+@pytest.mark.long
+def test_a_page_from_nothing_is_the_same_bit_for_bit_but_for_times(made: tuple[Source, Source]) -> None:
+    first, _ = made
+    alike = [list(without_times(Kept(each.data("echoes")).events)) for each in made]
+    assert alike[0] == alike[1]
+    pages = []
+    for source, timeless in zip(made, alike, strict=True):
+        with altered(source.data("echoes"), as_one_file(timeless)):
+            pages.append(render(source).text)
+    assert pages[0] == pages[1]
+    plain, farther = re.findall(r"^\| LSTM \| (.*) \| (.*) \|$", pages[0], re.MULTILINE)[0]
+    assert f"A plain layer has {plain}" in pages[0]
+    assert f"the table has {farther}." in " ".join(pages[0].split())
+    assert re.search(r"^    skipstack search distance .*\\$", pages[0], re.MULTILINE)
+    assert render(first).text == first.page.read_text()
+
+
+@pytest.mark.long
+def test_a_study_that_is_kept_is_not_run_again(made: tuple[Source, Source], tmp_path: Path) -> None:
+    source, _ = made
+    results.make(source, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert results.is_kept(source, "echoes")
+    assert not results.is_kept(replace(source, studies={"echoes": ("search distance",)}), "echoes")
+
+
+@pytest.mark.long
+def test_a_number_altered_in_what_is_kept_is_seen(made: tuple[Source, Source]) -> None:
+    source, _ = made
+    file, page = source.data("echoes"), source.page.read_text()
+    content = bytearray(file.read_bytes())
+    content[len(content) // 4] ^= 1
+    with altered(file, bytes(content)), pytest.raises(UserError, match=r"000001\.parquet"):
+        render(source)
+    with altered(file, as_one_file(map(_luckier, Kept(file).events))):  # whose checksums are right
+        assert render(source).text != page
+
+
+def _luckier(event: ledger_events.Event) -> ledger_events.Event:
+    if not isinstance(event, ledger_events.Tested):
+        return event
+    metrics = {name: tuple(value + 0.01 for value in values) for name, values in event.metrics.items()}
+    return event.model_copy(update={"metrics": metrics, "sentences": None})
+
+
+@pytest.mark.long
+def test_a_claim_that_does_not_hold_is_named_with_its_line_and_its_sentence(made: tuple[Source, Source]) -> None:
+    source, _ = made
+    template = source.template.replace(">= 0", "> 100")
+    with pytest.raises(UserError, match=r"^echo\.md: no longer true, so say what is: line 9: - A plain layer has \d"):
+        render(replace(source, template=template))
+    unknown = source.template.replace('"LSTM", 4', '"LSTM", 3')
+    with pytest.raises(UserError, match=r"unknown trial 'LSTM, 3' \(nearest: 'LSTM, \d+'"):
+        render(replace(source, template=unknown))
+
+
+@pytest.mark.parametrize("source", MADE, ids=lambda source: source.name)
+def test_a_page_is_what_its_source_and_its_studies_make(source: Source) -> None:
+    found = render(source)
+    assert source.page.read_text() == found.text, f"out of date: run `make results PAGE={source.name}`"
+    for name, svg in found.pictures.items():
+        assert (RESULTS / name).read_text() == svg, name
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_no_figure_of_a_source_is_typed_and_its_commands_are_those_that_ran(source: Source) -> None:
+    assert source.typed_numbers() == []
+    assert [study for study in source.studies if source.kept and not results.is_kept(source, study)] == []
+
+
+def test_a_typed_number_is_found_wherever_it_stands_in_prose() -> None:
+    def typed(template: str) -> list[str]:
+        return Source(name="x", studies={}, template=template).typed_numbers()
+
+    assert typed("A skip reaches 98.4 on test, +0.14 more; **12,000** texts, {{ a }}7") == [
+        "98.4",
+        "0.14",
+        "12,000",
+        "7",
+    ]
+    assert typed("- 3 seeds\n# Depth 5") == ["3", "5"]
+    named = "gui2019's Table 5, Tables 4, 5 and 7, version 0.1.0, `T = 21`, [page](wu2017-2.md), {{ study[4] }}\n"
+    assert typed(f"{named}\n    skipstack search x --seeds 3\n") == []
+
+
+def test_nothing_is_kept_that_no_page_shows() -> None:
+    kept = {path for path in (RESULTS / "data").rglob("*") if path.is_file()}
+    files = [Kept(source.data(study)) for source in SOURCES if source.kept for study in source.studies]
+    assert kept == {path for each in files for path in (each.file, each.script)}
+    assert sum(path.stat().st_size for path in kept) < 4_000_000
+
+
+@pytest.mark.parametrize("path", list(earlier_pages()), ids=lambda path: path.stem)
+def test_a_page_of_an_earlier_version_says_so_by_itself(path: Path) -> None:
+    assert path.read_text() == stamped(path), "run `make results`"
+    of = printed(path.stem).version
+    assert notice(of) == "" or f"version {of}'s and were never run on version" in path.read_text()
+
+
+def test_the_coverage_names_every_page_of_a_papers_preset_once() -> None:
+    table = coverage()
+    rows = [line for line in table.splitlines() if "wu2017-gates-small.md" in line]
+    assert len(rows) == 1
+    assert "| small | 0.2.0 | 2 of 6 as in the paper |" in rows[0]
+
+
+def test_figures_of_a_printed_page_are_taken_by_row_and_column() -> None:
+    page = PrintedPage(
+        "x", "| of | row | test % | difference |\n|---|---|---:|---:|\n| `a` | * `b\\_c` | 9.50 | -0.55 ± 0.27 |\n"
+    )
+    row = page.row("b_c", "difference")
+    assert row.marked
+    assert str(row["difference"]) == "-0.55 ± 0.27"
+    assert (row["difference"].low, row["difference"].high) == pytest.approx((-0.82, -0.28))
+    assert row["test %"].low == float("-inf"), "no claim rests on an interval that is not there"
+    with pytest.raises(UserError, match="unknown row 'b'"):
+        page.row("b", "difference")
+
+
+def test_a_source_that_is_mistaken_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    for text, told in [
+        ("# A page\n", "has no head"),
+        ("---\nstudies: {two-jumps: [search x]}\n---\n", "got the study 'two-jumps'"),
+        ("---\nstudies: {a: [ablate]}\n---\n", "a: got ablate"),
+    ]:
+        path.write_text(text)
+        with pytest.raises(UserError, match=re.escape(told)):
+            read_source(path)
+    with pytest.raises(UserError, match="unknown page 'distnace'"):
+        find_source("distnace")
+
+
+def test_the_makefile_makes_a_page() -> None:
+    assert "python -m tests.results $(PAGE)" in (ROOT / "Makefile").read_text()
