@@ -124,7 +124,8 @@ def check_distinct(code: Sequence[CodeFile]) -> None:
     """Raise UserError where two files have the same kind, or constraints of the same name."""
     owners: dict[tuple[str, str], str] = {}
     for file in code:
-        for part, own in {**file.kinds, "constraint": file.constraints}.items():
-            for kind in own:
-                if (other := owners.setdefault((part, kind), file.name)) != file.name:
-                    raise UserError(f"code: {other} and {file.name} both have a {part} {kind!r} (allowed: one of them)")
+        named: list[tuple[str, str]] = [(part, kind) for part, own in file.kinds.items() for kind in own]
+        named += [("constraint", name) for name in file.constraints]
+        for part, kind in named:
+            if (other := owners.setdefault((part, kind), file.name)) != file.name:
+                raise UserError(f"code: {other} and {file.name} both have a {part} {kind!r} (allowed: one of them)")

@@ -154,7 +154,7 @@ def test_spaces_and_plan_count_what_a_function_in_a_code_file_and_an_expression_
     Path("mine.yaml").write_text(NETWORKS)
     space = Space(load_study("mine.yaml")[0].space)
     assert space.count() == 5  # 50 by 1, 100 by 1, 2 and 3, 200 by 1 and nothing of 400
-    printed = typed("spaces", "mine.yaml").out
+    printed = " ".join(typed("spaces", "mine.yaml").out.split())
     assert "5 configurations: 12 combinations of 2 axes, 7 of them refused by configs or constraints" in printed
     assert "small: a function of rules.py, of model.stack.hidden, model.stack.depth" in printed
     assert "model.stack.hidden != 50 or model.stack.depth == 1" in printed

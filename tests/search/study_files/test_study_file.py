@@ -145,7 +145,7 @@ def test_another_kind_in_a_file_drops_what_the_preset_said_of_the_old_one(study:
 def test_a_gate_called_none_and_a_rate_with_an_exponent_are_what_they_look_like(study: Any) -> None:
     ours = study(f"axes: {{{GATE}: {{choice: [none]}}, training.optimiser.learning_rate: {{log: [1e-3, 1e-1]}}}}")
     assert ours.space.axes[GATE].choice == ("none",)
-    assert ours.space.axes["training.optimiser.learning_rate"].log == (0.001, 0.1)
+    assert ours.space.axes["training.optimiser.learning_rate"].loguniform == (0.001, 0.1)
 
 
 def test_asha_is_switched_off_by_null(study: Any) -> None:
