@@ -195,6 +195,6 @@ def _apart(domain: Domain, one: Any, other: Any) -> float:
         case Choice():
             return float(canonical_json(one) != canonical_json(other))
         case Log(low, high):
-            return abs(float(np.log(one / other) / np.log(high / low)))
+            return float(abs(np.log(one / other) / np.log(high / low)))
         case _:
-            return abs(one - other) / (domain.high - domain.low)
+            return float(abs(one - other) / (domain.high - domain.low))
