@@ -25,6 +25,7 @@ def typed(*arguments: object, stdin: bytes = b"") -> Answer:
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(error):
         patch.setattr(sys, "argv", ["skipstack", *map(str, arguments)])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        patch.setattr(sys, "excepthook", sys.excepthook)  # Typer sets its own
         with pytest.raises(SystemExit) as stopped:
             main()
     answer = Answer(stopped.value.code, out.getvalue(), error.getvalue())

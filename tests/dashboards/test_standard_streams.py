@@ -70,7 +70,11 @@ def checked(study: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     "redirections",
-    [pytest.param(">/dev/full 2>&1", marks=[needs_a_full_device, pytest.mark.slow]), ">&-", ">&- 2>&- <&-"],
+    [
+        ">&- <&-",
+        pytest.param(">&- 2>&- <&-", marks=pytest.mark.slow),
+        pytest.param(">/dev/full 2>&1", marks=[needs_a_full_device, pytest.mark.slow]),
+    ],
 )
 def test_a_study_is_finished_whatever_its_streams_are(tmp_path: Path, redirections: str) -> None:
     ended = redirected(redirections, *TINY, "--trials", 2, "--out", tmp_path / "study")

@@ -22,25 +22,20 @@ find_old_paths(warn=False)
 assert sys.meta_path[:-1] == found, "asked last, and once"
 for module, names in json.loads(Path(sys.argv[1]).read_text()).items():
     print(*(f"{module}.{name}" for name in names if not hasattr(import_module(module), name)), end="")
+
+import skipstack.models.time.layer as old
+from skipstack.models.chain.partition import Doubts as moved_alone
+from skipstack.models.layers.layer import Layer
+from skipstack.models.parts.heads.chain.doubts import Doubts
+assert old.Layer is Layer and moved_alone is Doubts
 """
 
 
-def test_every_name_of_models_and_data_is_found_where_it_was() -> None:
+def test_every_name_of_models_and_data_is_found_where_it_was_and_is_what_is_used_now() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", LOOK, NAMES_BEFORE], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-def test_what_is_found_at_an_old_path_is_the_very_class_that_is_used() -> None:
-    code = (
-        "from skipstack.data.basis.old_paths import find_old_paths; find_old_paths(warn=False);"
-        "import skipstack.models.time.layer as old;"
-        "from skipstack.models.chain.partition import Doubts as moved_alone;"
-        "from skipstack.models.layers.layer import Layer; from skipstack.models.parts.heads.chain.doubts import Doubts;"
-        "assert old.Layer is Layer and moved_alone is Doubts"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_each_path_warns_once_and_names_the_page_to_import_from() -> None:

@@ -13,6 +13,7 @@ from skipstack.search.ledger.events import Ablated
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import read_study
+from tests.command_line import typed
 from tests.search.chaos import SMALL, finish, skipstack
 
 RATE = "training.optimiser.learning_rate"
@@ -62,7 +63,7 @@ def test_a_study_asked_to_end_goes_on_and_with_enough_begins_no_further_trial(tm
     assert "--enough" in struck(study, signal.SIGTERM, *search)
     begun = list(read_study(study).trials)
     assert 0 < len(begun) < 30
-    finish(skipstack("resume", str(study), "--engine", "serial", "--enough"))
+    assert typed("resume", study, "--engine", "serial", "--enough").code == 0
     record = read_study(study)
     assert list(record.trials) == begun
     assert record.finished
@@ -95,7 +96,8 @@ def test_a_study_asked_to_end_twice_does_not_wait_for_a_store_that_hangs(at_once
     assert "Traceback" not in error
     psutil.wait_procs([tracker], timeout=60)
     assert not tracker.is_running()
-    finish(skipstack("resume", str(study), "--engine", "serial", "--enough", "--tracking-uri", f"sqlite:///{study}.db"))
+    store = ("--tracking-uri", f"sqlite:///{study}.db")
+    assert typed("resume", study, "--engine", "serial", "--enough", *store).code == 0
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from skipstack.models.kernels.choice import (
     what_runs,
 )
 from skipstack.models.kernels.gemm import registers
+from skipstack.models.training.prepare import prepare
 from tests.models.kernels.chosen import chosen, without
 from tests.pages import ROOT
 
@@ -175,14 +176,15 @@ axes: {model.stack.hidden: {choice: [4, 6]}}
 RUN = "search study.yaml --trials 2 --epochs 1 --seeds 1 --engine serial --out study"
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "setting",
-    [
-        pytest.param("NUMBA_ENABLE_AVX=0", marks=pytest.mark.slow),  # all is compiled anew, for a smaller processor
-        "NUMBA_DISABLE_JIT=1",
-    ],
-)
+def test_each_operation_runs_where_numba_compiles_nothing() -> None:
+    environment = {**os.environ, VARIABLE: "", "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-m", prepare.__module__]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow  # without AVX all is compiled anew, for a smaller processor
+@pytest.mark.parametrize("setting", ["NUMBA_ENABLE_AVX=0", "NUMBA_DISABLE_JIT=1"])
 def test_a_study_runs_whatever_numba_is_told_to_leave(setting: str, tmp_path: Path) -> None:
     name, _, value = setting.partition("=")
     (tmp_path / "study.yaml").write_text(STUDY)

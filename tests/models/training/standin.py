@@ -102,6 +102,7 @@ class ReplayedOnCpu(Graphs):
     def __init__(self) -> None:
         self.recorders: list[Recorder] = []
         self.replays = 0
+        self._replayed: Recorder | None = None
 
     def warmed(self, work: Callable[[], Done]) -> Done:
         """As ever."""
@@ -120,6 +121,7 @@ class ReplayedOnCpu(Graphs):
 
         def replay() -> None:
             self._spoil()
+            self._replayed = recorder
             self.replays += 1
             with torch.no_grad():
                 for each in recorder.recorded:
@@ -128,8 +130,10 @@ class ReplayedOnCpu(Graphs):
         return replay
 
     def _spoil(self) -> None:
-        for each in self.recorders:
-            each.spoil()
+        """What the last replay made: all before it is spoilt."""
+        if self._replayed is not None:
+            self._replayed.spoil()
+            self._replayed = None
 
 
 def spoil(made: Sequence[Tensor]) -> None:

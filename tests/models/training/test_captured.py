@@ -120,6 +120,13 @@ def network(
     )
 
 
+@pytest.fixture
+def few_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are trained as ever, between those that are replayed: recording is what takes long here."""
+    monkeypatch.setattr(captured, "SHAPES", 3)
+
+
+@pytest.mark.usefixtures("few_shapes")
 @pytest.mark.parametrize("l2", [0.0, 0.01])
 @pytest.mark.parametrize(
     "optimiser", [Sgd(learning_rate=0.2), Sgd(learning_rate=0.2, momentum=0.5), Adam(), Adagrad(), LazyAdam()], ids=str
@@ -219,6 +226,7 @@ def test_a_run_goes_on_from_a_state_under_new_graphs_and_under_those_it_has() ->
         assert_equal(trained(other), whole)
 
 
+@pytest.mark.usefixtures("few_shapes")
 @pytest.mark.parametrize("spelling", [CharacterCnnConfig(), CharacterLstmConfig()], ids=str)
 def test_padding_changes_nothing_but_how_sums_are_rounded(spelling: SpellingConfig) -> None:
     graphs = ReplayedOnCpu()

@@ -142,13 +142,13 @@ def _type(case: Case, arguments: Sequence[str], outcome: Outcome, *, fails: bool
 
 def _run(case: Case, arguments: Sequence[str], *, fails: bool) -> NoReturn:
     from skipstack.dashboards import cli
+    from skipstack.search.analysis.exploration import shuffled
     from skipstack.search.api.run import Run
 
+    shuffled.TIMES = 2  # type: ignore[misc]  # which writes nothing
     if not case.tracked:
-        from skipstack.search.analysis.exploration import shuffled
         from skipstack.search.tracking import tracking_process
 
-        shuffled.TIMES = 2  # type: ignore[misc]  # which writes nothing
         tracking_process._record = _nothing
         Run.publish = lambda *_: {}  # type: ignore[method-assign, assignment]
     sys.argv = ["skipstack", *arguments]

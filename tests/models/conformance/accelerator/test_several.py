@@ -29,8 +29,15 @@ def table() -> str:
 
 @pytest.mark.long
 @pytest.mark.skipif(not torch.__version__.startswith(TORCH), reason="another torch may launch more or fewer")
-def test_trials_of_one_program_launch_what_was_agreed() -> None:
-    assert child("several", *AGREED) == AGREED
+@pytest.mark.parametrize(
+    "named",
+    [
+        pytest.param(("quickstart", "chen2017/default"), id="a few"),
+        pytest.param((*AGREED,), id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_trials_of_one_program_launch_what_was_agreed(named: tuple[str, ...]) -> None:
+    assert child("several", *named) == {preset: AGREED[preset] for preset in named}
 
 
 def test_sixteen_trials_launch_less_than_a_tenth_each() -> None:
