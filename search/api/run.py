@@ -178,8 +178,8 @@ class Run:
             raise type(cause)(f"{cause}; {goes_on(folder.path)}") from cause
         else:
             if self.ablation is None and (late := AskedPoints(folder.asked).waiting()):
-                count = sum(len(request.points) for request in late.values())
-                execution.say(f"{count} points were asked for too late; {goes_on(folder.path)}")
+                points = sum(len(request.points) for request in late.values())
+                execution.say(f"{points} points were asked for too late; {goes_on(folder.path)}")
             engine.on_idle()
             preparing.join()  # two threads that import the same modules could see them half initialised
             yield driver.record
