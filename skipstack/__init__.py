@@ -37,12 +37,16 @@ if TYPE_CHECKING:
     from skipstack.search.api.study import Study
     from skipstack.search.bundles.bundle import Bundle as Model
     from skipstack.search.workers.reporting import Objective, Report, TrialOver
+    from skipstack.spaces.constraint_functions import ConstraintFunction
     from skipstack.spaces.domains import Json
     from skipstack.spaces.function import Direction
-    from skipstack.spaces.space import Space
+    from skipstack.spaces.python_space import PythonSpace as Space
+    from skipstack.spaces.python_space import choice, loguniform, randint, uniform
+    from skipstack.spaces.space import Space as Points
 
     AnyPath = str | Path
-    AnyStudy = str | Path | Mapping[str, Any]
+    Constraint = Callable[..., bool]
+    AnyStudy = str | Path | Mapping[str, Any] | Space
 
     __version__: str
     FORMATS: Mapping[str, int]
@@ -53,6 +57,7 @@ __all__ = [
     "AskedTrial",
     "Model",
     "OwnLoop",
+    "Points",
     "Report",
     "Sentence",
     "Space",
@@ -62,12 +67,16 @@ __all__ = [
     "__version__",
     "ablate",
     "begin",
+    "choice",
     "extend",
     "load",
+    "loguniform",
     "open",
+    "randint",
     "resume",
     "search",
     "space",
+    "uniform",
 ]
 
 
@@ -92,7 +101,8 @@ def search(
     study: AnyStudy,
     objective: Objective | None = None,
     *,
-    direction: Direction = "maximise",
+    constraints: Sequence[str | Constraint] = (),
+    direction: Direction = "maximize",
     corpus: str | None = None,
     data_dir: AnyPath | None = None,
     scale: str | None = None,
@@ -106,10 +116,10 @@ def search(
 ) -> Study:
     """Run a study to its end: propose trials, train them, record them, rank them.
 
-    ``study``: the name of a preset, a YAML file, or a mapping with the keys of one. ``settings``: values by dotted
-    path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by default
-    ``runs/STUDY``. The others are those of ``skipstack search``, such as ``hours``, after which the whole study ends,
-    and those of a run (``RunOptions``): ``engine``, ``address``, ``gpus_per_trial``, ``cpus_per_trial``,
+    ``study``: the name of a preset, a YAML file, a mapping with the keys of one, or a ``Space``. ``settings``: values
+    by dotted path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by
+    default ``runs/STUDY``. The others are those of ``skipstack search``, such as ``hours``, after which the whole study
+    ends, and those of a run (``RunOptions``): ``engine``, ``address``, ``gpus_per_trial``, ``cpus_per_trial``,
     ``concurrent``, ``trials_per_program``, ``device``, ``tracking_uri``, ``system_metrics``; ``progress`` shows on
     stderr how far the study is.
 
@@ -117,8 +127,12 @@ def search(
     ``config`` has the values of the axes by their names, of any name but ``function``, those of the base beside them,
     and ``config["seed"]``; an axis for which the base has no value has there the middle of its range, or its first
     choice. ``report(score=0.93)`` ends an epoch, and ends the function where the trial is stopped; ``epochs``: how many
-    there are at most, 100 where nobody says it. ``direction``: ``minimise`` where a lower score is better. Such a study
+    there are at most, 100 where nobody says it. ``direction``: ``minimize`` where a lower score is better. Such a study
     is resumed, extended and ablated with the function again.
+
+    ``constraints``: further rules than the study's own that every trial keeps: expressions over axes, such as
+    ``"batch * rate < 4"``, and functions whose parameters are axes, such as ``def fits(batch, rate): ...``, ``__``
+    standing for a dot. Such a function is given again to resume, extend or ablate the study.
 
     Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, a full or
     lost disk and a lost cluster (UserErrors all three) leave a study that ``resume`` finishes.
@@ -130,7 +144,7 @@ def search(
     from skipstack.search.study_files.study_file import load_study
 
     config, corpora = load_study(
-        study,
+        _study(study),
         scale=scale,
         corpus=corpus,
         overrides=settings or {},
@@ -139,6 +153,7 @@ def search(
         epochs=epochs,
         seeds=seeds,
         function=None if objective is None else source_of(objective, direction),
+        constraints=_constraints(constraints),
     )
     where = _execution(options, objective)
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
@@ -148,7 +163,8 @@ def search(
 def begin(
     study: AnyStudy,
     *,
-    direction: Direction = "maximise",
+    constraints: Sequence[str | Constraint] = (),
+    direction: Direction = "maximize",
     scale: str | None = None,
     settings: Mapping[str, Any] | None = None,
     trials: int | None = None,
@@ -162,7 +178,7 @@ def begin(
     """A study whose trials a loop of your own trains, wherever it likes: it has the ledger, the rules of stopping and
     MLflow of any study, and runs nothing itself::
 
-        with skipstack.begin({"axes": {"x": {"real": [0.0, 4.0]}}}, trials=20, out="runs/mine") as study:
+        with skipstack.begin(skipstack.Space(x=skipstack.uniform(0, 4)), trials=20, out="runs/mine") as study:
             while (trial := study.ask()) is not None:
                 trial.report(score=measured(trial.config["x"]))
                 trial.end()
@@ -182,6 +198,7 @@ def begin(
     from skipstack.search.record.folder import StudyFolder, free_name
     from skipstack.search.study_files.study_file import load_study
 
+    rules = _constraints(constraints)
     before = Path(study) if isinstance(study, str | Path) and StudyFolder(Path(study)).ledger.exists() else None
     options: RunOptions = {"engine": "serial", "progress": progress}
     if tracking_uri is not None:
@@ -194,7 +211,7 @@ def begin(
             raise UserError(f"{before}: the study is at its end (allowed: points that are asked of it, or more hours)")
         return OwnLoop(run, lambda: _shown(run))
     config, corpora = load_study(
-        study,
+        _study(study),
         scale=scale,
         overrides=settings or {},
         trials=trials,
@@ -202,6 +219,7 @@ def begin(
         epochs=epochs,
         seeds=seeds,
         function=source_of(asked, direction),
+        constraints=rules,
     )
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
     run = begun(config, path, where, data_dir=None, corpus_folder=corpora)
@@ -213,6 +231,7 @@ def resume(
     folder: AnyPath,
     objective: Objective | None = None,
     *,
+    constraints: Sequence[Constraint] = (),
     enough: bool = False,
     hours: float | None = None,
     **options: Unpack[RunOptions],
@@ -223,12 +242,14 @@ def resume(
     with more of them a study whose hours were over goes on, too. Of a study that is finished, what MLflow lacks is
     written. Options and errors are those of ``search``; an option that is not given is as the study was run before.
     ``objective``: of a study that calls one; what it had reported counts for nothing where it is called anew, unless it
-    goes on by itself. ``code``: the files of the study's own code, which are run, where they were moved since, or the
-    study was; each must be the recorded one, by its hash.
+    goes on by itself. ``constraints``: the functions that the study began with as constraints, unchanged.
+    ``code``: the files of the study's own code, which are run, where they were moved since, or the study was; each must
+    be the recorded one, by its hash.
     """
     check_system()
     from skipstack.search.api.run import resume as ready
 
+    _constraints(constraints)
     where = _execution(options, objective, folder)
     return _finished(ready(Path(folder), where, enough=enough, hours=hours))
 
@@ -238,6 +259,7 @@ def extend(
     folder: AnyPath,
     objective: Objective | None = None,
     *,
+    constraints: Sequence[Constraint] = (),
     trials: int = 0,
     seeds: int = 0,
     choices: Mapping[str, Sequence[Json]] | None = None,
@@ -249,12 +271,13 @@ def extend(
 
     ``trials``: so many more. ``seeds``: so many more for each trial to come. ``choices``: further values of axes, by
     their paths. ``points``: points to try next, beside ``trials``, each with values by axis, as for ``Study.enqueue``,
-    which asks a study for points while it runs. ``code``: as for ``resume``. Options and errors are those of
-    ``search``; an option that is not given is as the study was run before.
+    which asks a study for points while it runs. ``code``, ``constraints``: as for ``resume``. Options and errors are
+    those of ``search``; an option that is not given is as the study was run before.
     """
     check_system()
     from skipstack.search.api.run import extend as ready
 
+    _constraints(constraints)
     where = _execution(options, objective, folder)
     run = ready(
         Path(folder),
@@ -274,6 +297,7 @@ def ablate(
     folder: AnyPath,
     objective: Objective | None = None,
     *,
+    constraints: Sequence[Constraint] = (),
     seeds: int = 5,
     top: int = 1,
     corpus: str | Sequence[str] = (),
@@ -291,10 +315,10 @@ def ablate(
     ``own`` beside others. ``path``: with the greedy path from the base to the best config. ``beside``: the folder of
     another search with the same base, or several, whose best configs are rows, too. ``without``: a path, or several
     joined by commas, or a list of these: the best config without all its changes there at once is a row. ``parts``:
-    False leaves the single changes out. Where nothing differs from the base, nothing is trained. ``code``: as for
-    ``resume``. Options and errors are those of ``search``; an option that is not given is as the study was run before.
-    ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``, its rows are
-    compared by the score itself: the seeds are fresh, and the only chance that is known.
+    False leaves the single changes out. Where nothing differs from the base, nothing is trained. ``code``,
+    ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is as
+    the study was run before. ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no
+    ``test``, its rows are compared by the score itself: the seeds are fresh, and the only chance that is known.
     """
     check_system()
     import time
@@ -302,12 +326,14 @@ def ablate(
     from skipstack.search.ablation.experiment import experiment
     from skipstack.search.ablation.first_events import first_events
     from skipstack.search.ablation.other_searches import searches_beside
-    from skipstack.search.api.recorded_options import load_code
+    from skipstack.search.api.recorded_options import load_code, load_constraints
     from skipstack.search.api.run import ablate as ready
     from skipstack.search.record.folder import StudyFolder
     from skipstack.search.record.reading import read_finished
 
     study, record = Path(folder), read_finished(Path(folder))
+    _constraints(constraints)
+    load_constraints(study, record.study.space, [Path(each) for each in options.get("code") or ()])
     where = _execution(options, objective, folder)
     others = [beside] if isinstance(beside, str | Path) else beside
     corpora = (corpus,) if isinstance(corpus, str) else corpus
@@ -346,7 +372,14 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
     from skipstack.search.api.study import Study
     from skipstack.search.tracking.reading import located
 
-    return Study(located([Path(folder)], tracking_uri)[0])
+    return Study(located([Path(folder)], tracking_uri)[0], _page)
+
+
+def _page(study: Study) -> str:
+    """A study as notebooks show it."""
+    from skipstack.dashboards.reports.notebook import notebook_page
+
+    return notebook_page(study)
 
 
 def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath] = ()) -> Model:
@@ -362,16 +395,31 @@ def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath
     return load_bundle(Path(bundle), choose_device(device), [Path(each) for each in code])
 
 
-def space(study: AnyStudy, *, scale: str | None = None, settings: Mapping[str, Any] | None = None) -> Space:
+def space(
+    study: AnyStudy,
+    objective: Objective | None = None,
+    *,
+    constraints: Sequence[str | Constraint] = (),
+    scale: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Points:
     """The space of a study, given as for ``search``: its axes, its points, and the config at each of them.
 
     Raises UserError for a mistake in the study.
     """
     check_system()
+    from skipstack.search.driver.functions import source_of
     from skipstack.search.study_files.study_file import load_study
-    from skipstack.spaces.space import Space
+    from skipstack.spaces.space import Space as Points
 
-    return Space(load_study(study, scale=scale, overrides=settings or {})[0].space)
+    config, _ = load_study(
+        _study(study),
+        scale=scale,
+        overrides=settings or {},
+        function=None if objective is None else source_of(objective),
+        constraints=_constraints(constraints),
+    )
+    return Points(config.space)
 
 
 def _execution(options: RunOptions, objective: Objective | None, before: AnyPath | None = None) -> Execution:
@@ -396,6 +444,20 @@ def _execution(options: RunOptions, objective: Objective | None, before: AnyPath
         return watched(where)
     log = getLogger("skipstack")
     return replace(where, say=tried(log.info), warn=tried(log.warning))
+
+
+def _study(given: AnyStudy) -> str | Path | Mapping[str, Any]:
+    """A study as ``load_study`` takes it."""
+    from skipstack.spaces.python_space import PythonSpace
+
+    return given.study if isinstance(given, PythonSpace) else given
+
+
+def _constraints(given: Sequence[str | Constraint]) -> list[str | ConstraintFunction]:
+    """Constraints with their functions as a study's record has them."""
+    from skipstack.spaces.constraint_functions import constraint_function
+
+    return [each if isinstance(each, str) else constraint_function(each) for each in given]
 
 
 def _finished(run: Run) -> Study:
@@ -433,12 +495,14 @@ _ELSEWHERE = {
     "Model": ("skipstack.search.bundles.bundle", "Bundle"),
     "Report": ("skipstack.search.workers.reporting", "Report"),
     "Sentence": ("skipstack.data.formats.sentences", "Sentence"),
-    "Space": ("skipstack.spaces.space", "Space"),
+    "Points": ("skipstack.spaces.space", "Space"),
+    "Space": ("skipstack.spaces.python_space", "PythonSpace"),
     "Study": ("skipstack.search.api.study", "Study"),
     "TrialOver": ("skipstack.search.workers.reporting", "TrialOver"),
     "UserError": ("skipstack.data.basis.errors", "UserError"),
+    **{name: ("skipstack.spaces.python_space", name) for name in ("choice", "loguniform", "randint", "uniform")},
 }
-"""Classes, each by the module that has it and its name there."""
+"""Classes and the functions that make axes, each by the module that has it and its name there."""
 
 if not TYPE_CHECKING:
 

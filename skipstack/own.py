@@ -1,4 +1,4 @@
-"""The one page that code of one's own imports from: gates, cells, heads, embedders and file formats beside a study.
+"""The one page that code of one's own imports from: gates, cells, heads, embedders, formats and constraints.
 
 ::
 
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from skipstack.data.basis.arrays import Ids
     from skipstack.data.basis.errors import UserError
     from skipstack.data.basis.frozen import Frozen
+    from skipstack.data.basis.own_constraints import constraint
     from skipstack.data.formats.files import SourceFile
     from skipstack.data.formats.format import Unit
     from skipstack.data.formats.own import CorpusFiles, Example, OwnFormat, TaskOfLayer
@@ -118,10 +119,14 @@ __all__ += ["Dropout", "Lane", "Streams", "product", "project"]
 # File formats: the bases, what they read, and what they give.
 __all__ += ["END", "CorpusFiles", "Example", "OwnFormat", "Scheme", "Sentence", "SourceFile", "TaskOfLayer", "Unit"]
 
+# Constraints: what marks a function as one.
+__all__ += ["constraint"]
+
 _FROM = {
     "skipstack.data.basis.arrays": "Ids",
     "skipstack.data.basis.errors": "UserError",
     "skipstack.data.basis.frozen": "Frozen",
+    "skipstack.data.basis.own_constraints": "constraint",
     "skipstack.data.formats.files": "SourceFile",
     "skipstack.data.formats.format": "Unit",
     "skipstack.data.formats.own": "CorpusFiles Example OwnFormat TaskOfLayer",

@@ -1,6 +1,5 @@
 """Checks a space before anything is trained."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from pydantic import ValidationError
@@ -9,33 +8,40 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, place, shown
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.belief import Belief
-from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.fields import Fields
 from skipstack.spaces.paths import Tree, overlap, present, read
+from skipstack.spaces.rules import Rule, functions_of, rules_of
 from skipstack.spaces.trial import TrialConfig
 
 Conditions = Mapping[str, tuple[Json, ...]]
 
 
 class SpaceError(UserError):
-    """A mistake in a space. ``where`` is its location in the space's config, as keys: ``("axes", path, "choice")``."""
+    """A mistake in a space. ``where`` is its location in the space's config, as keys and numbers of items:
+    ``("axes", path, "choice")``.
+    """
 
-    def __init__(self, message: str, *where: str) -> None:
+    def __init__(self, message: str, *where: str | int) -> None:
         super().__init__(message)
         self.where = where
 
 
 def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, Domain], dict[str, Conditions]]:
     """The domains and the conditions of all axes with their values typed; SpaceError for the first mistake."""
-    if config.constraints and not isinstance(config.base, TrialConfig):
-        raise SpaceError("constraints are conditions on networks (allowed for a function: none)", "constraints")
-    for name, times in Counter(config.constraints).items():
-        if name not in CONSTRAINTS:
-            raise SpaceError(unknown("constraint", name, CONSTRAINTS), "constraints")
-        if times > 1:
-            raise SpaceError(f"constraint {name!r} is named {times} times (allowed: once)", "constraints")
+    for number, name in enumerate(config.constraints):
+        if name in config.constraints[:number]:
+            times = config.constraints.count(name)
+            raise SpaceError(f"constraint {name!r} is named {times} times (allowed: once)", "constraints", number)
+        if name in CONSTRAINTS and not isinstance(config.base, TrialConfig):
+            raise SpaceError(
+                f"constraint {name} is a condition on networks (allowed for a function: expressions over its axes, and "
+                "Python functions)",
+                "constraints",
+                number,
+            )
     for path in config.axes:
         if not fields.has(path):
             raise SpaceError(fields.unknown("axis", path), "axes", path)
@@ -56,6 +62,20 @@ def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, 
         if not axis.when:
             _check_choices(path, domains[path], config.axes, base, fields)
     return domains, conditions
+
+
+def checked_rules(config: SpaceConfig, base: Tree, fields: Fields) -> list[Rule]:
+    """The constraints that are the study's own; SpaceError for the first mistake."""
+    for name in functions_of(config):
+        if name in CONSTRAINTS:
+            raise SpaceError(f"constraint {name} is built in (allowed: a function of another name)", "constraints")
+    rules: list[Rule] = []
+    for number, text in enumerate(config.constraints):
+        try:
+            rules += rules_of(text, config, base, fields.has)
+        except UserError as error:
+            raise SpaceError(str(error), "constraints", number) from None
+    return rules
 
 
 def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree, fields: Fields) -> dict[str, Belief]:
@@ -105,11 +125,11 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
                     f"axis {path}: value {text} occurs twice (allowed: once)", "axes", path, *where[number]
                 )
         return Choice(values, domain.names)
-    kind = type(domain).__name__.lower()
+    kind = next(each for each in DOMAINS if getattr(axis, each) is not None)
     for bound in (domain.low, domain.high):
         if isinstance(domain, Integer) and not isinstance(_typed(fields, path, bound, kind), int):
             raise SpaceError(
-                f"axis {path}: the field is not an integer (allowed: choice, real, log)", "axes", path, kind
+                f"axis {path}: the field is not an integer (allowed: choice, uniform, loguniform)", "axes", path, kind
             )
     if not isinstance(domain, Integer):
         # The middle of a range may be an integer; a point slightly off it is not.

@@ -2,18 +2,30 @@
 
 import operator
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
-from pydantic import Discriminator, Field, ModelWrapValidatorHandler, Tag, model_validator
+from pydantic import (
+    Discriminator,
+    Field,
+    ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
+    Tag,
+    model_serializer,
+    model_validator,
+)
 
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.own_code import CodeFile, known
+from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 from skipstack.spaces.function import FUNCTION, FunctionConfig
 from skipstack.spaces.trial import TrialConfig, code_of
 
-DOMAINS = ("choice", "named", "integer", "real", "log")
+DOMAINS = ("choice", "named", "randint", "uniform", "loguniform")
 """The kinds of domains, by their keys in a study file."""
+
+RECORDED: Final = {"randint": "integer", "uniform": "real", "loguniform": "log"}
+"""Their keys in ledgers, which study files of earlier versions have, too."""
 
 LARGEST = 10**18
 """The largest bound of an integer axis: its values are counted and drawn as numbers of 64 bits."""
@@ -23,18 +35,18 @@ class Axis(Frozen):
     """An axis: exactly one of the five domains for one path, and the conditions under which it varies.
 
     ``named`` is a choice whose values have names, which tables print instead of the values. Bounds are inclusive with
-    low < high; those of ``log`` are above 0.
+    low < high; those of ``loguniform`` are above 0.
     """
 
     choice: Annotated[tuple[Json, ...], Field(min_length=1)] | None = None
     """The values."""
     named: Annotated[dict[str, Json], Field(min_length=1)] | None = None
     """The values by their names."""
-    integer: tuple[int, int] | None = None
-    """The lowest and the highest integer."""
-    real: tuple[float, float] | None = None
+    randint: tuple[int, int] | None = None
+    """The lowest and the highest integer, both included."""
+    uniform: tuple[float, float] | None = None
     """The lowest and the highest number."""
-    log: tuple[float, float] | None = None
+    loguniform: tuple[float, float] | None = None
     """The lowest and the highest number, sampled uniformly in the logarithm."""
     prior: Json = None
     """The value near which good ones are expected; ``proposer: prior`` tries values near it more often at first; null:
@@ -46,6 +58,18 @@ class Axis(Frozen):
     value there counts.
     """
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_recorded_names(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        ours = {recorded: name for name, recorded in RECORDED.items() if recorded in value and name not in value}
+        return {ours.get(key, key): item for key, item in value.items()} if ours else value
+
+    @model_serializer(mode="wrap")
+    def _by_recorded_names(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {RECORDED.get(key, key): item for key, item in handler(self).items()}
+
     @model_validator(mode="after")
     def _has_one_domain(self) -> Self:
         given = [kind for kind in DOMAINS if getattr(self, kind) is not None]
@@ -54,14 +78,14 @@ class Axis(Frozen):
         for name in self.named or ():
             if not name.isprintable() or not name.strip():
                 raise ValueError(f"got a value named {name!r} (allowed: names on one line that are not empty)")
-        for bound in self.integer or ():
+        for bound in self.randint or ():
             if abs(bound) > LARGEST:
-                raise ValueError(f"got bounds beyond {LARGEST:.0e} (allowed for integer: bounds of at most that size)")
-        for bounds in (self.integer, self.real, self.log):
+                raise ValueError(f"got bounds beyond {LARGEST:.0e} (allowed for randint: bounds of at most that size)")
+        for bounds in (self.randint, self.uniform, self.loguniform):
             if bounds is not None and not bounds[0] < bounds[1]:
                 raise ValueError(f"got bounds {list(bounds)} (allowed: the lower one first, and below the upper one)")
-        if self.log is not None and self.log[0] <= 0:
-            raise ValueError(f"got bounds {list(self.log)} (allowed for log: bounds above 0)")
+        if self.loguniform is not None and self.loguniform[0] <= 0:
+            raise ValueError(f"got bounds {list(self.loguniform)} (allowed for loguniform: bounds above 0)")
         return self
 
     @property
@@ -71,12 +95,12 @@ class Axis(Frozen):
             return Choice(self.choice)
         if self.named is not None:
             return Choice(tuple(self.named.values()), tuple(self.named))
-        if self.integer is not None:
-            return Integer(*self.integer)
-        if self.real is not None:
-            return Real(*self.real)
-        assert self.log is not None
-        return Log(*self.log)
+        if self.randint is not None:
+            return Integer(*self.randint)
+        if self.uniform is not None:
+            return Real(*self.uniform)
+        assert self.loguniform is not None
+        return Log(*self.loguniform)
 
 
 def _about(base: Any) -> str:
@@ -92,15 +116,18 @@ AnySubject = Annotated[
 
 
 class SpaceConfig(Frozen):
-    """A base, axes by dotted path (their order is the order of enumeration), and constraints by name.
+    """A base, axes by dotted path (their order is the order of enumeration), and constraints: names of ours
+    (``constraints.py``), expressions over axes (``expressions.py``), or names of Python functions.
 
-    ``code``: the code files whose kinds the base and the axes may use; omitted in JSON if there are none.
+    ``code``: the code files whose kinds the base and the axes may use, and whose functions may be constraints.
+    ``constraint_functions``: functions that were given from Python. Both are omitted in JSON if there are none.
     """
 
     code: Annotated[tuple[CodeFile, ...], Field(exclude_if=operator.not_)] = ()
     base: AnySubject = TrialConfig()
     axes: dict[str, Axis] = Field(default_factory=dict)
     constraints: tuple[str, ...] = ()
+    constraint_functions: Annotated[tuple[ConstraintFunction, ...], Field(exclude_if=operator.not_)] = ()
 
     @model_validator(mode="wrap")
     @classmethod

@@ -2,21 +2,22 @@
 
 Combinations of axes and conditions are counted without listing them: axes are processed one after another, and partial
 combinations that all later axes treat alike are counted together. Invalid configs and constraints cannot be counted so.
-A small space is listed and filtered; from a large one, combinations are drawn uniformly, and the share of allowed ones
-is an estimate with a standard error.
+A small space is listed and filtered, also one of which a study's own rules leave little; from a large one, combinations
+are drawn uniformly, and the share of allowed ones is an estimate with a standard error. Where a rule names a continuous
+axis, its values are drawn too.
 """
 
 import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
-from skipstack.spaces.paths import Tree, present, read
+from skipstack.spaces.paths import Tree, changes, present, read
 from skipstack.spaces.space import Point, Space
 
 LISTED = 4_000
@@ -79,9 +80,15 @@ def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED,
         continuous=tuple(path for path in space.domains if path in varying and not space.domains[path].finite),
         idle=tuple(path for path in space.domains if path not in varying),
     )
-    if combinations.number <= listed:
+    ruled = {path for rule in space.rules for path in rule.axes if not space.domains[path].finite}
+    if combinations.number <= listed and not ruled:
         return replace(counted, allowed=sum(map(space.allowed, combinations)))
-    found = sum(space.allowed(combinations.draw(generator)) for _ in range(drawn))
+    if space.rules and space.finite and len(rest := list(islice(space.everything(), listed + 1))) <= listed:
+        return replace(counted, allowed=sum(map(space.allowed, rest)))
+    found = 0
+    for _ in range(drawn):
+        point = combinations.draw(generator)
+        found += space.allowed(point | {path: space.domains[path].sample(generator) for path in ruled if path in point})
     return replace(counted, drawn=drawn, drawn_allowed=found)
 
 
@@ -198,7 +205,7 @@ class Combinations:
         still_open = {path: None for path in later if path.endswith(".kind")}
         for path in later:
             for on, values in self._space.conditions[path].items():
-                if any(_changes(other, on) for other in later):
+                if any(changes(other, on) for other in later):
                     still_open[on] = None
                 else:
                     settled[on, frozenset(map(canonical_json, values))] = None
@@ -213,7 +220,7 @@ class Combinations:
         for later in self._paths[place + 1 :]:
             conditions = self._space.conditions[later]
             named.update(canonical_json(value) for value in conditions.get(path, ()))
-            if any(_changes(path, other) for other in (later, *conditions) if other != path):
+            if any(changes(path, other) for other in (later, *conditions) if other != path):
                 return [_Group((value,)) for value in values]
         return _alone(domain, values, named)
 
@@ -233,12 +240,6 @@ def _values(domain: Domain) -> Sequence[Json]:
     if isinstance(domain, Choice | Integer):
         return domain.values
     return (domain.low + INSIDE * (domain.high - domain.low),)
-
-
-def _changes(axis: str, path: str) -> bool:
-    """Whether a value of ``axis`` may change the value at ``path``; another kind resets all fields beside it."""
-    whole = axis.removesuffix("kind") if axis.endswith(".kind") else f"{axis}."
-    return f"{path}.".startswith(whole) or f"{axis}.".startswith(f"{path}.")
 
 
 def _text(tree: Tree, path: str) -> str | None:

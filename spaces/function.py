@@ -1,5 +1,6 @@
 """The subject of a trial that calls a user's function instead of training a network."""
 
+from collections.abc import Mapping
 from typing import ClassVar, Final, Literal
 
 from pydantic import ConfigDict, JsonValue, PositiveInt
@@ -18,7 +19,18 @@ SEED: Final = "seed"
 
 RESERVED: Final = (FUNCTION, SEED)
 
-Direction = Literal["maximise", "minimise"]
+Direction = Literal["maximize", "minimize"]
+
+RecordedDirection = Literal["maximise", "minimise"]
+"""A direction as ledgers have it, in the identity of every config."""
+
+RECORDED: Final[Mapping[str, RecordedDirection]] = {
+    "maximize": "maximise",
+    "minimize": "minimise",
+    "maximise": "maximise",
+    "minimise": "minimise",
+}
+"""The record of each name of a direction; the last two are those of earlier versions."""
 
 EPOCHS: Final = 100
 """The default maximum of reports per seed."""
@@ -30,7 +42,7 @@ class FunctionSource(Frozen):
     name: str
     file: str
     source: str
-    direction: Direction = "maximise"
+    direction: RecordedDirection = "maximise"
     """Whether a higher score is better, or a lower one."""
     epochs: PositiveInt = EPOCHS
     """The number of reports of a complete trial; a function may return earlier."""

@@ -116,6 +116,12 @@ def overlap(path: str, other: str) -> bool:
     return inside(path, other) or inside(other, path)
 
 
+def changes(axis: str, path: str) -> bool:
+    """Whether a value of ``axis`` may change the value at ``path``; another kind resets all fields beside it."""
+    whole = axis.removesuffix("kind") if axis.endswith(".kind") else f"{axis}."
+    return f"{path}.".startswith(whole) or f"{axis}.".startswith(f"{path}.")
+
+
 def present(tree: Tree, path: str) -> bool:
     """Whether the tree has a value at ``path``."""
     here: Any = tree
@@ -143,15 +149,20 @@ def written(tree: Tree, path: str, value: Json) -> Tree:
     parent, _, name = path.rpartition(".")
     if name == "kind" and read(tree, path) != value:
         with known(code_of(tree)):
-            members = [kinds(annotation) for annotation in trial_paths()[parent]]
-        model = next(found[str(value)] for found in members if value in found)
-        # Unvalidated: a field without a default is null until another axis gives it a value.
-        blank = {
-            **{name: None if field.is_required() else field.default for name, field in model.model_fields.items()},
-            **model.model_construct(kind=value).model_dump(mode="json"),
-        }
+            blank = _blank(parent, str(value), known_configs())
         return replaced(tree, parent.split("."), blank)
     return replaced(tree, path.split("."), value)
+
+
+@cache
+def _blank(parent: str, kind: str, own: tuple[type[Frozen], ...]) -> Tree:
+    """A mapping of another kind, unvalidated: a field without a default is null until another axis gives it a value."""
+    members = [kinds(annotation) for annotation in trial_paths()[parent]]
+    model = next(found[kind] for found in members if kind in found)
+    return {
+        **{name: None if field.is_required() else field.default for name, field in model.model_fields.items()},
+        **model.model_construct(kind=kind).model_dump(mode="json"),
+    }
 
 
 def replaced(tree: Tree, names: Sequence[str], value: Any) -> Tree:

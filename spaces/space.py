@@ -1,7 +1,7 @@
 """Spaces: the possible trials, enumerated, sampled or searched axis by axis."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
@@ -13,13 +13,16 @@ from skipstack.data.basis.explain import explain, shown
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.own_code import known
 from skipstack.spaces.belief import Belief
+from skipstack.spaces.blocks import TRIES as TRIES_OF_A_BLOCK
+from skipstack.spaces.blocks import Block, blocks
 from skipstack.spaces.changes import differences
-from skipstack.spaces.checks import Conditions, SpaceError, believed, checked
+from skipstack.spaces.checks import Conditions, SpaceError, believed, checked, checked_rules
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.fields import fields_of
 from skipstack.spaces.paths import Tree, present, read
+from skipstack.spaces.rules import Rule, UndecidedError
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network, with_code
 
@@ -39,7 +42,7 @@ ones."""
 class Space:
     """The allowed points of a base config and its axes.
 
-    A point is allowed if every active axis has a value of its domain, the config is valid, and every named constraint
+    A point is allowed if every active axis has a value of its domain, the config is valid, and every constraint
     holds. Different points give different configs: the first axis in which two points differ is active in both, since
     conditions depend on earlier axes only, and its value is in the config unchanged.
 
@@ -55,14 +58,23 @@ class Space:
         with known(config.code):
             domains, conditions = checked(config, self.base, self.fields)
             beliefs = believed(config, domains, self.base, self.fields)
+            self.rules: Sequence[Rule] = checked_rules(config, self.base, self.fields)
+            """The study's own constraints: expressions, and Python functions."""
         self.domains: Mapping[str, Domain] = domains
         """The domain of each axis, values in the types of the config's fields."""
         self.beliefs: Mapping[str, Belief] = beliefs
         """The belief about good values of each axis."""
         self.conditions: Mapping[str, Conditions] = conditions
         """The conditions of each axis: by path, the allowed values there."""
-        self._constraints = [CONSTRAINTS[name] for name in config.constraints]
-        if self.finite:
+        self._allowed_texts = {
+            path: [(on, frozenset(map(canonical_json, values))) for on, values in each.items()]
+            for path, each in conditions.items()
+        }
+        self.constraints = tuple(CONSTRAINTS[name] for name in config.constraints if name in CONSTRAINTS)
+        """The named constraints."""
+        judged = all(rule.decide is not None for rule in self.rules)
+        self._blocks = blocks(self.rules if judged else (), domains, conditions, self)
+        if self.finite and judged:
             self._check_not_empty()
 
     @property
@@ -107,6 +119,32 @@ class Space:
                 tree = self.fields.written(tree, path, point[path])
         return point
 
+    def draw(self, generator: np.random.Generator) -> Point:
+        """A random point that keeps the rules; configs and named constraints may forbid it. Each axis is drawn
+        uniformly (in the logarithm for ``log``).
+
+        Raises UserError where points that keep the rules are too rare to be found.
+        """
+        settled: Point = {}
+        for block in self._blocks:
+            if (found := block.draw(generator)) is None:
+                raise UserError(self._rare(block))
+            settled |= found
+        return self.compose(lambda path, domain: settled[path] if path in settled else domain.sample(generator))
+
+    def repaired(self, point: Point, generator: np.random.Generator) -> Point:
+        """The point, if it keeps the rules; otherwise one near it that does, with other values on axes that broken
+        rules name, and on those that these activate.
+        """
+        settled: Point = {}
+        for block in self._blocks:
+            if not block.allows(point):
+                settled |= block.near(point, generator) or {}
+        if not settled:
+            return point
+        wanted = point | settled
+        return self.compose(lambda path, domain: wanted[path] if path in wanted else domain.sample(generator))
+
     def sample(self, generator: np.random.Generator) -> Point:
         """A random allowed point: uniform axis by axis (in the logarithm for ``log``), redrawn while forbidden.
 
@@ -115,7 +153,7 @@ class Space:
         """
         refused = Counter[str]()
         for _ in range(TRIES):
-            point = self.compose(lambda path, domain: domain.sample(generator))
+            point = self.draw(generator)
             if (why := self.refusal(point)) is None:
                 return point
             refused[why] += 1
@@ -151,6 +189,10 @@ class Space:
 
     def config(self, point: Point) -> Subject:
         """The config of a point. Raises UserError if the point does not fit the axes or the config is invalid."""
+        return self._valid(self.tree(point))
+
+    def tree(self, point: Point) -> Tree:
+        """The config of a point as a tree, unchecked. Raises UserError if the point does not fit the axes."""
         tree = self.base
         active = []
         for path, domain in self.domains.items():
@@ -165,6 +207,9 @@ class Space:
         for path in point:
             if path not in active:
                 raise UserError(unknown("or inactive axis", path, active))
+        return tree
+
+    def _valid(self, tree: Tree) -> Subject:
         try:
             return self.fields.model.model_validate(tree)
         except ValidationError as error:
@@ -172,12 +217,15 @@ class Space:
                 raise UserError(explain(error, self.fields.model)) from None
 
     def refusal(self, point: Point) -> str | None:
-        """Why a point is not allowed, in one line; None if it is."""
+        """Why a point is not allowed, in one line; None if it is. Rules are checked first: they cost least."""
         try:
-            config = self.config(point)
+            tree = self.tree(point)
+            if (why := next((why for rule in self.rules if (why := rule.refusal(tree, point))), None)) is not None:
+                return why
+            config = self._valid(tree)
         except UserError as error:
             return str(error)
-        broken = next((each for each in self._constraints if not each.holds(as_network(config))), None)
+        broken = next((each for each in self.constraints if not each.holds(as_network(config))), None)
         return f"constraint {broken.name}: {broken.reason}" if broken else None
 
     def allowed(self, point: Point) -> bool:
@@ -205,19 +253,24 @@ class Space:
         """
         return present(tree, path) and self.meets(path, tree)
 
+    def written(self, tree: Tree, path: str, value: Json) -> Tree:
+        """A tree with a value of an axis, and with its consequences."""
+        return self.fields.written(tree, path, value)
+
     def meets(self, path: str, tree: Tree) -> bool:
         """Whether the conditions of an axis hold, even if its field does not exist."""
         return all(
-            present(tree, on) and canonical_json(read(tree, on)) in map(canonical_json, values)
-            for on, values in self.conditions[path].items()
+            present(tree, on) and canonical_json(read(tree, on)) in texts for on, texts in self._allowed_texts[path]
         )
 
     def everything(self) -> Iterator[Point]:
-        """Every combination of the values of active axes, forbidden ones included; for finite spaces only."""
+        """Every combination of the values of active axes, forbidden ones included; for finite spaces only. Those that
+        break rules are left out where a block's combinations are listed.
+        """
         return self._points(list(self.domains), self.base, {})
 
     def _points(self, paths: list[str], tree: Tree, point: Point) -> Iterator[Point]:
-        """Every combination of values of the ``paths`` that are active, forbidden ones included."""
+        """Every combination of values of the ``paths`` that are active, as ``everything``."""
         if not paths:
             yield point
             return
@@ -227,8 +280,11 @@ class Space:
             return
         domain = self.domains[path]
         assert isinstance(domain, Choice | Integer)
+        block = next((block for block in self._blocks if path in block.domains), None)
         for value in domain.values:
-            yield from self._points(rest, self.fields.written(tree, path, value), point | {path: value})
+            chosen = point | {path: value}
+            if block is None or block.may_begin(chosen):
+                yield from self._points(rest, self.written(tree, path, value), chosen)
 
     def _one_at_a_time(self) -> Iterator[Point]:
         changes: list[Point] = [{}]
@@ -257,6 +313,9 @@ class Space:
         return kept[path] if path in kept else self.usual(path)
 
     def _check_not_empty(self) -> None:
+        for block in self._blocks:
+            if block.listed == []:
+                raise SpaceError(self._rare(block), "constraints")
         first: Point | None = None
         for number, point in enumerate(self.everything()):
             if self.allowed(point):
@@ -266,6 +325,18 @@ class Space:
                 return
         assert first is not None
         raise SpaceError(f"no point of the space is allowed; {shown(first)}: {self.refusal(first)}", "axes")
+
+    def _rare(self, block: Block) -> str:
+        """Why no values of a block were found that keep its rules: they cannot be computed, or are broken."""
+        try:
+            block.check()
+        except UndecidedError as error:
+            return str(error)
+        texts = " and ".join(f"constraint {rule.text}" for rule in block.rules)
+        if not block.domains:
+            return f"{texts}: never holds, since no axis varies what it names"
+        often = "no values" if block.listed == [] else f"none of {TRIES_OF_A_BLOCK:,} values drawn"
+        return f"{texts}: {often} of {' and '.join(block.domains)} keep {'it' if len(block.rules) == 1 else 'them'}"
 
 
 def _within(tree: Tree, path: str, domain: Domain) -> Json:

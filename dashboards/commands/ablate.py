@@ -91,8 +91,10 @@ def ablate(
     from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page, nothing_to_compare
     from skipstack.search.ablation.experiment import experiment
     from skipstack.search.ablation.other_searches import searches_beside
+    from skipstack.search.api.recorded_options import load_constraints
 
     record = read_finished(study)
+    load_constraints(study, record.study.space, code or ())
     others = searches_beside(beside or ())
     made = experiment(
         record,

@@ -21,7 +21,7 @@ def check(
 
     Each gate, cell, head and embedder is tested in a small network, with the defaults of its config: shapes, lanes,
     gradients, resuming. A format is tested on the example that it gives. A line is printed for each check; after a
-    failure, checks that would fail for the same reason are skipped.
+    failure, checks that would fail for the same reason are skipped. Of a constraint, what it reads is printed.
     """
     import skipstack.spaces.trial  # noqa: F401 (which kinds there are of ours)
 
@@ -34,5 +34,7 @@ def check(
         for each in found:
             if each.piece == piece:
                 print(f"  {each.outcome}  {each.check}: {each.words}")
+    for name, parameters in code.constraints.items():
+        print(f"constraint {name}\n  not run; it reads {', '.join(parameters)}")
     if failed := [f"{each.piece.part} {each.piece.kind}" for each in found if each.outcome == "FAILS"]:
         raise UserError(f"{file}: {', '.join(failed)} failed a check (allowed: pieces of which every check holds)")

@@ -15,6 +15,7 @@ from skipstack.search.planning.epochs import EpochSize
 from skipstack.search.record.domain_parts import short_name, value_text
 from skipstack.search.study_files.origins import DEFAULT
 from skipstack.spaces.activity import condition
+from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.counting import SpaceCount
 from skipstack.spaces.domains import Choice, Domain
@@ -63,7 +64,9 @@ def space_report(described: DescribedStudy) -> Report:
         "space": [*space_lines(content["space"]), *_walked(content)],
         "axes": list(axis_lines(content["axes"])),
         "values that change nothing": content["one_network"],
-        "constraints": [f"{name}: {reason}" for name, reason in content["space"]["constraints"].items()],
+        "constraints": [
+            f"{name}: {reason}" if reason else name for name, reason in content["space"]["constraints"].items()
+        ],
         "epochs": list(_epoch_lines(content["epoch"])),
         "options": list(_options(content)),
     }
@@ -93,8 +96,14 @@ def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
         "drawn": counted.drawn,
         "discrete_axes": len(study.space.axes) - len({*counted.continuous, *counted.idle}),
         "continuous_axes": list(counted.continuous),
-        "constraints": {name: CONSTRAINTS[name].reason for name in study.space.constraints},
+        "constraints": _constraints(study.space),
     }
+
+
+def _constraints(space: SpaceConfig) -> dict[str, str]:
+    """Each constraint, and its reason; of an expression, which says all itself, none."""
+    own = {rule.text: rule for rule in Space(space).rules}
+    return {text: CONSTRAINTS[text].reason if text in CONSTRAINTS else own[text].about for text in space.constraints}
 
 
 def axes_content(study: StudyConfig, space: Space, counted: SpaceCount) -> list[Content]:

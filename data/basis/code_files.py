@@ -9,10 +9,11 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from skipstack.data.basis.code_pieces import facts_of, pieces, run
+from skipstack.data.basis.code_pieces import constraints, facts_of, pieces, run
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.ordinary_files import content
-from skipstack.data.basis.own_code import CodeFile, CodeSource, Kinds, LoadedCode, Part, loaded, of_file
+from skipstack.data.basis.own_code import CodeFile, CodeSource, Kinds, LoadedCode, loaded, of_file
+from skipstack.data.basis.own_constraints import parameters_of
 
 GROUP: Final = "skipstack.plugins"
 """The entry point group in which installed packages register such files."""
@@ -101,7 +102,8 @@ def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
     if sha256 not in loaded:
         # The process that was given the path warns; workers that receive the file would only repeat it.
         module, lines = run(source, name, str(path or name), f"skipstack_own_{sha256[:16]}", warn=path is not None)
-        classes = pieces(module, lines, name)
+        rules = constraints(module, name)
+        classes = pieces(module, lines, name, alone=not rules)
         found: Kinds = {}
         recorded: Kinds = {}
         for (part, kind), (made, config) in classes.items():
@@ -110,18 +112,20 @@ def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
             if facts := facts_of(made, f"{name}:{lines.get(made.__name__, 1)}: class {made.__name__}"):
                 recorded.setdefault(part, {})[kind] = facts
         try:
-            file = CodeFile(name=name, sha256=sha256, kinds=found, recorded=recorded)
+            parameters = {each: parameters_of(rule, f"{name}: {each}") for each, rule in rules.items()}
+            file = CodeFile(name=name, sha256=sha256, kinds=found, recorded=recorded, constraints=parameters)
         except ValidationError as error:
             raise UserError(f"{name}: {error.errors()[0]['msg']}") from None
-        loaded[sha256] = LoadedCode(file, source, classes)
+        loaded[sha256] = LoadedCode(file, source, classes, rules)
     return loaded[sha256].file
 
 
 def check_distinct(code: Sequence[CodeFile]) -> None:
-    """Raise UserError where two files have the same kind."""
-    owners: dict[tuple[Part, str], str] = {}
+    """Raise UserError where two files have the same kind, or constraints of the same name."""
+    owners: dict[tuple[str, str], str] = {}
     for file in code:
-        for part, own in file.kinds.items():
-            for kind in own:
-                if (other := owners.setdefault((part, kind), file.name)) != file.name:
-                    raise UserError(f"code: {other} and {file.name} both have a {part} {kind!r} (allowed: one of them)")
+        named: list[tuple[str, str]] = [(part, kind) for part, own in file.kinds.items() for kind in own]
+        named += [("constraint", name) for name in file.constraints]
+        for part, kind in named:
+            if (other := owners.setdefault((part, kind), file.name)) != file.name:
+                raise UserError(f"code: {other} and {file.name} both have a {part} {kind!r} (allowed: one of them)")

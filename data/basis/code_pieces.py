@@ -1,7 +1,8 @@
 """Finds the pieces in a file of own code: runs it and inspects its classes.
 
 A file is self-contained: it imports installed packages, but no neighbouring files. Each class that is a gate, a cell, a
-head, an embedder or a format, by its base, and has a ``Config`` of its own is a piece::
+head, an embedder or a format, by its base, and has a ``Config`` of its own is a piece; functions may be constraints
+(``own_constraints.py``)::
 
     from skipstack.own import Frozen, LogisticGate
 
@@ -14,7 +15,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from traceback import extract_tb
 from types import ModuleType
 from typing import Any, Final, get_args, get_origin
@@ -25,6 +26,7 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.old_paths import find_old_paths
 from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import KIND, Part
+from skipstack.data.basis.own_constraints import is_constraint
 
 BASES: Final = "Gate, Layer, Head, Embedder or OwnFormat"
 
@@ -69,9 +71,18 @@ def _line(error: BaseException, path: str) -> int:
     return next((frame.lineno or 1 for frame in reversed(extract_tb(error.__traceback__)) if frame.filename == path), 1)
 
 
-def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
+def constraints(module: ModuleType, name: str) -> dict[str, Callable[..., object]]:
+    """The constraints of a module that was run, by their names. Raises UserError for two of one name."""
+    found: dict[str, Callable[..., object]] = {}
+    for each in vars(module).values():
+        if is_constraint(each) and found.setdefault(each.__name__, each) is not each:
+            raise UserError(f"{name}: two constraints are called {each.__name__} (allowed: another name)")
+    return found
+
+
+def pieces(module: ModuleType, lines: Mapping[str, int], name: str, *, alone: bool = True) -> Classes:
     """The pieces of a module that was run; ``lines``: the line of each class. Raises UserError with the line of a
-    mistake.
+    mistake, and for none where they stand ``alone``, without constraints.
     """
     found: Classes = {}
     for each, made in vars(module).items():
@@ -88,8 +99,8 @@ def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
         if (part, kind) in found:
             raise UserError(f"{where}: a {part} {kind!r} exists already (allowed: another name)")
         found[part, kind] = made, config
-    if not found:
-        raise UserError(f"{name}:1: no piece (allowed: a subclass of {BASES} with a Config)")
+    if not found and alone:
+        raise UserError(f"{name}:1: no piece (allowed: a subclass of {BASES} with a Config, or a constraint)")
     return found
 
 

@@ -8,7 +8,7 @@ own config class checks the fields; if not, they stay as recorded.
 
 import json
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -42,13 +42,14 @@ class CodeFile(Frozen):
     their defaults, null where there is none.
 
     ``recorded``: likewise by part and kind, further facts that are needed without the code, if any
-    (``data.formats.own.FormatFacts``).
+    (``data.formats.own.FormatFacts``). ``constraints``: by name, the parameters of the functions that are constraints.
     """
 
     name: Annotated[str, Field(min_length=1)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     kinds: Kinds
     recorded: Annotated[Kinds, Field(exclude_if=operator.not_)] = Field(default_factory=dict)
+    constraints: Annotated[dict[str, tuple[str, ...]], Field(exclude_if=operator.not_)] = Field(default_factory=dict)
 
     @field_validator("kinds")
     @classmethod
@@ -64,11 +65,14 @@ class CodeFile(Frozen):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedCode:
-    """A file that was loaded: its bytes, and its classes by part and kind, each with its config class."""
+    """A file that was loaded: its bytes, its classes by part and kind, each with its config class, and its constraints
+    by name.
+    """
 
     file: CodeFile
     source: bytes
     classes: Mapping[tuple[Part, str], tuple[type, type[Frozen]]]
+    constraints: Mapping[str, Callable[..., object]]
 
 
 loaded: Final[dict[str, LoadedCode]] = {}
@@ -85,6 +89,11 @@ def known(code: Sequence[CodeFile]) -> Iterator[None]:
         yield
     finally:
         _known.reset(before)
+
+
+def known_code() -> tuple[CodeFile, ...]:
+    """The files of the context."""
+    return _known.get()
 
 
 def own_configs(part: Part) -> dict[str, type[Frozen]]:
@@ -169,7 +178,12 @@ def sources(code: Sequence[CodeFile]) -> tuple[CodeSource, ...]:
 def of_file(file: CodeFile) -> LoadedCode:
     """The loaded code of a file. Raises UserError if it is not loaded."""
     if file.sha256 not in loaded:
-        kinds = ", ".join(f"{part} {kind}" for part, own in file.kinds.items() for kind in own)
+        kinds = ", ".join(
+            [
+                *(f"{part} {kind}" for part, own in file.kinds.items() for kind in own),
+                *(f"constraint {name}" for name in file.constraints),
+            ]
+        )
         raise UserError(
             f"{file.name} has {kinds}: code is run only if you ask for it "
             f"(allowed: --code FILE, the file of SHA-256 {file.sha256})"

@@ -37,10 +37,10 @@ def work() -> None:
 
 # %% The study: two programs at a time, under ASHA
 SPACE = {
-    "axes": {"rate": {"log": [0.001, 1.0]}, "width": {"choice": [8, 16, 32]}},
+    "axes": {"rate": {"loguniform": [0.001, 1.0]}, "width": {"choice": [8, 16, 32]}},
     "search": {"scheduler": {"kind": "asha", "grace": 1, "reduction": 3}},
 }
-options = {"direction": "minimise", "trials": 12, "epochs": 9, "seeds": 1, "out": "runs/launched"}
+options = {"direction": "minimize", "trials": 12, "epochs": 9, "seeds": 1, "out": "runs/launched"}
 with skipstack.begin(SPACE, **options) as study, ThreadPoolExecutor(2) as threads:
     for working in [threads.submit(work) for _ in range(2)]:
         working.result()

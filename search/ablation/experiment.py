@@ -167,4 +167,4 @@ def _on_corpora(config: SpaceConfig, corpora: Mapping[str, Json]) -> SpaceConfig
     except ValidationError as error:
         raise UserError(f"--corpus: {explain(error, TrialConfig)}") from None
     axis = {CORPUS: Axis(named=dict(corpora))} if len(corpora) > 1 else {}
-    return SpaceConfig(code=config.code, base=base, axes={**axis, **config.axes}, constraints=config.constraints)
+    return config.model_copy(update={"base": base, "axes": {**axis, **config.axes}})

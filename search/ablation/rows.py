@@ -13,7 +13,6 @@ from skipstack.search.ledger.event_values import LeftOut, ListedRow, Role
 from skipstack.search.record.domain_parts import value_text
 from skipstack.spaces.activity import condition
 from skipstack.spaces.config import Axis, SpaceConfig
-from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Json
 from skipstack.spaces.paths import inside
 from skipstack.spaces.space import Point, Space
@@ -44,8 +43,10 @@ def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
         values += [point[path] for point in found if path in point]
         values += [value for on, value in conditions if on == path]
         axes[path] = _axis(domain, values, config.axes[path].when)
-    met = tuple(name for name in config.constraints if CONSTRAINTS[name].holds(as_network(config.base)))
-    return SpaceConfig(code=config.code, base=config.base, axes=axes, constraints=met)
+    broken = {each.name for each in space.constraints if not each.holds(as_network(config.base))}
+    broken |= {rule.text for rule in space.rules if rule.refusal(space.base, base) is not None}
+    met = tuple(text for text in config.constraints if text not in broken)
+    return config.model_copy(update={"axes": axes, "constraints": met})
 
 
 def changed(space: Space, winner: Point) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import space_of
 from skipstack.search.tracking.stores import URI, from_anywhere
+from skipstack.spaces.config import SpaceConfig
+from skipstack.spaces.constraint_functions import check_given
 from skipstack.spaces.trial import code_of
 
 OPTIONS: Final = (
@@ -82,6 +84,15 @@ def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) 
     if placed is not None and recorded and placed.place != _place(folder, folder.path):
         raise UserError(_unasked(path, recorded))
     load_recorded(code, [*given, *map(Path, recorded)])
+
+
+def load_constraints(path: Path, space: SpaceConfig, given: Sequence[Path] = ()) -> None:
+    """Load the Python functions that constrain a ``space`` of the study in the folder ``path``, as ``load_code`` does.
+
+    Raises UserError also for a function that only Python can give, and did not.
+    """
+    load_code(path, [file for file in space.code if set(file.constraints) & set(space.constraints)], given)
+    check_given(space.constraint_functions)
 
 
 def code_of_study(folder: StudyFolder) -> tuple[CodeFile, ...]:

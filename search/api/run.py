@@ -33,7 +33,13 @@ from skipstack.search.driver.faults import (
     StudyInterruptedError,
     lost_disk_interrupts,
 )
-from skipstack.search.driver.functions import check_function_given, continued_by, source_of, version_with
+from skipstack.search.driver.functions import (
+    check_constraints_given,
+    check_function_given,
+    continued_by,
+    source_of,
+    version_with,
+)
 from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.retention import Retention, delete_all_but_logs
 from skipstack.search.earlier_studies.summaries import summary, tried_first
@@ -368,6 +374,7 @@ def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
     folder, execution = run.folder, run.execution
     if (changed := check_function_given(folder, execution.function)) is not None:
         execution.warn(f"warning: {changed}")
+    check_constraints_given(folder)
     load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
         tracking = TrackingProcess()  # imports MLflow while the engine starts, in a process that does not train

@@ -1,6 +1,6 @@
 """The class ``skipstack.Study``: a study's folder, progress and results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 
 @final
 class Study:
-    """A study in its folder, as it was when this object was created.
+    """A study in its folder, as it was when this object was created; a notebook shows it by ``page``, if there is one.
 
     Frames have the columns of ``skipstack.search.analysis.frames.columns.COLUMNS``. Raises UserError where ``folder``
     holds no study, or one that is damaged.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, page: "Callable[[Study], str] | None" = None) -> None:
         from skipstack.search.analysis.study_frames import study_frames
 
         self.folder = Path(folder)
         self.frames = study_frames(self.folder)
         """All its frames, and the space that was searched."""
+        self._page = page
 
     @property
     def record(self) -> StudyRecord:
@@ -139,6 +140,10 @@ class Study:
         from skipstack.search.api.run import ask_for
 
         ask_for(self.folder, points)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the best trials, and the pictures of the search; None: the line of ``repr``."""
+        return None if self._page is None else self._page(self)
 
     def __repr__(self) -> str:
         """For example ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""

@@ -4,24 +4,25 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.code_version import code_version
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import space_of
-from skipstack.spaces.function import FUNCTION, Direction, FunctionSource
+from skipstack.spaces.constraint_functions import ConstraintFunction, check_given
+from skipstack.spaces.function import FUNCTION, RECORDED, Direction, FunctionSource
 
 
-def source_of(function: Callable[..., object], direction: Direction = "maximise") -> FunctionSource:
+def source_of(function: Callable[..., object], direction: Direction = "maximize") -> FunctionSource:
     """Identify a function by name, file and a digest of its source, or of its code if there is no source.
 
     Raises UserError for a value that cannot be called with a config and a report, and for an unknown direction.
     """
     if not callable(function):
         raise UserError(f"objective: got {function!r} (allowed: a function of a config and a report)")
-    if direction not in ("maximise", "minimise"):
-        raise UserError(f"direction: got {direction!r} (allowed: maximise, minimise)")
+    if direction not in RECORDED:
+        raise UserError(f"direction: got {direction!r} (allowed: {', '.join(get_args(Direction))})")
     _check_call(function)
     inner = _inner(function)
     try:
@@ -29,7 +30,7 @@ def source_of(function: Callable[..., object], direction: Direction = "maximise"
     except (OSError, TypeError):
         source, file = _code(inner), ""
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-    return FunctionSource(name=_name(inner), file=file, source=digest, direction=direction)
+    return FunctionSource(name=_name(inner), file=file, source=digest, direction=RECORDED[direction])
 
 
 def check_function_given(folder: StudyFolder, function: Callable[..., object] | None) -> str | None:
@@ -56,6 +57,12 @@ def check_function_given(folder: StudyFolder, function: Callable[..., object] | 
         f"the study began with {recorded.name} of source {recorded.source}, and goes on with {now.name} of source "
         f"{now.source}: trials before and after call different functions"
     )
+
+
+def check_constraints_given(folder: StudyFolder) -> None:
+    """Raise UserError where a study's space has a constraint from Python that this process was not given, as it was."""
+    records = space_of(folder).get("constraint_functions", ())
+    check_given([ConstraintFunction.model_validate(each) for each in records])
 
 
 def asked(config: object, report: object) -> None:

@@ -68,6 +68,7 @@ class Prior(Proposer):
         if source.random() < self.share:
             for _ in range(TRIES):
                 point = self._space.compose(lambda path, domain: self._beliefs.get(path, domain).sample(source))
+                point = self._space.repaired(point, source)
                 if point not in self._seen and self._space.allowed(point):
                     return point
         return self._learner.ask(number)

@@ -54,8 +54,9 @@ class _Pending:
 class Sampled(Proposer):
     """Base of the proposers that use Optuna: keeps the history as an Optuna study, and proposes allowed, new points.
 
-    A point that is not allowed or was proposed before is sampled again, up to ``tries`` times in all; then a new point
-    is drawn at random. ``objectives``: their number; all are maximised.
+    A point that breaks the study's own rules is replaced by one near it that keeps them (``Space.repaired``), since a
+    sampler does not know them. A point that is still not allowed, or was proposed before, is sampled again, up to
+    ``tries`` times in all; then a new point is drawn at random. ``objectives``: their number; all are maximised.
 
     ``cooled``: the promise of a point is divided by the time of an epoch there to the power of 1 - n / ``cooled``, n
     being the trial's number: the fewer trials are left, the less the time counts (cost cooling: Lee et al., 2020).
@@ -110,6 +111,7 @@ class Sampled(Proposer):
         charged = self._charged(number)
         for attempt in range(self.tries):
             point = self._sampled(derive(self._seed, self.stream, number, attempt) % OPTUNA_SEEDS, charged)
+            point = self._space.repaired(point, generator(self._seed, self.stream, "repaired", number, attempt))
             if point not in self._seen and self._space.allowed(point):
                 return point
         return self._instead(point, generator(self._seed, self.stream, number))

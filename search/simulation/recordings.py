@@ -162,6 +162,10 @@ class RecordedSpace(Space):
             raise UserError("no recorded trial is left (allowed: as many trials as were recorded)")
         return self._left[self._places[int(generator.integers(len(self._places)))]]
 
+    def repaired(self, point: Point, generator: np.random.Generator) -> Point:
+        """The point itself: every recorded one keeps the rules."""
+        return point
+
     def one_at_a_time(self) -> Iterator[Point]:
         """The points of ``one_at_a_time`` in the whole space that were recorded."""
         return (point for point in self._whole.one_at_a_time() if self.allowed(point))

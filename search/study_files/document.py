@@ -18,7 +18,7 @@ from skipstack.data.basis.ordinary_files import content
 from skipstack.search.config import BY_KIND, SearchConfig, of_kind
 from skipstack.search.ledger.upgrade import REPLACED, upgraded_search
 from skipstack.search.study_files.yaml_lines import Lines, read_yaml
-from skipstack.spaces.config import Axis
+from skipstack.spaces.config import RECORDED, Axis
 from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
@@ -65,12 +65,12 @@ class FileContent(Frozen):
     axes: dict[str, Axis | None] = Field(default_factory=dict)
     """The varied fields, by dotted paths into the base."""
     constraints: tuple[str, ...] | None = None
-    """Rules by name that every config of the study keeps."""
+    """Rules that every config of the study keeps: names of ours, expressions over axes, or functions in ``code``."""
     search: PartOfSearch = Field(default_factory=dict)
     """The number of trials, and how they are chosen and stopped."""
     code: tuple[str, ...] = ()
-    """Files with own gates, cells, heads, embedders or file formats, which are run; their paths start at the folder of
-    this file. Or names under which installed packages offer them."""
+    """Files with own gates, cells, heads, embedders, file formats or constraints, which are run; their paths start at
+    the folder of this file. Or names under which installed packages offer them."""
     scales: dict[str, Scale] = Field(default_factory=dict)
     """The study at other sizes, by name, each with ``base``, ``axes``, ``constraints`` and ``search`` of its own."""
 
@@ -127,7 +127,15 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
     except OSError as error:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None
     data, lines = read_yaml(text, name)
-    return document(data, Source(name, lines), scale, base)
+    return document(data, Source(name, {_of_today(path): line for path, line in lines.items()}), scale, base)
+
+
+def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """A path in a file with the names that the domains of axes have now."""
+    ours = {recorded: name for name, recorded in RECORDED.items()}
+    return tuple(
+        ours.get(str(key), key) if place > 1 and path[place - 2] == "axes" else key for place, key in enumerate(path)
+    )
 
 
 def document(data: Any, source: Source, scale: str | None = None, base: Raw | None = None) -> Document:

@@ -12,6 +12,7 @@ from skipstack.search.config import SearchConfig
 from skipstack.search.ledger.upgrade import REPLACED
 from skipstack.search.study_files.document import Raw, Source, in_full, replacement, with_axis
 from skipstack.search.study_files.yaml_lines import read_yaml
+from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.paths import trial_paths, unknown_path
 
 Known = Callable[[], Mapping[str, Any]]
@@ -79,6 +80,12 @@ def corpus_setting(name: str, raw: Raw) -> Setting:
 def option_setting(option: str, path: str, value: float) -> Setting:
     """An option that abbreviates a path: ``--epochs 3``, ``--hours 0.5``."""
     return Setting(Source(f"--{option} {value}"), tuple(path.split(".")), value)
+
+
+def added_constraints(constraints: Sequence[str | ConstraintFunction]) -> Setting:
+    """``constraints=`` of the library: further ones than the study's own."""
+    named = [each if isinstance(each, str) else each.name for each in constraints]
+    return Setting(Source("constraints="), ("constraints",), named, adds=True)
 
 
 def parsed_setting(text: str, known: Known = trial_paths) -> Setting:

@@ -11,13 +11,14 @@ from skipstack.data.basis.code_files import check_distinct, code_path, read_code
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.own_code import CodeFile, known
+from skipstack.data.basis.own_code import CodeFile, known, known_code
 from skipstack.data.corpora.named import find_card
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.study_files.document import Document, FileContent, Raw, Source, document, presets, read_document
 from skipstack.search.study_files.settings import (
     Known,
     Setting,
+    added_constraints,
     corpus_setting,
     given_setting,
     option_setting,
@@ -26,11 +27,14 @@ from skipstack.search.study_files.settings import (
 from skipstack.spaces.activity import check_active
 from skipstack.spaces.checks import SpaceError
 from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
+from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice
 from skipstack.spaces.function import FunctionConfig, FunctionSource
 from skipstack.spaces.function_base import function_base
 from skipstack.spaces.paths import Tree, read, trial_paths, written
+from skipstack.spaces.probing import check_rules
+from skipstack.spaces.rules import in_full
 from skipstack.spaces.settled import typed_axes
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import leaves
@@ -38,6 +42,9 @@ from skipstack.spaces.trial import TrialConfig
 
 MAPPING = "study"
 """The name of a study that is given as a mapping, for folders and errors."""
+
+EXPRESSION = r"\W"
+"""The pattern of constraints that are no names, for editors."""
 
 SUFFIXES = (".yaml", ".yml")
 Model = TypeVar("Model", bound=BaseModel)
@@ -55,6 +62,7 @@ def load_study(
     seeds: int | None = None,
     seed: int | None = None,
     function: FunctionSource | None = None,
+    constraints: Sequence[str | ConstraintFunction] = (),
 ) -> tuple[StudyConfig, Path]:
     """Load a study by the name of a preset, from a YAML file or from a mapping; returns it with its corpus folder.
 
@@ -66,7 +74,7 @@ def load_study(
     applied in order, ``corpus`` first, the overrides last. Setting a field of the base fixes it: axes at or inside it
     are removed. Another ``kind`` drops the fields of the old one. The study's own code files (``code``) are loaded,
     which runs them. ``function``: the function that trials call; the base then has values for it, of any name, and a
-    study from a mapping gets its name.
+    study from a mapping gets its name. ``constraints``: further ones than the study's own, applied before overrides.
 
     Raises UserError for the first mistake, with its file and line or its option.
     """
@@ -90,10 +98,14 @@ def load_study(
         numbers = {"trials": trials, "hours": hours, "epochs": epochs, "seeds": seeds, "seed": seed}
         settings = _settings(file.raw, corpus, overrides, valid, numbers)
         raw = file.raw
+        if constraints:
+            settings.insert(0, added_constraints(constraints))
         for setting in settings:
             raw = setting.applied(raw)
         full_name = name if scale is None else f"{name}-{scale}"
-        return _Check(file.source, settings).study(full_name, raw, code, function), corpora
+        own = tuple(each for each in constraints if isinstance(each, ConstraintFunction))
+        check = _Check(file.source, settings, constraints=len(file.raw["constraints"]))
+        return check.study(full_name, raw, code, own, function), corpora
 
 
 def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
@@ -170,26 +182,40 @@ class _Whole(Frozen):
 
 
 class _Check:
-    """Validates a whole study. Errors name the last setting at or around their path, else the file."""
+    """Validates a whole study. Errors name the last setting at or around their path, else the file, which has so many
+    ``constraints`` of its own.
+    """
 
-    def __init__(self, file: Source, settings: Sequence[Setting]) -> None:
+    def __init__(self, file: Source, settings: Sequence[Setting], *, constraints: int) -> None:
         self._file = file
         self._settings = settings
+        self._constraints = constraints
 
-    def study(self, name: str, raw: Raw, code: tuple[CodeFile, ...], function: FunctionSource | None) -> StudyConfig:
+    def study(
+        self,
+        name: str,
+        raw: Raw,
+        code: tuple[CodeFile, ...],
+        functions: tuple[ConstraintFunction, ...],
+        function: FunctionSource | None,
+    ) -> StudyConfig:
         """The validated study. Raises UserError for a mistake."""
         network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
         whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
         base = self._called(function, raw["base"], whole.axes) if network is None else network
-        config = SpaceConfig(code=code, base=base, axes=whole.axes, constraints=whole.constraints)
+        config = SpaceConfig(
+            code=code, base=base, axes=whole.axes, constraints=whole.constraints, constraint_functions=functions
+        )
         try:
             space = Space(config)
             check_active(space)
+            check_rules(space, config.constraints)
         except SpaceError as error:
             raise self._author(error.where).error(error.where, str(error)) from None
         if network is not None:
             self._check_corpora(network, space)
             config = config.model_copy(update={"axes": typed_axes(space, config.axes)})
+        config = config.model_copy(update={"constraints": in_full(space.rules, config.constraints)})
         return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
 
     def _called(self, function: FunctionSource | None, values: Raw, axes: Mapping[str, Axis]) -> FunctionConfig:
@@ -202,6 +228,8 @@ class _Check:
 
     def _author(self, path: Sequence[str | int]) -> Source:
         near = [each for each in self._settings if all(a == b for a, b in zip(each.path, path, strict=False))]
+        if path[:1] == ("constraints",) and len(path) > 1 and isinstance(path[1], int) and path[1] < self._constraints:
+            near = [each for each in near if not each.adds]
         return near[-1].source if near else self._file
 
     def _valid(self, model: type[Model], value: object, under: tuple[str, ...]) -> Model:
@@ -245,11 +273,14 @@ def schema(code: tuple[CodeFile, ...] = ()) -> dict[str, Any]:
 
 def _schema() -> dict[str, Any]:
     tree: dict[str, Any] = _optional(FileContent.model_json_schema())
+    own = [*CONSTRAINTS, *(name for file in known_code() for name in file.constraints)]
     tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     tree["title"] = "A study file of skipstack"
     for part in (tree, tree["$defs"]["Scale"]):
         part["properties"]["axes"]["propertyNames"] = {"enum": list(trial_paths())}
-        part["properties"]["constraints"]["anyOf"][0]["items"] = {"enum": list(CONSTRAINTS)}
+        part["properties"]["constraints"]["anyOf"][0]["items"] = {
+            "anyOf": [{"enum": own}, {"type": "string", "pattern": EXPRESSION}]
+        }
     tree["$defs"]["Axis"]["oneOf"] = [{"required": [kind]} for kind in DOMAINS]
     return tree
 

@@ -126,16 +126,20 @@ def test_the_example_of_the_page_is_a_gate(tmp_path: Path) -> None:
 
 
 def test_each_file_of_the_guide_has_its_piece(tmp_path: Path) -> None:
-    found = {}
+    found, constraints = {}, {}
     for name, text in Page(GUIDE / "own-code.md").files.items():
         if name.endswith(".py"):
             (tmp_path / name).write_text(text)
-            found[name] = [(part, *own) for part, own in read_code(tmp_path / name, name).kinds.items()]
+            code = read_code(tmp_path / name, name)
+            found[name] = [(part, *own) for part, own in code.kinds.items()]
+            constraints |= code.constraints
     assert found == {
         "my_gates.py": [("gate", "steep")],
         "my_cells.py": [("cell", "forgetting")],
+        "my_rules.py": [],
         "my_formats.py": [("format", "two_lines")],
     }
+    assert constraints == {"fits": ("stack__hidden", "depth")}
 
 
 def test_the_guide_and_the_pieces_of_tests_import_this_page_alone() -> None:
@@ -146,7 +150,7 @@ def test_the_guide_and_the_pieces_of_tests_import_this_page_alone() -> None:
         for name, text in texts.items()
         if name.endswith(".py")
     }
-    assert len(imports) == 8
+    assert len(imports) == 9
     assert {name: found for name, found in imports.items() if found != {"skipstack.own"}} == {}
 
 

@@ -108,11 +108,14 @@ def test_a_mistake_is_told_with_its_path_and_what_is_allowed(value: Any, message
     ("value", "message"),
     [
         ({"choice": [1], "when": {"a.b": 3}}, "when.a.b: got 3 (allowed: a list of 1 or more, each any value)"),
-        ({"log": [1]}, "log: got [1] (allowed: a list of 2: a number and a number, or null)"),
-        ({"log": [0, 1]}, "got bounds [0.0, 1.0] (allowed for log: bounds above 0)"),
+        ({"loguniform": [1]}, "loguniform: got [1] (allowed: a list of 2: a number and a number, or null)"),
+        ({"loguniform": [0, 1]}, "got bounds [0.0, 1.0] (allowed for loguniform: bounds above 0)"),
         ({"choice": []}, "choice: got [] (allowed: a list of 1 or more, each any value, or null)"),
-        ({"choice": [1], "real": [0, 1]}, "got choice and real (allowed: one of choice, named, integer, real, log)"),
-        ({}, "got no domain (allowed: one of choice, named, integer, real, log)"),
+        (
+            {"choice": [1], "real": [0, 1]},
+            "got choice and uniform (allowed: one of choice, named, randint, uniform, loguniform)",
+        ),
+        ({}, "got no domain (allowed: one of choice, named, randint, uniform, loguniform)"),
     ],
 )
 def test_mappings_and_lists_inside_a_config_are_followed_too(value: Any, message: str) -> None:

@@ -336,7 +336,7 @@ def test_a_study_is_run_with_its_own_function(tmp_path: Path) -> None:
         ),
         ({"base": {"x": 1}, "axes": {"x.y": {"real": [0.0, 1.0]}}}, {}, "got values for x and for x.y"),
         ({"base": {"x": math.nan}}, {}, "base: x: got NaN (allowed"),
-        ({**LINE, "constraints": ["gate_in_use"]}, {}, "constraints are conditions on networks"),
+        ({**LINE, "constraints": ["gate_in_use"]}, {}, "gate_in_use is a condition on networks"),
         ({**LINE, "extends": "quickstart"}, {}, "study: got quickstart for a function"),
         (LINE, {"corpus": "grammar"}, "--corpus grammar: got it for a function"),
         (LINE, {"epochs": 0}, "--epochs 0: got 0"),

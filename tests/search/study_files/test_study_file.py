@@ -145,7 +145,7 @@ def test_another_kind_in_a_file_drops_what_the_preset_said_of_the_old_one(study:
 def test_a_gate_called_none_and_a_rate_with_an_exponent_are_what_they_look_like(study: Any) -> None:
     ours = study(f"axes: {{{GATE}: {{choice: [none]}}, training.optimiser.learning_rate: {{log: [1e-3, 1e-1]}}}}")
     assert ours.space.axes[GATE].choice == ("none",)
-    assert ours.space.axes["training.optimiser.learning_rate"].log == (0.001, 0.1)
+    assert ours.space.axes["training.optimiser.learning_rate"].loguniform == (0.001, 0.1)
 
 
 def test_asha_is_switched_off_by_null(study: Any) -> None:
@@ -197,7 +197,7 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
             "about: x\naxes:\n  model.stack.depth: null",
             "mine.yaml:3: no axis to remove: unknown axis 'model.stack.depth'",
         ),
-        ("constraints:\n  - block", "mine.yaml:1: unknown constraint 'block' (nearest: 'block_on_top'; allowed: "),
+        ("constraints:\n  - block", "mine.yaml:2: unknown constraint 'block' (nearest: 'block_on_top'; allowed: "),
         (
             "axes:\n  training.optimiser:\n    named:\n      plain: {kind: sgd}\n      other: {kind: sgd}",
             "mine.yaml:5: axis training.optimiser: value {",
@@ -341,7 +341,7 @@ def test_an_unknown_scale_is_told_with_those_there_are(study: Any) -> None:
             "mine.yaml:1: model.stack.",
         ),
         ("scales:\n  small:\n    axes:\n      model.stack.depth: null", "mine.yaml:4: no axis to remove: "),
-        ("scales:\n  small:\n    constraints:\n      - block", "mine.yaml:3: unknown constraint 'block'"),
+        ("scales:\n  small:\n    constraints:\n      - block", "mine.yaml:4: unknown constraint 'block'"),
     ],
 )
 def test_a_mistake_in_a_scale_is_told_with_its_line(study: Any, text: str, told: str) -> None:

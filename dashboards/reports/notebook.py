@@ -1,0 +1,45 @@
+"""A study as notebooks show it: a line, its best trials, and the pictures of its search."""
+
+from html import escape
+from typing import Final
+
+from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
+from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
+from skipstack.search.api.study import Study
+from skipstack.search.record.domain_parts import value_text
+from skipstack.spaces.short_names import names_by_path
+
+BEST: Final = 10
+"""The maximum number of trials in the table."""
+
+
+def notebook_page(study: Study) -> str:
+    """HTML with nothing from elsewhere. The pictures are vector graphics; empty ones are left out."""
+    return "\n".join([f"<p>{escape(repr(study))}</p>", _table(study), *_pictures(study)])
+
+
+def _table(study: Study) -> str:
+    record = study.record
+    short = names_by_path(record.space.domains)
+    head = ["trial", "state", record.measure.label, *short.values()]
+    rows = [
+        [str(trial.number), trial.state, record.measure.written(trial.score or 0.0)]
+        + [value_text(trial.point[path]) if path in trial.point else "" for path in short]
+        for trial in record.ranked()[:BEST]
+    ]
+    lines = [f"<tr>{_cells(head, 'th')}</tr>", *(f"<tr>{_cells(row, 'td')}</tr>" for row in rows)]
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _cells(texts: list[str], kind: str) -> str:
+    return "".join(f"<{kind}>{escape(text)}</{kind}>" for text in texts)
+
+
+def _pictures(study: Study) -> list[str]:
+    if not study.record.ranked():
+        return []
+    try:
+        found = search_pictures(study.explored())
+    finally:
+        DRAWING.end()
+    return [f"<figure><figcaption>{escape(each.heading)}</figcaption>{each.svg}</figure>" for each in found if each.svg]

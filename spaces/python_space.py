@@ -1,0 +1,93 @@
+"""Spaces described in Python: ``skipstack.Space(x=skipstack.uniform(0, 1), layers=skipstack.choice(1, 2))``."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+from pydantic import JsonValue, ValidationError
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import explain, shown
+from skipstack.spaces.config import Axis
+
+When = Mapping[str, Sequence[JsonValue]]
+"""The values of other axes with which an axis varies."""
+
+
+def uniform(low: float, high: float, *, prior: float | None = None, when: When | None = None) -> Axis:
+    """Any number from ``low`` to ``high``.
+
+    ``prior``: the value near which good ones are expected, for ``proposer: prior``. ``when``: the axis varies only
+    where each of these axes has one of these values, such as ``{"optimiser": ["sgd"]}``.
+    """
+    return _axis("uniform", [low, high], prior, when)
+
+
+def loguniform(low: float, high: float, *, prior: float | None = None, when: When | None = None) -> Axis:
+    """Any number from ``low``, above 0, to ``high``, drawn evenly in its logarithm; ``prior`` and ``when``: as for
+    ``uniform``.
+    """
+    return _axis("loguniform", [low, high], prior, when)
+
+
+def randint(low: int, high: int, *, prior: int | None = None, when: When | None = None) -> Axis:
+    """Any integer from ``low`` to ``high``, both included; ``prior`` and ``when``: as for ``uniform``.
+
+    Both ends belong to it, as in Python's ``random.randint`` and in Optuna's ``suggest_int``. Ray Tune's ``randint``
+    excludes the upper end: its ``randint(1, 9)`` is ``randint(1, 8)`` here.
+    """
+    return _axis("randint", [low, high], prior, when)
+
+
+def choice(*values: Any, prior: JsonValue = None, when: When | None = None) -> Axis:
+    """One of the values, given one by one or as a single list; ``prior`` and ``when``: as for ``uniform``."""
+    one = len(values) == 1 and isinstance(values[0], list | tuple)
+    return _axis("choice", list(values[0] if one else values), prior, when)
+
+
+def _axis(kind: str, domain: Sequence[Any], prior: JsonValue, when: When | None) -> Axis:
+    try:
+        return Axis.model_validate({kind: domain, "prior": prior, "when": dict(when or {})})
+    except ValidationError as error:
+        said = explain(error, Axis)
+        raise UserError(said if said.startswith(kind) else f"{kind}: {said}") from None
+
+
+@final
+class PythonSpace:
+    """Axes and fixed values by their names, for ``skipstack.search`` and ``skipstack.space``.
+
+    Names that are no Python names, such as the dotted paths of a network's config, stand in a mapping::
+
+        skipstack.Space({"model.stack.depth": skipstack.choice(1, 3)})
+
+    A value that is no axis is fixed. Raises UserError for a name that is given twice.
+    """
+
+    def __init__(self, named: Mapping[str, Any] | None = None, /, **values: Any) -> None:
+        given = dict(named or {})
+        if twice := next((name for name in values if name in given), None):
+            raise UserError(f"got {twice} twice (allowed: once, by its name or in the mapping)")
+        given |= values
+        if not all(isinstance(name, str) for name in given):
+            raise UserError(f"got the names {shown(list(given))} (allowed: text)")
+        self.axes: Mapping[str, Axis] = {name: value for name, value in given.items() if isinstance(value, Axis)}
+        """What varies."""
+        self.fixed: Mapping[str, Any] = {name: value for name, value in given.items() if not isinstance(value, Axis)}
+        """What does not."""
+
+    @property
+    def study(self) -> dict[str, Any]:
+        """The mapping of a study file with these axes, and the fixed values in its base."""
+        base: dict[str, Any] = {}
+        for name, value in self.fixed.items():
+            *parents, last = name.split(".")
+            inner = base
+            for parent in parents:
+                inner = inner.setdefault(parent, {})
+            inner[last] = value
+        return {"base": base, "axes": dict(self.axes)}
+
+    def __repr__(self) -> str:
+        """For example ``Space(x: numbers from 0.0 to 1.0; layers: 1, 2; epochs = 3)``."""
+        said = [f"{name}: {axis.domain}" for name, axis in self.axes.items()]
+        return f"Space({'; '.join([*said, *(f'{name} = {shown(value)}' for name, value in self.fixed.items())])})"

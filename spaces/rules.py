@@ -1,0 +1,191 @@
+"""A study's own constraints: expressions over axes, and Python functions of them.
+
+A rule names axes and fields of the base. Where an axis that it names is inactive, or a field does not exist since
+another kind is chosen, a rule has nothing to compare, and holds.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from skipstack.data.basis.errors import UserError, one_line, unknown
+from skipstack.data.basis.explain import shown
+from skipstack.data.basis.own_code import CodeFile, loaded
+from skipstack.spaces.config import SpaceConfig
+from skipstack.spaces.constraint_functions import given_function
+from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.domains import Json
+from skipstack.spaces.expressions import parsed
+from skipstack.spaces.function import FUNCTION
+from skipstack.spaces.paths import Tree, inside, present, read
+from skipstack.spaces.short_names import names
+from skipstack.spaces.subject import leaves
+from skipstack.spaces.trial import CODE, TrialConfig
+
+DOT: Final = "__"
+"""What stands for a dot in a parameter's name."""
+
+Decide = Callable[[Mapping[str, Json]], object]
+
+
+class UndecidedError(UserError):
+    """A rule that is neither true nor false at a point."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A constraint of a study's own: its text, the path that each of its names means, and the axes among them.
+
+    ``function``: the file of the Python function that it names; None for an expression. ``decide``: takes the value of
+    each name; None: its code is not loaded.
+    """
+
+    text: str
+    function: str | None
+    paths: Mapping[str, str]
+    axes: tuple[str, ...]
+    decide: Decide | None
+
+    @property
+    def about(self) -> str:
+        """What it is, in words; nothing for an expression, which says all itself."""
+        return "" if self.function is None else f"a function of {self.function}, of {', '.join(self.paths.values())}"
+
+    def refusal(self, tree: Tree, active: Iterable[str]) -> str | None:
+        """Why a config, as a tree with these ``active`` axes, breaks the rule, in one line; None if it keeps it."""
+        try:
+            return None if self.holds(tree, active) else f"constraint {self.text}"
+        except UndecidedError as error:
+            return str(error)
+
+    def holds(self, tree: Tree, active: Iterable[str]) -> bool:
+        """Whether a config keeps the rule. Raises UndecidedError where that cannot be computed."""
+        if self.decide is None:
+            raise UndecidedError(f"constraint {self.text}: its code is not loaded")
+        if not all(axis in active for axis in self.axes) or not all(
+            present(tree, path) for path in self.paths.values()
+        ):
+            return True
+        values = {name: read(tree, path) for name, path in self.paths.items()}
+        try:
+            found = self.decide(values)
+        except Exception as error:  # noqa: BLE001 (any error of the user's function, or of values that do not fit)
+            raise UndecidedError(f"{self._at(values)} cannot be computed: {one_line(error)}") from None
+        if not isinstance(found, bool | np.bool_):
+            raise UndecidedError(f"{self._at(values)}: got {shown(found)} (allowed: true or false)")
+        return bool(found)
+
+    def _at(self, values: Mapping[str, Json]) -> str:
+        return f"constraint {self.text} at {', '.join(f'{name} {shown(value)}' for name, value in values.items())}"
+
+
+def rules_of(text: str, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> list[Rule]:
+    """The rule that a constraint of a space is; none if it is one of ours. ``has``: whether a config has a path.
+
+    Raises UserError for a text that is no constraint.
+    """
+    if text in CONSTRAINTS:
+        return []
+    meaning = _Names(config, base, has)
+    return [_function(text, config, meaning) or _expression(text, config, meaning)]
+
+
+def in_full(rules: Sequence[Rule], constraints: Sequence[str]) -> tuple[str, ...]:
+    """The constraints of a space with these rules, short names replaced by whole paths: so a record means the same
+    whatever the other axes are.
+    """
+    own = {rule.text: parsed(rule.text).renamed(rule.paths) for rule in rules if rule.function is None}
+    return tuple(own.get(text, text) for text in constraints)
+
+
+def functions_of(config: SpaceConfig) -> list[str]:
+    """The names of the Python functions that a space may name as constraints."""
+    own = [record.name for record in config.constraint_functions]
+    return own + [name for file in config.code for name in file.constraints]
+
+
+def _expression(text: str, config: SpaceConfig, meaning: "_Names") -> Rule:
+    if text.isidentifier() and not meaning.all_of(text):
+        ours = CONSTRAINTS if isinstance(config.base, TrialConfig) else meaning.short
+        raise UserError(unknown("constraint", text, [*functions_of(config), *ours]))
+    try:
+        expression = parsed(text)
+        if not expression.names:
+            raise UserError("got no axis (allowed: an expression with names of axes)")
+        paths = {name: meaning.of(name) for name in expression.names}
+    except UserError as error:
+        raise UserError(f"constraint {shown(text)}: {error}") from None
+    return Rule(text, None, paths, meaning.axes(paths.values()), expression.compute)
+
+
+def _function(text: str, config: SpaceConfig, meaning: "_Names") -> Rule | None:
+    """The rule of a function; None if no function has this name. Raises UserError for parameters that are no axes."""
+    parameters: Sequence[str]
+    for record in config.constraint_functions:
+        if record.name == text:
+            where, parameters, function = record.file or "a Python session", record.parameters, given_function(record)
+            break
+    else:
+        file = next((file for file in config.code if text in file.constraints), None)
+        if file is None:
+            return None
+        where, parameters, function = file.name, file.constraints[text], _loaded(file, text)
+    try:
+        paths = {name: meaning.of(name, name.replace(DOT, ".")) for name in parameters}
+    except UserError as error:
+        raise UserError(f"constraint {text} of {where}: {error}") from None
+    decide = None if function is None else _by_name(function)
+    return Rule(text, where, paths, meaning.axes(paths.values()), decide)
+
+
+def _loaded(file: CodeFile, name: str) -> Callable[..., object] | None:
+    return loaded[file.sha256].constraints[name] if file.sha256 in loaded else None
+
+
+def _by_name(function: Callable[..., object]) -> Decide:
+    return lambda values: function(**values)
+
+
+class _Names:
+    """What names mean in a space: whole paths, or unambiguous ends of the paths of axes, or else of fields."""
+
+    def __init__(self, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> None:
+        self._axes = tuple(config.axes)
+        self._fields = [path for path, _ in leaves({key: base[key] for key in base if key not in (CODE, FUNCTION)})]
+        self._has = has
+        self._base = base
+
+    @property
+    def short(self) -> Sequence[str]:
+        """The short names of the axes, or else of the fields."""
+        return names(self._axes or self._fields)
+
+    def of(self, name: str, dotted: str | None = None) -> str:
+        """The path that a name means; ``dotted``: another way to write it. Raises UserError for none, or several."""
+        found = self.all_of(name) or self.all_of(dotted or name)
+        if not found:
+            raise UserError(unknown("axis", name, self.short))
+        if len(found) > 1:
+            raise UserError(f"{name} may mean {' and '.join(found)} (allowed: more of the path of one of them)")
+        return found[0]
+
+    def all_of(self, name: str) -> list[str]:
+        """The paths that a name may mean."""
+        if name in self._axes or (self._has(name) and not self._is_mapping(name)):
+            return [name]
+        ends = ([path for path in paths if _ends(path, name)] for paths in (self._axes, self._fields))
+        return next(filter(None, ends), [])
+
+    def axes(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """The axes that vary these paths, as a whole or with others."""
+        return tuple(dict.fromkeys(axis for path in paths for axis in self._axes if inside(path, axis)))
+
+    def _is_mapping(self, path: str) -> bool:
+        return present(self._base, path) and isinstance(read(self._base, path), Mapping)
+
+
+def _ends(path: str, name: str) -> bool:
+    return any(f".{whole}".endswith(f".{name}") for whole in (path, path.removesuffix(".kind")))
