@@ -131,7 +131,7 @@ def charts(drawn: Iterable[Drawn], key: str) -> None:
     if missing and any_drawn:
         sentence(f"Not drawn: {', '.join(missing)}.", pale=True)
     elif missing:
-        empty(f"Nothing to draw yet: {', '.join(missing)}.")
+        empty(f"Nothing to draw: {', '.join(missing)}.")
 
 
 def panels(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
