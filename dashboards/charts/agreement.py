@@ -6,6 +6,7 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished
+from skipstack.data.basis.counted import counted
 
 
 def agreement(frame: pd.DataFrame) -> Any:
@@ -30,7 +31,17 @@ def agreement(frame: pd.DataFrame) -> Any:
             ),
             known.mark_text(dy=-5).encode(text=alt.Text("correlation:Q", format="+.2f"), color=words),
             known.mark_text(dy=8, fontSize=10).encode(text=alt.Text("n:Q", format=","), color=words),
-        ).properties(width=alt.Step(44), height=alt.Step(34)),
-        "Rank correlation of scores after different numbers of epochs",
+        ).properties(width=44 * len(epochs), height=34 * len(epochs)),
+        _told(frame),
         "1: the same ranks; 0: short trainings do not predict long ones. Below it: trials trained this long.",
     )
+
+
+def _told(frame: pd.DataFrame) -> str:
+    """How well the shortest training predicts the longest that is known beside it."""
+    known = frame[frame["correlation"].notna() & (frame["one"] < frame["other"])]
+    if not len(known):
+        return "Rank correlation of scores after different numbers of epochs"
+    first = known[known["one"] == known["one"].min()].sort_values("other").iloc[-1]
+    after = f"after {counted(int(first['one']), 'epoch')} rank trials as those after {int(first['other'])} do"
+    return f"Scores {after}, with a correlation of {first['correlation']:+.2f}"

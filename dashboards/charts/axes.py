@@ -1,14 +1,13 @@
 """Maps an axis of a study to an axis of a chart: numbers by size, other values one by one."""
 
+import re
+import textwrap
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.theme import LETTERS, named
-
-WIDE: Final = 20
-"""A logarithmic scale is used if the largest number is this many times the smallest."""
 
 FEW: Final = 8
 """Up to this many distinct whole numbers, or half as many other numbers, are drawn value by value."""
@@ -18,11 +17,6 @@ def is_quantity(values: "pd.Series[Any]") -> bool:
     """Whether the values are numbers, and too many to draw one by one; booleans are not numbers."""
     numbers = pd.api.types.is_numeric_dtype(values) and values.dtype != "boolean"
     return numbers and values.nunique() > (FEW // 2 if values.dtype == "float64" else FEW)
-
-
-def is_wide(values: "pd.Series[Any]") -> bool:
-    """Whether the scale is logarithmic."""
-    return bool(is_quantity(values) and values.min() > 0 and values.max() > WIDE * values.min())
 
 
 def ordered(values: "pd.Series[Any]") -> list[str]:
@@ -42,11 +36,30 @@ def texts(values: "pd.Series[Any]") -> "pd.Series[str]":
     return values.map(text_of, na_action="ignore").astype("str")
 
 
-def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str) -> Any:
-    """The channel X or Y of an axis, whose values (or their labels) are in the column ``field``."""
+IN_LINES: Final = r"split(trim(datum.label), '\n')"
+"""The expression that writes the labels of ``in_lines``."""
+
+BREAK: Final = "\x0b"
+"""Where a line may end, but need not."""
+
+
+def in_lines(name: str, letters: int) -> str:
+    """A label in lines of so many letters, if there is a place for it: at a blank, or before a part of a path."""
+    places = re.sub(r"(?<=[_.])(?=[^\W\d])", BREAK, " ".join(name.split()))
+    lines = textwrap.wrap(places, letters, replace_whitespace=False)
+    return "\n".join(line.replace(BREAK, "") for line in lines)
+
+
+def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log: bool = False) -> Any:
+    """The channel X or Y of an axis, whose values (or their labels) are in the column ``field``; ``log``: spaced by
+    the logarithm.
+    """
     if is_quantity(values):
-        scale = alt.Scale(zero=False, nice=False, type="log" if is_wide(values) else "linear")
-        return kind(f"{field}:Q", title=title[:LETTERS], scale=scale, axis=alt.Axis(format="~g", tickCount=5))
+        spaced: dict[str, Any] = {"type": "log"} if log else {"type": "linear", "zero": False}
+        scale = alt.Scale(nice=False, **spaced)
+        return kind(
+            f"{field}:Q", title=title[:LETTERS], scale=scale, axis=alt.Axis(format="~g", tickCount=5, grid=False)
+        )
     return kind(f"{field}:N", title=title[:LETTERS], scale=named(ordered(values)), axis=alt.Axis(labelAngle=0))
 
 

@@ -36,7 +36,17 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
     lost = len(frame) - len(rows)
     return finished(
         alt.layer(lines, *ends),
-        f"The best that one expects after so many {cost}",
+        _half(rows, measure, cost) if not several else f"The best that one expects after so many {cost}",
         "Of the study's trials, drawn in any order." if not several else "Of each study's trials, drawn in any order.",
         f"Not drawn: {lost:,} numbers that are not known." if lost else "",
     )
+
+
+def _half(rows: pd.DataFrame, measure: Measure, cost: str) -> str:
+    """What half of one study's trials would have found."""
+    if not len(rows):
+        return f"The best that one expects after so many {cost}"
+    places = (rows[cost].argmax(), (rows[cost] - rows[cost].max() / 2).abs().argmin())
+    most, half = (rows.iloc[int(place)] for place in places)
+    found, best = (f"{each['value']:.2f}" for each in (half, most))
+    return f"{half[cost]:,.0f} of {most[cost]:,.0f} {cost} would have found {found} instead of {best}, on average"

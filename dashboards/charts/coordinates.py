@@ -1,13 +1,13 @@
 """Trials across all axes: a line for each, through its value on every axis to its score."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.axes import is_quantity, is_wide, ordered, text_of, texts
+from skipstack.dashboards.charts.axes import IN_LINES, in_lines, is_quantity, ordered, text_of, texts
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, data, finished
 from skipstack.dashboards.charts.titles import not_drawn, some_of, value_title
 from skipstack.data.tasks.measure import Measure
@@ -18,21 +18,29 @@ MOST: Final = 150
 INACTIVE: Final = -0.15
 """The height of lines where the axis is inactive."""
 
+ABREAST: Final = 12
+"""The letters of a line of the name of an axis, beside those of the others."""
+
 STEP: Final = 110
 """Pixels between two axes."""
 
 
-def parallel_coordinates(trials: pd.DataFrame, measure: Measure, axes: Sequence[str]) -> Any:
+def parallel_coordinates(
+    trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
+) -> Any:
     """A line for each trial that has a score, in the colour of its score.
 
     ``trials`` has the columns score, dev and one for each of the axes, and is indexed by trial, as ``search.frames``
-    has it. The rightmost axis is the measure on dev.
+    has it. The rightmost axis is the measure on dev. ``names``: of the axes; ``log``: those that are spaced
+    by the logarithm.
     """
     known = trials[trials["score"].notna() & np.isfinite(trials["dev"])].sort_values("score")
     at = np.unique(np.linspace(0, len(known) - 1, min(MOST, len(known))).round().astype(int))
     drawn = known.iloc[at]
-    last = value_title(measure)
-    columns = {**{axis: _heights(known[axis], drawn[axis]) for axis in axes}, last: _scores(known, drawn, measure)}
+    last = in_lines(value_title(measure), ABREAST)
+    short = {axis: in_lines(name, ABREAST) for axis, name in names.items()}
+    heights = {short[axis]: _heights(known[axis], drawn[axis], log=axis in log) for axis in axes}
+    columns = {**heights, last: _scores(known, drawn, measure)}
     rank = pd.Series(np.linspace(0, 1, len(drawn)) if len(drawn) > 1 else [1.0], index=drawn.index)
     rows = pd.concat(
         [
@@ -44,12 +52,12 @@ def parallel_coordinates(trials: pd.DataFrame, measure: Measure, axes: Sequence[
         [(axis, height, text) for axis, (_, ticks) in columns.items() for text, height in ticks.items()],
         columns=["axis", "height", "text"],
     )
-    names = list(columns)
+    order = list(columns)
     x = alt.X(
         "axis:N",
         title=None,
-        scale=alt.Scale(domain=names),
-        axis=alt.Axis(labelExpr=_last_name(), labelLimit=STEP, labelAngle=0, labelFontSize=10),
+        scale=alt.Scale(domain=order),
+        axis=alt.Axis(labelExpr=IN_LINES, labelLimit=0, labelAngle=0, labelOverlap=False),
     )
     y = alt.Y("height:Q", title=None, axis=None, scale=alt.Scale(domain=[INACTIVE - 0.05, 1.05]))
     scale = alt.Scale(domain=[0, 0.5, 1], range=[ORANGE, "#d9d9d9", BLUE])
@@ -60,26 +68,28 @@ def parallel_coordinates(trials: pd.DataFrame, measure: Measure, axes: Sequence[
         .encode(x=x, y=y, detail="trial:N", color=alt.Color("rank:Q", scale=scale, legend=None)),
         alt.Chart(data(rows[rows["trial"] == drawn.index[-1]])).mark_line(strokeWidth=2.5, color=INK).encode(x=x, y=y),
         alt.Chart(data(marks))
-        .mark_text(align="left", dx=4, fontSize=10, stroke="#ffffff", strokeWidth=3)
+        .mark_text(align="left", dx=4, fontSize=12, stroke="#ffffff", strokeWidth=3)
         .encode(x=x, y=y, text="text:N"),
-        alt.Chart(data(marks)).mark_text(align="left", dx=4, fontSize=10).encode(x=x, y=y, text="text:N"),
+        alt.Chart(data(marks)).mark_text(align="left", dx=4, fontSize=12).encode(x=x, y=y, text="text:N"),
     ]
     lost = len(trials) - len(known)
     return finished(
-        alt.layer(*layers).properties(width=alt.Step(STEP), height=260),
-        f"Each line is a trial; the dark one is trial {drawn.index[-1]}, the best of them",
+        alt.layer(*layers).properties(width=STEP * len(order), height=260),
+        f"Each line is a trial; the thick one is trial {drawn.index[-1]}, the best of them",
         "Blue lines are the better half, orange ones the worse.",
         some_of(len(drawn), len(known), "trials"),
         not_drawn(lost, "trial", "without a score"),
     )
 
 
-def _heights(every: "pd.Series[Any]", own: "pd.Series[Any]") -> "tuple[pd.Series[float], dict[str, float]]":
+def _heights(
+    every: "pd.Series[Any]", own: "pd.Series[Any]", *, log: bool
+) -> "tuple[pd.Series[float], dict[str, float]]":
     """The height of each value on its axis, in [0, 1], and the heights of the labels."""
     if every.notna().any() and is_quantity(every):
-        turn = np.log if is_wide(every) else np.asarray
+        turn = np.log if log else np.asarray
         low, high = (float(turn(float(each))) for each in (every.min(), every.max()))
-        heights = pd.Series(turn(own.astype(float)), index=own.index).sub(low).div(high - low)
+        heights = pd.Series(turn(own.astype(float)), index=own.index).sub(low).div((high - low) or 1.0)
         ticks = {text_of(float(every.min())): 0.0, text_of(float(every.max())): 1.0}
     else:
         names = ordered(every)
@@ -94,8 +104,3 @@ def _scores(known: pd.DataFrame, drawn: pd.DataFrame, measure: Measure) -> "tupl
     low, high = float(known["score"].min()), float(known["score"].max())
     ends = {measure.written(float(known["score"].iloc[place])): float(place != 0) for place in (0, -1)}
     return (drawn["score"] - low) / ((high - low) or 1.0), ends
-
-
-def _last_name() -> str:
-    """The last two names of a path, in two lines."""
-    return "slice(split(datum.label, '.'), -2)"

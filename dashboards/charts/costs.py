@@ -8,13 +8,13 @@ import pandas as pd
 
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes
-from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, time_unit, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
 Cost = Literal["seconds", "parameters", "latency"]
 
 TITLES: Final[dict[Cost, str]] = {
-    "seconds": "seconds of training and evaluation",
+    "seconds": "of training and evaluation",
     "parameters": "parameters of one network",
     "latency": "seconds for 1,000 tokens",
 }
@@ -29,9 +29,10 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
     ``trials`` has the columns state, dev and that of the cost, as ``search.frames`` has them.
     """
     known = trials[np.isfinite(trials["dev"]) & trials[cost].notna() & (trials[cost] > 0)]
+    unit, size = time_unit(float(known[cost].max())) if cost == "seconds" and len(known) else ("", 1.0)
     rows = known.assign(
         value=known["dev"] * shown(measure),
-        cost=known[cost].astype(float),
+        cost=known[cost].astype(float) / size,
         kind=kinds(known["state"]),
     )[["value", "cost", "kind"]]
     front = pareto_front(rows, larger_is_better=measure.factor > 0)
@@ -41,14 +42,14 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
     wide = len(rows) > 0 and rows["cost"].max() > 20 * rows["cost"].min()
     x = alt.X(
         "cost:Q",
-        title=TITLES[cost],
-        axis=alt.Axis(format="~s" if len(rows) and rows["cost"].max() >= 1000 else "~g"),
-        scale=alt.Scale(zero=False, type="log" if wide else "linear"),
+        title=f"{unit} {TITLES[cost]}".strip(),
+        axis=alt.Axis(format="~s" if len(rows) and rows["cost"].max() >= 1000 else "~g", tickCount=6),
+        scale=alt.Scale(type="log") if wide else alt.Scale(zero=False),
     )
     y = alt.Y(
         "value:Q",
         title=value_title(measure),
-        scale=alt.Scale(zero=False, type=measure.scale),
+        scale=value_scale(measure),
     )
     layers = [
         alt.Chart(data(front)).mark_line(interpolate="step-after", color=INK, strokeWidth=1.5).encode(x=x, y=y),

@@ -57,11 +57,16 @@ def without_words(chart: Any) -> Any:
     return bare
 
 
+def drawable(text: str) -> str:
+    """A text with the characters escaped that cannot be drawn."""
+    return UNDRAWN.sub(lambda found: repr(found[0])[1:-1], visible(text))
+
+
 def _drawable(part: Any) -> Any:
     """A part of a chart with control characters escaped in all its texts."""
     match part:
         case str():
-            return UNDRAWN.sub(lambda found: repr(found[0])[1:-1], visible(part))
+            return drawable(part)
         case dict():
             return {name: _drawable(value) for name, value in part.items()}
         case list():

@@ -2,71 +2,146 @@
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, INK, LETTERS, ORANGE, WIDTH, Look, data, finished, named, symbols
+from skipstack.dashboards.charts.axes import IN_LINES, in_lines
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, data, finished, named, symbols
 from skipstack.dashboards.charts.titles import difference_title, not_drawn, shown
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
 MARKED, OPEN, EXPLORED = LOOKS = (
-    Look("marked *, its interval corrected for all rows", BLUE),
-    Look("open, likewise", INK, "square", hollow=True),
-    Look("exploration, with the 95 % band of a model", ORANGE, "diamond", hollow=True),
+    Look("marked *, corrected for all rows", BLUE),
+    Look("open, corrected likewise", INK, "square", hollow=True),
+    Look("explored, with a model's 95 % band", ORANGE, "diamond", hollow=True),
 )
 
+HEADING: Final = 34
+"""The most characters of a line of a heading: it fits a telephone."""
 
-def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", told: str = "") -> Any:
+LINE: Final = 20
+"""The height of a line of text, in pixels."""
+
+LABEL: Final = 30
+"""The most characters of a line of a label."""
+
+
+def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", told: str = "", where: str = "") -> Any:
     """A row for each value of each axis: a filled point for a marked difference, a hollow one for an open one, and a
     diamond with a thin band for an exploratory effect.
 
     ``frame`` has the columns axis, value, effect, low and high: the ends of its interval, or of the band of an
     exploratory effect; in the measure's own unit. Rows stay in their order, below their axis. ``marked`` is a column of
-    confirmed rows alone: a difference of a single seed is open and has no interval, and NaN there. ``told``: a subtitle
-    instead of the number of rows of each kind.
+    confirmed rows alone: a difference of a single seed is open and has no interval, and NaN there. ``told``: a title
+    instead of the number of rows of each kind; ``where``: the corpus. An interval many times as wide as the others ends
+    in an arrow.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "marked"])
+    rows = rows.reset_index(drop=True)
     names = {True: MARKED.name, False: OPEN.name} if "marked" in frame else {}
     rows["kind"] = [names.get(mark, EXPLORED.name) for mark in rows["marked"]]
     rows[["effect", "low", "high"]] = rows[["effect", "low", "high"]].astype(float) * shown(measure)
+    start, end = _limits(rows)
+    cut = [("triangle-left", rows["low"] < start, start), ("triangle-right", rows["high"] > end, end)]
+    rows, lines, headings = _lined(rows.assign(low=rows["low"].clip(lower=start), high=rows["high"].clip(upper=end)))
     present = [look for look in LOOKS if look.name in set(rows["kind"])]
-    axes = list(dict.fromkeys(rows["axis"]))
-    title = difference_title(measure, what)
-    panels = [_panel(rows[rows["axis"] == axis], present, title if axis == axes[-1] else None) for axis in axes]
-    marked = int(rows["kind"].eq(MARKED.name).sum())
-    of = f"{counted(marked, 'difference')} of {len(rows):,} {'is' if marked == 1 else 'are'} beyond chance"
-    lost = len(frame) - len(rows)
+    arrows = [
+        _arrow(own["line"], look.colour, shape, edge)
+        for shape, beyond, edge in cut
+        for look in present
+        if len(own := rows[beyond.to_numpy() & (rows["kind"] == look.name)])
+    ]
+    y = _rows(lines)
+    axis = alt.Axis(format="+.4~g", tickCount=6)
+    x = alt.X("effect:Q", title=difference_title(measure, what), axis=axis, scale=alt.Scale(domain=[start, end]))
+    base = alt.Chart(data(rows)).encode(y=y, x=x)
+    intervals = [
+        alt.Chart(data(own))
+        .mark_rule(strokeWidth=1 if look.hollow else 2.5, color=look.colour)
+        .encode(y=y, x="low:Q", x2="high:Q")
+        for look in present
+        if len(own := rows[(rows["kind"] == look.name) & rows["low"].notna()])
+    ]
+    above = pd.DataFrame(headings.items(), columns=["line", "text"])
     return finished(
-        alt.vconcat(*panels, spacing=8).resolve_scale(x="shared"),
-        told or (of if names else counted(len(rows), "exploratory effect")),
-        not_drawn(lost, "value", "without an effect"),
+        alt.layer(
+            alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0)),
+            *intervals,
+            *arrows,
+            base.mark_point(size=80, strokeWidth=1.8, opacity=1).encode(**symbols(present, columns=1)),
+            alt.Chart(data(above))
+            .mark_text(align="left", fontWeight="bold", fontSize=12)
+            .encode(y=y, x=alt.value(0), text="text:N"),
+        ).properties(height=LINE * len(lines) * max((len(line.strip().split("\n")) for line in lines), default=1)),
+        told or _told(rows, measure, where, tested=bool(names)),
+        "An arrow: the interval goes on." if arrows else "",
+        not_drawn(len(frame) - len(rows), "value", "without an effect"),
     )
 
 
-def _panel(rows: pd.DataFrame, present: Sequence[Look], title: str | None) -> Any:
-    """One axis of the study; the last one has the ``title`` and the numbers of the x axis."""
-    y = alt.Y("value:N", title=None, scale=named(rows["value"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
-    foot = alt.Axis(format="+.4~g", tickCount=6) if title else None
-    x = alt.X("effect:Q", title=title, axis=foot)
-    intervals = [
-        alt.Chart()
-        .transform_filter(f"datum.kind == '{look.name}'")
-        .transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1 if look.hollow else 2.5, color=look.colour)
-        .encode(y=y, x=alt.X("low:Q", title=title, axis=foot), x2="high:Q")
-        for look in present
-        if rows.loc[rows["kind"] == look.name, "low"].notna().any()
-    ]
-    return alt.layer(
-        alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.X(datum=0, title=title, axis=foot)),
-        *intervals,
-        alt.Chart().mark_point(size=80, strokeWidth=1.8, opacity=1).encode(y=y, x=x, **symbols(present)),
-        data=data(rows),
-    ).properties(
-        width=WIDTH,
-        height=alt.Step(20),
-        title=alt.TitleParams(textwrap.wrap(rows["axis"].iloc[0], LETTERS - 16), fontSize=12, offset=2, frame="group"),
+def _told(rows: pd.DataFrame, measure: Measure, where: str, *, tested: bool) -> str:
+    """How many differences are marked; of exploratory effects, which is the largest."""
+    if tested:
+        marked = int(rows["kind"].eq(MARKED.name).sum())
+        verb = "is" if marked == 1 else "are"
+        return f"{where and f'{where}: '}{counted(marked, 'difference')} of {len(rows):,} {verb} beyond chance"
+    if not len(rows):
+        return "No exploratory effect"
+    most: Any = rows.iloc[int(rows["effect"].abs().argmax())]
+    unit = " points" if measure.in_points else ""
+    return f"The largest exploratory effect: {most['axis']} {most['value']}, {most['effect']:+.2f}{unit}"
+
+
+def _limits(rows: pd.DataFrame) -> tuple[float, float]:
+    """The ends of the x axis: those of all intervals, or less far where a few are many times as wide as the others."""
+    sure = rows[rows["kind"] == MARKED.name]
+    core = pd.concat([rows["effect"], sure["low"], sure["high"], pd.Series([0.0])]).dropna()
+    low, high = float(core.min()), float(core.max())
+    halves = ((rows["high"] - rows["low"]) / 2).dropna()
+    beyond = max(2 * (high - low), 3 * float(halves.quantile(0.25)) if len(halves) else 0.0) or 1.0
+    ends = pd.concat([rows["low"], rows["high"], core]).dropna()
+    pad = 0.04 * (high - low + beyond)
+    return max(float(ends.min()), low - beyond) - pad, min(float(ends.max()), high + beyond) + pad
+
+
+def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
+    """The rows with their lines; the labels of the lines, which differ at least in the blanks at their ends; and the
+    names of axes that stand in lines of their own.
+    """
+    lines, headings, at = list[str](), dict[str, str](), dict[Any, str]()
+
+    def line(label: str) -> str:
+        while label in lines or not label:
+            label += " "
+        lines.append(label)
+        return label
+
+    for axis, own in rows.groupby("axis", sort=False):
+        headings |= {line(" "): part for part in textwrap.wrap(str(axis), HEADING)}
+        at |= {number: line(in_lines(str(value), LABEL)) for number, value in own["value"].items()}
+    return rows.assign(line=[at[number] for number in rows.index]), lines, headings
+
+
+def _rows(lines: Sequence[str]) -> alt.Y:
+    """The y axis of these lines; none is drawn through a heading."""
+    axis = alt.Axis(
+        labelExpr=IN_LINES,
+        labelLimit=0,
+        domain=False,
+        ticks=False,
+        grid=True,
+        gridOpacity=alt.condition("trim(datum.value) != ''", alt.value(1), alt.value(0)),
+    )
+    return alt.Y("line:N", title=None, scale=named(lines), axis=axis)
+
+
+def _arrow(lines: "pd.Series[str]", colour: str, shape: str, edge: float) -> Any:
+    """Where intervals go on beyond the picture."""
+    return (
+        alt.Chart(data(pd.DataFrame({"line": lines, "edge": edge})))
+        .mark_point(filled=True, shape=shape, size=50, color=colour, opacity=1)
+        .encode(y="line:N", x="edge:Q")
     )

@@ -1,13 +1,14 @@
 """Scores over two axes: the mean in each field, and the rank of each trial."""
 
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.axes import channel, is_quantity, is_wide, placed
-from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, data, finished
+from skipstack.dashboards.charts.axes import channel, is_quantity, placed, text_of
+from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, data, finished, gradient
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -18,42 +19,67 @@ MOST: Final = 1000
 """The most trials that are drawn one by one."""
 
 
-def means_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> Any:
+def means_over(
+    trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
+) -> Any:
     """A field for each pair of values or intervals: the mean dev score of its trials.
 
     ``trials`` has the columns dev, ``one`` and ``other``, as ``search.frames`` has it. A field without a trial stays
-    empty.
+    empty. ``names``: of the axes; ``log``: those that are spaced by the logarithm.
     """
     known = trials[np.isfinite(trials["dev"]) & trials[one].notna() & trials[other].notna()]
     rows = pd.DataFrame({"value": known["dev"].to_numpy() * shown(measure)})
     for name, axis in (("x", one), ("y", other)):
-        rows[f"{name}"], rows[f"{name}_end"] = _parts(known[axis])
+        rows[f"{name}"], rows[f"{name}_end"] = _parts(known[axis], log=axis in log)
     fields = rows.groupby(["x", "x_end", "y", "y_end"])["value"].agg(["mean", "size"]).reset_index()
-    x, y = channel(alt.X, "x", known[one], one), channel(alt.Y, "y", known[other], other)
+    x = channel(alt.X, "x", known[one], names[one], log=one in log)
+    y = channel(alt.Y, "y", known[other], names[other], log=other in log)
     ends = {f"{name}2": f"{name}_end:Q" for name, axis in (("x", one), ("y", other)) if is_quantity(known[axis])}
-    scale = alt.Scale(range=["#f1d9a6", "#f7f7f7", BLUE] if measure.factor > 0 else [BLUE, "#f7f7f7", "#f1d9a6"])
-    legend = alt.Legend(orient="bottom", gradientLength=200)
+    colour = alt.Color(
+        "mean:Q",
+        title=f"mean {value_title(measure)}",
+        scale=alt.Scale(range=["#f1d9a6", "#f7f7f7", BLUE] if measure.factor > 0 else [BLUE, "#f7f7f7", "#f1d9a6"]),
+        legend=gradient(fields["mean"]),
+    )
     chart = (
         alt.Chart(data(fields))
         .mark_rect(stroke=LINE)
         .encode(
             x=x,
             y=y,
-            color=alt.Color("mean:Q", title=f"mean {value_title(measure)}", scale=scale, legend=legend),
+            color=colour,
             tooltip=[alt.Tooltip("mean:Q", format=".4~f"), alt.Tooltip("size:Q", title="trials")],
             **ends,
         )
     )
     return finished(
         chart.properties(width=WIDTH, height=220),
-        "The mean score of the trials in each field",
+        _best_field(fields, measure, names[one], names[other]),
         "Other axes differ, too, and so does how long they were trained.",
         _silent(trials, known),
     )
 
 
-def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> Any:
-    """A point for each trial, coloured by its rank among the drawn trials: 0 % is the best."""
+def _best_field(fields: pd.DataFrame, measure: Measure, one: str, other: str) -> str:
+    """Which field has the best mean."""
+    means = fields["mean"] if measure.factor > 0 else -fields["mean"]
+    if not len(means):
+        return "The mean score of the trials in each field"
+    best: Any = fields.iloc[int(means.argmax())]
+    at = " and ".join(
+        f"{name} {_between(best[side], best[f'{side}_end'])}" for name, side in ((one, "x"), (other, "y"))
+    )
+    return f"Trials of {at} are the best on average: {best['mean']:.2f}"
+
+
+def _between(start: Any, end: Any) -> str:
+    return text_of(start) if start == end else f"{start:.3g} to {end:.3g}"
+
+
+def ranks_over(
+    trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
+) -> Any:
+    """A point for each trial, coloured by its rank among the drawn trials: 0 % is the best; ``log``: as above."""
     known = trials[trials["score"].notna() & trials[one].notna() & trials[other].notna()]
     ranks = known["score"].rank(ascending=False, method="min")
     every = max(1, -(-len(known) // MOST))
@@ -80,8 +106,8 @@ def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> 
         alt.Chart(data(rows))
         .mark_point(filled=True, size=45, opacity=0.9, stroke=INK, strokeWidth=0.4)
         .encode(
-            x=channel(alt.X, "x", known[one], one),
-            y=channel(alt.Y, "y", known[other], other),
+            x=channel(alt.X, "x", known[one], names[one], log=one in log),
+            y=channel(alt.Y, "y", known[other], names[other], log=other in log),
             color=alt.Color("rank:Q", title="rank (%), 0 is the best", scale=scale, legend=legend),
             tooltip=["trial:Q", alt.Tooltip("rank:Q", format=".0f"), alt.Tooltip("dev:Q", format=".4~f")],
             **offsets,
@@ -89,20 +115,20 @@ def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> 
     )
     return finished(
         chart.properties(width=WIDTH, height=220),
-        "Where the good trials lie",
+        f"Where the good trials lie over {names[one]} and {names[other]}",
         some_of(len(drawn), len(known), "trials"),
         _silent(trials, known),
     )
 
 
-def _parts(values: "pd.Series[Any]") -> tuple[list[Any], list[Any]]:
+def _parts(values: "pd.Series[Any]", *, log: bool) -> tuple[list[Any], list[Any]]:
     """The start and end of the field of each value; for a single value, its text twice."""
     if not is_quantity(values):
         own = placed(values).tolist()
         return own, own
     numbers = values.astype(float).to_numpy()
     low, high = numbers.min(), numbers.max()
-    edges = np.geomspace(low, high, PARTS + 1) if is_wide(values) else np.linspace(low, high, PARTS + 1)
+    edges = np.geomspace(low, high, PARTS + 1) if log else np.linspace(low, high, PARTS + 1)
     at = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, PARTS - 1)
     return edges[at].tolist(), edges[at + 1].tolist()
 

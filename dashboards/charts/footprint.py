@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, data, finished
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, data, finished, gradient
 from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -21,7 +21,7 @@ def footprint(places: pd.DataFrame, trials: pd.DataFrame, measure: Measure) -> A
     plain = alt.Axis(labels=False, ticks=False, grid=False)
     better = [ORANGE, "#d9d9d9", BLUE]
     scale = alt.Scale(range=better if measure.factor > 0 else better[::-1])
-    colour = alt.Color("value:Q", title=value_title(measure), scale=scale, legend=alt.Legend(gradientLength=200))
+    colour = alt.Color("value:Q", title=value_title(measure), scale=scale, legend=gradient(rows["value"]))
     base = alt.Chart(data(rows)).encode(
         x=alt.X("x:Q", title="alike configs lie close to each other", axis=plain, scale=alt.Scale(nice=False)),
         y=alt.Y("y:Q", title=None, axis=plain, scale=alt.Scale(nice=False)),

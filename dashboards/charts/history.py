@@ -8,7 +8,7 @@ import pandas as pd
 
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes
-from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 2000
@@ -36,8 +36,7 @@ def history(trials: pd.DataFrame, measure: Measure) -> Any:
     drawn = rows[(np.arange(len(rows)) % every == 0) | leads]
     there = present(drawn["kind"])
     x = alt.X("trial:Q", title="trial, in the order of proposal", axis=alt.Axis(tickMinStep=1, format=",d"))
-    scale = alt.Scale(zero=False, type=measure.scale)
-    y = alt.Y("value:Q", title=value_title(measure), scale=scale)
+    y = alt.Y("value:Q", title=value_title(measure), scale=value_scale(measure))
     told = [
         "trial:Q",
         alt.Tooltip("value:Q", title=value_title(measure), format=".4~f"),

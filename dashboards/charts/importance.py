@@ -11,18 +11,18 @@ SEARCH, CHANCE = LOOKS = (Look("of this search", BLUE), Look("by chance", ORANGE
 
 
 def importance(frame: pd.DataFrame) -> Any:
-    """A row for each axis, the most important one on top: its share, and the one that it has by chance.
+    """A row for each axis, in their order: its share, and the one that it has by chance.
 
     ``frame`` has the columns axis, fanova and by_chance, shares in [0, 1] of the variance of scores, and stands_out.
     """
-    rows = frame.dropna(subset=["fanova"]).sort_values("fanova", ascending=False, kind="stable")
+    rows = frame.dropna(subset=["fanova"])
     order = rows["axis"].tolist()
-    apart = rows.loc[rows["stands_out"].astype(bool), "axis"].tolist()
+    apart = rows[rows["stands_out"].astype(bool)].sort_values("fanova", ascending=False)["axis"].tolist()
     marks = rows.melt("axis", ["fanova", "by_chance"], "of", "share").assign(
         share=lambda marks: 100 * marks["share"],
         of=lambda marks: marks["of"].map({"fanova": SEARCH.name, "by_chance": CHANCE.name}),
     )
-    y = alt.Y("axis:N", title=None, scale=named(order), axis=alt.Axis(domain=False, ticks=False))
+    y = alt.Y("axis:N", title=None, scale=named(order), axis=alt.Axis(domain=False, ticks=False, labelLimit=0))
     x = alt.X("share:Q", title="share of the variance of scores (%, fANOVA)", scale=alt.Scale(domainMin=0, zero=True))
     spans = alt.Chart().mark_rule(color=LINE, strokeWidth=2).encode(y=y, x="min(share):Q", x2="max(share):Q")
     points = (
@@ -37,7 +37,7 @@ def importance(frame: pd.DataFrame) -> Any:
     )
     lost = len(frame) - len(rows)
     return finished(
-        alt.layer(spans, points, data=data(marks)).properties(height=alt.Step(24)),
+        alt.layer(spans, points, data=data(marks)).properties(height=24 * len(order)),
         f"{apart[0]} explains more of the scores than by chance"
         if apart
         else "No axis stands out from what axes have by chance",

@@ -30,10 +30,20 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
     maps = [_map(drawn[drawn["pair"] == pair], most or 1.0, measure) for pair in strongest]
     return finished(
         alt.vconcat(*maps, spacing=16),
-        "What two values do together beyond what each does alone",
+        _told(drawn, measure),
         "In each field: the interaction, and below it how many trials have both values.",
         some_of(len(strongest), rows["pair"].nunique(), "pairs of axes"),
     )
+
+
+def _told(rows: pd.DataFrame, measure: Measure) -> str:
+    """The strongest interaction."""
+    if not rows["points"].notna().any():
+        return "What two values do together beyond what each does alone"
+    most = rows.iloc[int(rows["points"].abs().fillna(-1).argmax())]
+    one, two = (f"{most[f'axis_{which}']} {most[f'value_{which}']}" for which in ("one", "two"))
+    unit = " points" if measure.in_points else ""
+    return f"{one} and {two} together: {most['points']:+.2f}{unit} beyond what each does alone"
 
 
 def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
@@ -58,4 +68,4 @@ def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
         base.transform_filter("isValid(datum.points)")
         .mark_text(dy=8, fontSize=10)
         .encode(text=alt.Text("n:Q", format=","), color=words),
-    ).properties(width=alt.Step(56), height=alt.Step(34))
+    ).properties(width=56 * rows["value_one"].nunique(), height=34 * rows["value_two"].nunique())

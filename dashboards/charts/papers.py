@@ -44,12 +44,12 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
         *([interval.encode(y=y, x="low:Q", x2="high:Q")] if len(settled) else []),
         alt.Chart(data(pd.concat([ours.assign(at=ours["ours"]), theirs.assign(at=theirs["paper"])])))
         .mark_point(size=80, strokeWidth=1.8, opacity=1)
-        .encode(y=y, x=x, **symbols(present)),
+        .encode(y=y, x=x, **symbols(present, columns=1)),
     ]
     agree = int((both["paper"] * both["ours"] > 0).sum())
     lost = len(frame) - len(known)
     return finished(
-        alt.layer(*layers).properties(height=alt.Step(20)),
+        alt.layer(*layers).properties(height=20 * rows["row"].nunique()),
         f"{agree:,} of {len(both):,} differences have the sign of the paper's",
         "Differences to the base, the paper's to its own.",
         not_drawn(lost, "row", "without a difference"),

@@ -1,6 +1,6 @@
 """Slices: the score of every trial over its value on one axis."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -10,23 +10,27 @@ import pandas as pd
 from skipstack.dashboards.charts.axes import channel, is_quantity, placed
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import WIDTH, colours, data, finished, shapes
-from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 1000
 """The most trials that are drawn."""
 
 
-def slices(trials: pd.DataFrame, measure: Measure, axes: Sequence[str]) -> Any:
+def slices(
+    trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
+) -> Any:
     """A panel for each of the axes, a point for each trial in which it is active.
 
+    ``names``: of the axes; ``log``: those that are spaced by the logarithm.
     ``trials`` has the columns state and dev, and one for each axis, as ``search.frames`` has it.
     """
     scored = trials[np.isfinite(trials["dev"])]
     every = max(1, -(-len(scored) // MOST))
     drawn = scored.iloc[::every]
     there = present(kinds(drawn["state"]))
-    scale = alt.Scale(zero=False, type=measure.scale)
+    low, high = drawn["dev"].min() * shown(measure), drawn["dev"].max() * shown(measure)
+    scale = value_scale(measure, domain=[low, high], nice=True)
     aside = alt.XOffset("apart:Q", scale=alt.Scale(domain=[-1, 1]))
     panels = []
     for axis in axes:
@@ -44,18 +48,18 @@ def slices(trials: pd.DataFrame, measure: Measure, axes: Sequence[str]) -> Any:
             alt.Chart(data(rows))
             .mark_point(size=26, opacity=0.75)
             .encode(
-                x=channel(alt.X, "at", own[axis], axis),
+                x=channel(alt.X, "at", own[axis], names[axis], log=axis in log),
                 y=alt.Y("value:Q", title=value_title(measure), scale=scale),
                 color=alt.Color("kind:N", scale=colours(there)),
                 shape=alt.Shape("kind:N", scale=shapes(there)),
                 tooltip=[
                     "trial:Q",
-                    alt.Tooltip("at:N", title="value"),
+                    alt.Tooltip("at:N", title=names[axis]),
                     alt.Tooltip("value:Q", title="dev", format=".4~f"),
                 ],
                 **({} if is_quantity(own[axis]) else {"xOffset": aside}),
             )
-            .properties(width=WIDTH, height=130)
+            .properties(width=WIDTH, height=160)
         )
     silent = len(trials) - len(scored)
     return finished(

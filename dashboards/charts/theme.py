@@ -91,7 +91,7 @@ CONFIG: Final[Mapping[str, Any]] = {
         "labelFontSize": 12,
         "orient": "bottom",
         "title": None,
-        "columns": 1,
+        "columns": 2,
         "labelLimit": 300,
         "symbolSize": 80,
         "symbolOpacity": 1,
@@ -115,6 +115,13 @@ def data(frame: pd.DataFrame) -> alt.InlineData:
     """All rows of a frame; unknown and infinite values are null."""
     known = frame.astype(object).where(frame.notna() & ~frame.isin([float("inf"), float("-inf")]), None)
     return alt.InlineData(values=[dict(zip(known.columns, row, strict=True)) for row in known.to_numpy()])
+
+
+def gradient(values: "pd.Series[Any]") -> alt.Legend:
+    """The legend of a scale of colours; where all values are one, it has no other number."""
+    known = sorted(set(values.dropna().tolist()))
+    alone: dict[str, Any] = {"values": known, "format": ".4~f"} if len(known) == 1 else {}
+    return alt.Legend(gradientLength=200, **alone)
 
 
 def named(names: Iterable[str]) -> alt.Scale:
@@ -142,12 +149,13 @@ def dashes(of: Sequence[Look]) -> alt.Scale:
     return alt.Scale(domain=[look.name for look in of], range=[list(look.dash) for look in of])
 
 
-def symbols(of: Sequence[Look], field: str = "kind:N") -> dict[str, Any]:
+def symbols(of: Sequence[Look], field: str = "kind:N", *, columns: int = 2) -> dict[str, Any]:
     """The channels colour and shape of these looks, with one common legend."""
+    legend = alt.Legend(columns=columns)
     names = [look.name for look in of]
     fills = alt.Scale(domain=names, range=["transparent" if look.hollow else look.colour for look in of])
     return {
-        "stroke": alt.Stroke(field, scale=colours(of), title=None),
-        "fill": alt.Fill(field, scale=fills, title=None),
-        "shape": alt.Shape(field, scale=shapes(of), title=None),
+        "stroke": alt.Stroke(field, scale=colours(of), title=None, legend=legend),
+        "fill": alt.Fill(field, scale=fills, title=None, legend=legend),
+        "shape": alt.Shape(field, scale=shapes(of), title=None, legend=legend),
     }

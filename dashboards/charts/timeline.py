@@ -9,7 +9,8 @@ import pandas as pd
 from skipstack.dashboards.charts.states import LOOKS as TRAINED
 from skipstack.dashboards.charts.states import kinds
 from skipstack.dashboards.charts.theme import INK, LINE, Look, colours, data, finished
-from skipstack.dashboards.charts.titles import some_of
+from skipstack.dashboards.charts.titles import some_of, time_unit
+from skipstack.data.basis.counted import counted
 
 MOST: Final = 600
 """The most bars that are drawn: the last ones."""
@@ -41,7 +42,7 @@ def timeline(spans: pd.DataFrame) -> Any:
     drawn = placed.iloc[-MOST:]
     start = float(drawn["began"].min())
     length = float(drawn["until"].max()) - start
-    unit, seconds = next(each for each in UNITS if length >= 2 * each[1] or each[1] == 1)
+    unit, seconds = time_unit(length)
     rows = drawn.assign(
         began=(drawn["began"] - start) / seconds,
         until=(drawn["until"] - start) / seconds,
@@ -53,7 +54,12 @@ def timeline(spans: pd.DataFrame) -> Any:
         alt.Chart(data(rows))
         .mark_bar(stroke="#ffffff", strokeWidth=0.5)
         .encode(
-            x=alt.X("began:Q", title=f"{unit} since the first of them began"),
+            x=alt.X(
+                "began:Q",
+                title=f"{unit} since the first of them began",
+                axis=alt.Axis(tickCount=8),
+                scale=alt.Scale(nice=False),
+            ),
             x2="until:Q",
             y=alt.Y("line:O", title="workers", sort=order, axis=alt.Axis(ticks=False)),
             color=alt.Color("kind:N", scale=colours(there)),
@@ -68,16 +74,13 @@ def timeline(spans: pd.DataFrame) -> Any:
     )
     busy = float((worked["until"] - worked["began"]).sum())
     whole = float(worked["until"].max() - worked["began"].min()) * side_by_side if side_by_side else 0.0
-    share = f"Workers are busy for {100 * busy / whole:.0f} % of the time." if whole else ""
+    share = f", and workers were busy for {100 * busy / whole:.0f} % of the time" if whole else ""
+    beside = int(rows["line"].nunique())
     return finished(
-        chart.properties(height=alt.Step(max(4, min(18, 240 // int(rows["line"].nunique()))))),
-        f"Trials that were trained side by side, at most: {side_by_side:,}",
-        share,
+        chart.properties(height=beside * max(4, min(18, 240 // beside))),
+        f"Up to {counted(side_by_side, 'trial')} trained side by side{share}",
         some_of(len(drawn), len(spans), "times that a trial waited, trained or was measured"),
     )
-
-
-UNITS: Final[tuple[tuple[str, float], ...]] = (("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
 
 
 def lines(spans: pd.DataFrame) -> np.ndarray[Any, Any]:

@@ -1,5 +1,9 @@
 """Axis titles of charts, with units, and the sentences below charts."""
 
+from typing import Any, Final
+
+import altair as alt
+
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
@@ -7,6 +11,12 @@ from skipstack.data.tasks.measure import Measure
 def shown(measure: Measure) -> float:
     """The factor from a measured value to the shown one: 100 for accuracies, which are shown in percent."""
     return abs(measure.factor)
+
+
+def value_scale(measure: Measure, **further: Any) -> alt.Scale:
+    """The scale of its values, which need not begin at 0."""
+    any_number: dict[str, Any] = {} if measure.scale == "log" else {"zero": False}
+    return alt.Scale(type=measure.scale, **any_number, **further)
 
 
 def value_title(measure: Measure, split: str = "dev") -> str:
@@ -29,3 +39,11 @@ def not_drawn(count: int, noun: str, why: str) -> str:
 def some_of(drawn: int, there: int, what: str) -> str:
     """``150 of 10,000 trials are drawn.``; empty if all are drawn."""
     return f"{drawn:,} of {there:,} {what} are drawn." if drawn < there else ""
+
+
+UNITS: Final = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
+
+
+def time_unit(seconds: float) -> tuple[str, float]:
+    """The unit in which people write times of this length, and how many seconds it has."""
+    return next(((name, unit) for name, unit in UNITS if seconds >= 2 * unit), UNITS[-1])

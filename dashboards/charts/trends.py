@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.theme import SERIES, colours, dashes, data, finished, looks
-from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = len(SERIES)
@@ -36,7 +36,7 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
         axis=alt.Axis(values=numbers, format="~g", grid=False),
         scale=alt.Scale(type=spaced, domain=[numbers[0], numbers[-1]], nice=False, padding=12),
     )
-    y = alt.Y("value:Q", title=value_title(measure, split), scale=alt.Scale(zero=False, type=measure.scale))
+    y = alt.Y("value:Q", title=value_title(measure, split), scale=value_scale(measure))
     legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=1600) if len(names) > 1 else None
     colour = alt.Color("line:N", scale=colours(present), legend=legend)
     dash = alt.StrokeDash("line:N", scale=dashes(present), legend=legend)

@@ -1,12 +1,35 @@
 """The CSS of an HTML page: for screens of any width, light and dark, and for paper."""
 
+from collections.abc import Mapping
 from typing import Final
 
-LIGHT: Final = (
-    "--ink: #1f2328; --paper: #ffffff; --pale: #59636e; --line: #d0d7de; --band: #f6f8fa;\n"
-    "  --green: #1a7f37; --red: #b3261e; --cyan: #0b5c75;"
+FONT: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
+"""The typeface of pages, as of the charts and drawings on them."""
+
+COLOURS: Final[Mapping[str, tuple[str, str]]] = {
+    "ink": ("#1f2328", "#e6edf3"),
+    "paper": ("#ffffff", "#0d1117"),
+    "pale": ("#59636e", "#9ba5b0"),
+    "blue": ("#0072b2", "#3d9fe0"),
+    "line": ("#d0d7de", "#30363d"),
+    "band": ("#f6f8fa", "#161b22"),
+    "green": ("#1a7f37", "#57ab5a"),
+    "red": ("#b3261e", "#f47067"),
+    "cyan": ("#0b5c75", "#6cb6ff"),
+}
+"""The colours of a page by their names, on a light and on a dark screen."""
+
+LIGHT, DARK = (" ".join(f"--{name}: {both[dark]};" for name, both in COLOURS.items()) for dark in (0, 1))
+
+EITHER: Final = " ".join(f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in COLOURS.items())
+"""The colours of a page whose ``color-scheme`` says which."""
+
+PICTURES: Final = "\n".join(
+    f'svg [{part}="{COLOURS[name][0]}"] {{ {part}: var(--{name}); }}'
+    for name in ("ink", "paper", "line", "blue")
+    for part in ("fill", "stroke")
 )
-"""The colours of a light page."""
+"""Replaces the colours of pictures (``dashboards/charts/theme.py``) by those of the page."""
 
 TABLES: Final = """\
 .wide { overflow-x: auto; } .wide:focus-visible { outline: 2px solid var(--cyan); }
@@ -29,13 +52,11 @@ tbody tr:not(.section):hover { background: var(--band); }
 STYLE: Final = (
     f"""\
 :root {{ color-scheme: light dark; {LIGHT} }}
+@media screen and (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}
 """
+    + f"body {{ font: 16px/1.5 {FONT}; }}\n"
     + """\
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #e6edf3; --paper: #0d1117; --pale: #9ba5b0; --line: #30363d; --band: #161b22;
-    --green: #57ab5a; --red: #f47067; --cyan: #6cb6ff; }
-}
-body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+body { margin: 0; background: var(--paper); color: var(--ink); }
 main { max-width: 76rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; } h1, h2, p, li, code { overflow-wrap: anywhere; }
 p, li, figcaption { max-width: 45rem; }
@@ -48,9 +69,6 @@ main > .verdict { font-size: 1.1rem; max-width: 52rem; } summary { font-size: 1.
 .pictures section { min-width: 0; break-inside: avoid; }
 figure { margin: 0; } figure svg { width: 100%; height: auto; overflow: visible; }
 figcaption { color: var(--pale); font-size: 0.9rem; }
-svg [fill="#1f2328"] { fill: var(--ink); } svg [stroke="#1f2328"] { stroke: var(--ink); }
-svg [fill="#ffffff"] { fill: var(--paper); } svg [stroke="#ffffff"] { stroke: var(--paper); }
-svg [stroke="#d0d7de"] { stroke: var(--line); }
 """
+    + f"{PICTURES}\n"
 )
-"""The last lines replace the colours of pictures (``dashboards/charts/theme.py``) on a dark page."""

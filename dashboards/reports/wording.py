@@ -41,6 +41,12 @@ def counted_rung(rung: int, resource: Resource) -> str:
     return counted(rung, resource.removesuffix("s"))
 
 
+def ago(seconds: float) -> str:
+    """How long something has been: ``3 min ago``, ``12 days ago``."""
+    days = max(seconds, 0.0) / 86400
+    return f"{duration(max(seconds, 0.0)) if days < 2 else counted(round(days), 'day')} ago"
+
+
 def heading_of(heading: str, measure: Measure) -> str:
     """A printed heading: ``dev %`` for accuracies, ``dev F1`` for F1."""
     return heading.replace("%", measure.unit)

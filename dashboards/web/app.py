@@ -9,8 +9,9 @@ import streamlit as st
 from skipstack.dashboards.web.addresses import TRIAL
 from skipstack.dashboards.web.confidence_page import confidence_page
 from skipstack.dashboards.web.effects_page import effects_page
-from skipstack.dashboards.web.elements import ICON, STYLE, sentence, verdict
+from skipstack.dashboards.web.elements import ICON, STYLE, empty, sentence, verdict
 from skipstack.dashboards.web.export_page import export_page
+from skipstack.dashboards.web.page_names import BELIEVE, GOING, STUDIES, TAKE, WORKS
 from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.studies_page import studies_page
@@ -18,13 +19,11 @@ from skipstack.dashboards.web.study_folders import all_studies
 from skipstack.dashboards.web.trial_page import trial_page
 from skipstack.data.basis.errors import UserError
 
-STUDIES: Final = "Studies"
-
 PAGES: Final[Mapping[str, Callable[[Path], None]]] = {
-    "Is it going well?": running_page,
-    "What works?": effects_page,
-    "Can I believe it?": confidence_page,
-    "What do I take away?": export_page,
+    GOING: running_page,
+    WORKS: effects_page,
+    BELIEVE: confidence_page,
+    TAKE: export_page,
 }
 """The pages about a study, in the order of a reader's questions."""
 
@@ -38,29 +37,28 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
     st.set_page_config(page_title="skipstack", layout="wide", page_icon=ICON)
     st.html(STYLE)
     studies = all_studies(folders, received)
-    with st.container(horizontal=True, key="head"):
-        page = st.segmented_control(
+    with st.container(key="rail"):
+        page = st.radio(
             "Page",
             [STUDIES, *PAGES, TRIAL],
-            default=STUDIES,
             key="page",
             bind="query-params",
-            required=True,
+            horizontal=True,
             label_visibility="collapsed",
-            wrap=True,
         )
         name = st.selectbox(
             "Study",
             list(studies),
+            index=None,  # so that the address names whichever is chosen
             key="study",
             bind="query-params",
+            placeholder="Choose a study",
             label_visibility="collapsed",
-            width=420,
         )
     if page not in (*PAGES, TRIAL):
         studies_page(studies)
     elif name is None:
-        sentence("There is no study here any more.")
+        empty("Choose a study, or open one from the list of studies: what was found stands here.")
     else:
         try:
             if page == TRIAL:

@@ -10,11 +10,11 @@ from skipstack.dashboards.reports.confirmation.comparison_report import comparis
 from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
 from skipstack.dashboards.reports.described_corpora import recorded_corpora
 from skipstack.dashboards.reports.health_report import health_report
-from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_chart
+from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts
 from skipstack.dashboards.reports.pictures.picture import Drawn
-from skipstack.dashboards.reports.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.pictures.search_pictures import search_chart
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
-from skipstack.dashboards.web.elements import chart, charts, heading, report, sentence
+from skipstack.dashboards.web.elements import chart, charts, empty, heading, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.data.basis.errors import UserError
 
@@ -32,13 +32,12 @@ def confidence_page(path: Path) -> None:
     of = snapshot(path)
     for line in of.frames.warnings:
         sentence(f"warning: {line}")
-    heading("What is confirmed")
     _confirmed(of)
-    if of.frames.study.space.base.keeps_weights:
-        _paper(of)
     heading("What the search says of itself")
     sentence("Described, and not tested.", pale=True)
     charts(confidence_charts(of.explored), f"trust {path}")
+    if of.frames.study.space.base.keeps_weights:
+        _paper(of)
     if of.frames.corpora:
         heading("The corpora")
         _corpora(of)
@@ -50,8 +49,8 @@ def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
     from skipstack.search.analysis.exploration.rungs import LEAST
     from skipstack.search.analysis.exploration.rungs import agreement as compared
 
-    found = {each.heading: each for each in search_charts(seen)}
-    yield from (found[name] for name in ("Trials at each rung", "Expected best"))
+    yield search_chart("Trials at each rung", seen)
+    yield search_chart("Expected best", seen)
     enough = seen.reached.shape[1] > 1 and len(seen.reached) >= LEAST
     few = "" if enough else f"it takes {LEAST} trials of several epochs"
     yield Drawn("Short and long trainings", few or (lambda: agreement(compared(seen.by_epoch))))
@@ -60,11 +59,11 @@ def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
 def _confirmed(of: Snapshot) -> None:
     reports = list(confirmed_reports(of.record)) if of.frames.fixed else []
     if not of.frames.confirms:
-        sentence(NOTHING)
+        empty(NOTHING)
     for place, each in enumerate(reports):
+        charts(confirmed_charts(each.page.title, each.records, of.frames.measure), f"confirmed {place} {of.path}")
         report(each, said=of.verdict)
-        chart(confirmed_chart(each.page.title, each.records, of.frames.measure), f"confirmed {place} {of.path}")
-    for drawn in trend_charts(of.record):
+    for drawn in trend_charts(of.record) if of.frames.fixed else ():
         chart(drawn, f"trend {of.path}")
 
 

@@ -1,6 +1,7 @@
 """The page "What works?": the search's results by value, axis and pair, described and not tested."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -8,98 +9,103 @@ import streamlit as st
 
 from skipstack.dashboards.reports.exploration.report import about
 from skipstack.dashboards.reports.pictures.picture import Drawn
-from skipstack.dashboards.reports.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.pictures.search_pictures import search_chart
 from skipstack.dashboards.web.downloads import whole_report
-from skipstack.dashboards.web.elements import chart, charts, report, sentence
+from skipstack.dashboards.web.elements import charts, empty, report, sentence
 from skipstack.dashboards.web.snapshot import snapshot
-from skipstack.dashboards.web.trial_filters import chosen_axes, chosen_trials, trials_table
+from skipstack.dashboards.web.trial_filters import Chosen, chosen_of, trials_table
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
 
 VALUES, AXES, TRIALS, COSTS = "Which values?", "Which axes, and which together?", "Which trials?", "At what cost?"
 
-MOST_AXES: Final = 6
-"""The most axes that are drawn at first: the most important ones."""
-
 
 def effects_page(path: Path) -> None:
     """The page. It shows one question at a time, so that only its charts are drawn."""
     of = snapshot(path)
     seen = of.explored
+    if seen.seen.trials["score"].notna().sum() < 2:
+        empty(
+            "What works stands here once two trials have a score: the effects of values, which axes matter and which "
+            "together, the trials across the axes, and what a score costs."
+        )
+        return
+    asked = st.segmented_control(
+        "Question",
+        list(QUESTIONS),
+        default=VALUES,
+        key="question",
+        bind="query-params",
+        required=True,
+        wrap=True,
+        label_visibility="collapsed",
+    )
+    first = st.container()
+    with st.container(key="filters"):
+        chosen = chosen_of(seen)
+    with first:
+        charts(QUESTIONS[asked or VALUES](seen, chosen), f"works {path} {asked}")
+    if asked == TRIALS:
+        trials_table(seen, chosen.trials)
+    sentence(about(seen.config.search), pale=True)
     with st.expander("The report", key="report", on_change="rerun") as folded:
         if folded.open:  # it costs more than the page
             report(whole_report(of), titled=False, said=of.verdict)
-    sentence(about(seen.config.search), pale=True)
-    if seen.seen.trials["score"].notna().sum() < 2:
-        sentence("Fewer than two trials have a score: there is nothing to compare yet.")
-        return
-    asked = st.segmented_control(
-        "Question", list(QUESTIONS), default=VALUES, key="question", bind="query-params", required=True, wrap=True
-    )
-    charts(QUESTIONS[asked or VALUES](seen), f"works {path} {asked}")
 
 
-def _of_search(seen: "Exploration", *names: str) -> Iterator[Drawn]:
-    found = {each.heading: each for each in search_charts(seen)}
-    return (found[name] for name in names)
-
-
-def _values(seen: "Exploration") -> Iterator[Drawn]:
+def _values(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
     from skipstack.dashboards.charts.slices import slices
 
-    yield from _of_search(seen, "Effects of values")
-    axes = chosen_axes(seen, MOST_AXES)
-    trials = chosen_trials(seen)
-    none = "" if axes and len(trials) else "no axis is chosen" if len(trials) else "no trial is chosen"
-    yield Drawn("Slices", none or (lambda: slices(trials, seen.measure, axes)))
+    none = "" if chosen.axes and len(chosen.trials) else f"no {'trial' if chosen.axes else 'axis'} is chosen"
+    yield search_chart("Effects of values", seen)
+    draw = partial(slices, chosen.trials, seen.measure, chosen.axes, names=chosen.names, log=chosen.log)
+    yield Drawn("Slices", none or draw, wide=True)
 
 
-def _axes(seen: "Exploration") -> Iterator[Drawn]:
+def _axes(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
     from skipstack.dashboards.charts.fields import means_over, ranks_over
 
-    yield from _of_search(seen, "Importance of axes", "Pairs of axes")
-    axes = list(seen.domains)
-    trials = chosen_trials(seen)
-    if len(axes) < 2 or not len(trials):
-        yield Drawn("Two axes", "this takes two axes and a trial")
-        return
-    first = chosen_axes(seen, 2, key="two axes", label="Two axes", exactly=2)
-    if len(first) != 2:
-        yield Drawn("Two axes", "choose two axes")
-        return
-    yield Drawn("Scores over two axes", lambda: means_over(trials, seen.measure, *first))
-    yield Drawn("Ranks over two axes", lambda: ranks_over(trials, seen.measure, *first))
+    two = chosen.axes[:2]
+    few = "" if len(two) == 2 and len(chosen.trials) else "this takes two axes and a trial"
+    yield Drawn(
+        "Scores over two axes",
+        few or (lambda: means_over(chosen.trials, seen.measure, *two, names=chosen.names, log=chosen.log)),
+    )
+    yield Drawn(
+        "Ranks over two axes",
+        few or (lambda: ranks_over(chosen.trials, seen.measure, *two, names=chosen.names, log=chosen.log)),
+    )
+    yield search_chart("Importance of axes", seen)
+    yield search_chart("Pairs of axes", seen)
 
 
-def _trials(seen: "Exploration") -> Iterator[Drawn]:
+def _trials(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
     from skipstack.dashboards.charts.coordinates import parallel_coordinates
     from skipstack.dashboards.charts.distribution import distribution
     from skipstack.dashboards.charts.footprint import footprint
     from skipstack.search.analysis.exploration.footprint import footprint as placed
 
-    trials = chosen_trials(seen)
-    axes = chosen_axes(seen, MOST_AXES)
+    trials, axes, measure = chosen.trials, chosen.axes, seen.measure
     none = "" if len(trials) and trials["score"].notna().any() else "no trial with a score is chosen"
-    lines = Drawn("Trials across the axes", none or (lambda: parallel_coordinates(trials, seen.measure, axes)))
-    chart(lines, "works across the axes")  # as wide as the page
-    yield Drawn("Distribution of scores", none or (lambda: distribution(trials, seen.measure)))
+    across = partial(parallel_coordinates, trials, measure, axes, names=chosen.names, log=chosen.log)
+    yield Drawn("Trials across the axes", none or across, wide=True)
+    yield Drawn("Distribution of scores", none or (lambda: distribution(trials, measure)))
     few = "" if len(trials) > 2 and axes else "this takes three trials"
-    yield Drawn("Footprint", none or few or (lambda: footprint(placed(trials, seen.domains), trials, seen.measure)))
-    trials_table(seen, trials)
+    yield Drawn("Footprint", none or few or (lambda: footprint(placed(trials, seen.domains), trials, measure)))
 
 
-def _costs(seen: "Exploration") -> Iterator[Drawn]:
+def _costs(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
     from skipstack.dashboards.charts.costs import score_against_cost
 
-    yield from _of_search(seen, "Score and training time", "Score and parameters")
+    yield search_chart("Score and training time", seen)
+    yield search_chart("Score and parameters", seen)
     trials = seen.seen.trials
     none = "" if trials["latency"].notna().any() else "latency is no objective of this study"
     yield Drawn("Score and latency", none or (lambda: score_against_cost(trials, seen.measure, "latency")))
-    yield from _of_search(seen, "Expected best")
 
 
-QUESTIONS: Final[Mapping[str, Callable[["Exploration"], Iterator[Drawn]]]] = {
+QUESTIONS: Final[Mapping[str, Callable[["Exploration", Chosen], Iterator[Drawn]]]] = {
     VALUES: _values,
     AXES: _axes,
     TRIALS: _trials,

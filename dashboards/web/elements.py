@@ -1,7 +1,8 @@
 """The elements of pages: headings, sentences, tables, charts and drawings, with user text shown literally."""
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -9,11 +10,11 @@ from urllib.parse import quote
 
 import streamlit as st
 
-from skipstack.dashboards.charts.drawing import unchecked, words
+from skipstack.dashboards.charts.drawing import specification, unchecked, without_words, words
 from skipstack.dashboards.formats.html import as_elements
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import all_visible
-from skipstack.dashboards.formats.style import LIGHT, TABLES
+from skipstack.dashboards.formats.style import EITHER, FONT, PICTURES, TABLES
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.web.addresses import trial_addresses, with_linked_marks, with_links
 from skipstack.data.basis.printable import visible
@@ -21,20 +22,50 @@ from skipstack.data.basis.printable import visible
 if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
 
-STYLE: Final = f"""<style>
-.stHtml {{ {LIGHT} color: var(--ink); overflow-wrap: anywhere; }}
-.stHtml {{ {TABLES} th, td {{ border: 0; }} table {{ margin: 0.3rem 0; }} }}
-.stHtml h2 {{ font-size: 1.2rem; padding: 0.8rem 0 0; margin: 0; }}
-.stHtml h3 {{ font-size: 1.05rem; padding: 0.4rem 0 0; margin: 0; }}
-.stHtml p {{ margin: 0.2rem 0; max-width: 60rem; }} .stHtml .pale {{ color: var(--pale); font-size: 0.9rem; }}
-.stHtml svg {{ max-width: 100%; height: auto; }}
-.stMainBlockContainer {{ padding: 2.5rem 1.5rem 3rem; max-width: 86rem; }}
-[data-stale="true"] {{ opacity: 1 !important; transition: none !important; }}
-.stVegaLiteChart canvas, .stVegaLiteChart svg {{ max-width: 100% !important; height: auto !important; }}
-@media (max-width: 640px) {{ .stMainBlockContainer {{ padding: 2.5rem 0.8rem 2rem; }} }}
-</style>"""
-"""The CSS of all pages: tables as in reports; pictures fit their place and do not fade while they are redrawn."""
+PANELS: Final = 3
+"""The most panels of a chart side by side."""
 
+WIDE: Final = "@media (min-width: 1000px)"
+"""Screens that have the rail at their left."""
+
+STYLE: Final = f"""<style>
+.stApp {{ {EITHER} }}
+.stHtml {{ color: var(--ink); overflow-wrap: anywhere; }}
+.stHtml {{ {TABLES} th, td {{ border: 0; }} table {{ margin: 0.3rem 0; font-size: 0.92rem; }} }}
+.stHtml a {{ color: var(--cyan); }} .stHtml h2 {{ font-size: 1.2rem; padding: 0.8rem 0 0; margin: 0; }}
+.stHtml h3 {{ font-size: 1.05rem; padding: 0.3rem 0 0; margin: 0; }}
+.stHtml p {{ margin: 0.1rem 0; max-width: 60rem; }} .stHtml .pale {{ color: var(--pale); font-size: 0.9rem; }}
+.stHtml p.verdict {{ font-size: 1.3rem; line-height: 1.4; max-width: 64rem; }}
+.stHtml .empty {{ color: var(--pale); border: 1px dashed var(--line); border-radius: 0.5rem; padding: 1.2rem; }}
+.stMainBlockContainer {{ padding: 1.6rem 2rem 3rem; max-width: 120rem; }}
+.stMainBlockContainer > .stVerticalBlock, .st-key-rail {{ gap: 0.6rem; }}
+.stHeader, [data-testid="stHeader"] {{ background: none; }}
+[data-stale="true"] {{ opacity: 1 !important; transition: none !important; }}
+.stVegaLiteChart {{ {PICTURES} }}
+.stImage {{ overflow-x: auto; }} .stImage img {{ max-width: none !important; }} .stMetric {{ min-width: 8rem; }}
+.st-key-rail :is(.stRadio, .stRadio > div, [role="radiogroup"]) {{ width: 100%; gap: 0.25rem; }}
+.st-key-rail [role="radiogroup"] label {{ padding: 0.25rem 0.6rem; margin: 0; border-radius: 0.4rem; }}
+.st-key-rail [role="radiogroup"] label > div > div:first-child:not(:last-child) {{ display: none; }}
+.st-key-rail [role="radiogroup"] label:has(input:checked) {{ background: var(--line); font-weight: 600; }}
+.st-key-rail [role="radiogroup"] label:has(input:focus-visible) {{ outline: 2px solid var(--cyan); }}
+{WIDE} {{
+  .st-key-rail {{ position: fixed; inset: 0 auto 0 0; width: 15.5rem !important; padding: 1.4rem 0.9rem; z-index: 1;
+    background: var(--band); border-right: 1px solid var(--line); overflow-y: auto; }}
+  .st-key-rail [role="radiogroup"] {{ flex-direction: column; align-items: stretch; }}
+  .st-key-filters {{ position: fixed; inset: 19rem auto 0 0; width: 15.5rem !important; padding: 0 0.9rem 1rem;
+    overflow-y: auto; z-index: 2; }}
+  .stMainBlockContainer {{ padding-left: 17.5rem; }}
+}}
+@media (max-width: 640px) {{
+  .stMainBlockContainer {{ padding: 1rem 0.8rem 2rem; }} .stHtml p.verdict {{ font-size: 1.1rem; }}
+  .stHtml table {{ font-size: 0.78rem; }} .stHtml :is(th, td) {{ padding: 0.1rem 0.25rem; }}
+  .stHtml .mark {{ width: 0.6rem; }}
+  .st-key-rail [role="radiogroup"] label {{ padding: 0.2rem 0.45rem; }}
+}}
+</style>"""
+"""The CSS of all pages: tables as in reports; the rail; pictures in the colours of the theme, which Streamlit takes
+from the system, and which do not fade while they are redrawn.
+"""
 
 ICON: Final = "data:image/svg+xml," + quote(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#0072b2" '
@@ -43,46 +74,106 @@ ICON: Final = "data:image/svg+xml," + quote(
 """The icon of the browser tab, stacked layers; it is inline, since Streamlit's icons come from the network."""
 
 
-def heading(text: str, *, level: int = 2) -> None:
-    """A heading."""
-    st.html(f"<h{level}>{_shown(text)}</h{level}>")
+def heading(text: str, *, level: int = 2, note: str = "") -> None:
+    """A heading, and below it a ``note`` on how to read what follows."""
+    st.html(f"<h{level}>{_shown(text)}</h{level}>{note and f'<p class=pale>{_shown(note)}</p>'}")
 
 
 def sentence(text: str, *, pale: bool = False) -> None:
     """A sentence, in which `this` is code; ``pale``: a note on how to read the element beside it."""
-    words = re.sub("`([^`]+)`", r"<code>\1</code>", _shown(text))
-    st.html(with_links(f"<p{' class=pale' if pale else ''}>{words}</p>"))
+    st.html(with_links(f"<p{' class=pale' if pale else ''}>{_with_code(text)}</p>"))
 
 
 def verdict(said: str) -> None:
     """The verdict on a study, which each of its pages begins with."""
-    st.html(with_links(f'<p class="verdict">{_shown(said)}</p>'))
+    st.html(with_links(f'<p class="verdict">{_shown(said).replace(" %", "&nbsp;%")}</p>'))
+
+
+def empty(text: str) -> None:
+    """In place of what is not there yet: what will be, and what it takes."""
+    st.html(f'<p class="empty">{_with_code(text)}</p>')
 
 
 def chart(drawn: Drawn, key: str) -> None:
-    """A chart below its heading, or the reason why there is none."""
-    heading(drawn.heading, level=3)
+    """A chart below its headline, as wide as its place; or the reason why there is none.
+
+    A chart of several panels has them side by side, as many as there is room for.
+    """
     if isinstance(drawn.draw, str):
-        sentence(f"Not drawn: {drawn.draw}.", pale=True)
+        empty(f"{drawn.heading}: nothing to draw, since {drawn.draw}.")
         return
     with unchecked():
-        made: Any = with_linked_marks(drawn.draw()).properties(
-            autosize="pad"
-        )  # Streamlit's default would cut the chart off
-        st.altair_chart(made, theme=None, width="content", alt=words(made), key=key)
+        made: Any = with_linked_marks(drawn.draw())
+        said = words(made)
+        headline, sentences = (" ".join(lines) for lines in (made.title.text, made.title.subtitle))
+        heading(headline, level=3, note=sentences)
+        parts = panels(specification(without_words(made)))
+    columns = st.columns(min(len(parts), PANELS), gap="medium") if drawn.wide and len(parts) > 1 else [st.container()]
+    for place, part in enumerate(parts):
+        with columns[place % len(columns)]:
+            st.vega_lite_chart(spec=part, theme=None, width="stretch", alt=said, key=f"{key} {place}")
 
 
 def charts(drawn: Iterable[Drawn], key: str) -> None:
-    """Charts in two columns, or one on a narrow page, then a line that names those that are not drawn."""
-    every = list(drawn)
-    there = [each for each in every if not isinstance(each.draw, str)]
-    for start in range(0, len(there), 2):
-        for column, each in zip(st.columns(2, gap="medium"), there[start : start + 2], strict=False):
-            with column:
-                chart(each, f"{key}: {each.heading}")
-    missing = [f"{each.heading} ({each.draw})" for each in every if isinstance(each.draw, str)]
-    if missing:
+    """Charts in two columns, or one on a narrow page, then a line that names those that are not drawn.
+
+    Each is shown before the next is made.
+    """
+    row, missing, any_drawn = list[Any](), list[str](), False
+    for each in drawn:
+        if isinstance(each.draw, str):
+            missing.append(f"{each.heading} ({each.draw})")
+            continue
+        row = [] if each.wide else row or list(st.columns(2, gap="medium"))
+        with st.container() if each.wide else row.pop(0):
+            chart(each, f"{key}: {each.heading}")
+        any_drawn = True
+    if missing and any_drawn:
         sentence(f"Not drawn: {', '.join(missing)}.", pale=True)
+    elif missing:
+        empty(f"Nothing to draw yet: {', '.join(missing)}.")
+
+
+def panels(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The specifications of a chart's panels, each of which fits the width of its place; one if it has no panels.
+
+    Only the first has a legend.
+    """
+    common = {
+        name: spec[name] for name in ("$schema", "config", "data", "usermeta") if name in spec
+    }  # data that all have
+    parts = spec.get("vconcat", [spec])
+    return [_panel(part, common, spec.get("datasets", {}), legend=place == 0) for place, part in enumerate(parts)]
+
+
+def _panel(
+    part: Mapping[str, Any], common: Mapping[str, Any], rows: Mapping[str, Any], *, legend: bool
+) -> dict[str, Any]:
+    shown = {**common, **(part if legend else _without_legend(part)), "datasets": {}}
+    written, options = json.dumps(shown), shown.get("usermeta", {}).get("embedOptions", {})
+    return {
+        **shown,
+        "datasets": {name: each for name, each in rows.items() if f'"{name}"' in written},
+        "config": {**common.get("config", {}), "font": FONT, "background": None, "padding": 6},
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "usermeta": {"embedOptions": {**options, "renderer": "svg"}},  # whose colours follow the theme
+    }
+
+
+def _without_legend(part: Any) -> Any:
+    """A part of a specification whose scales have no legends."""
+    match part:
+        case dict():
+            return {
+                name: {**inner, "legend": None}
+                if name in ("color", "stroke", "fill", "shape", "strokeDash") and "field" in inner
+                else _without_legend(inner)
+                for name, inner in part.items()
+            }
+        case list():
+            return [_without_legend(each) for each in part]
+        case _:
+            return part
 
 
 def report(shown: Report, *, titled: bool = True, said: str = "") -> None:
@@ -112,13 +203,19 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     st.html(with_links(f'<div class="wide" tabindex="0"><table>{above}<tbody>{lines}</tbody></table></div>'))
 
 
+def _with_code(text: str) -> str:
+    return re.sub("`([^`]+)`", r"<code>\1</code>", _shown(text))
+
+
 def _shown(text: str) -> str:
     return escape(visible(text))
 
 
 def picture(svg: str) -> None:
-    """A drawing, scaled down to its place."""
-    st.image(svg)
+    """A drawing in the colours of the theme, in its own size: where there is less room, it scrolls."""
+    from skipstack.dashboards.network_drawing.canvas import DARK
+
+    st.image(svg if DARK in svg else svg.replace(">", f">\n{DARK}", 1), width="content")
 
 
 def drawing_of(config: "Subject", title: str) -> None:
@@ -127,6 +224,6 @@ def drawing_of(config: "Subject", title: str) -> None:
     from skipstack.dashboards.network_drawing.sentences import described
 
     shown = diagram_of(config)
-    picture(drawing(shown, title, alone=False))
+    picture(drawing(shown, title))
     with st.expander("In words"):
         sentence(" ".join(described(shown)))

@@ -41,14 +41,6 @@ if TYPE_CHECKING:
 SPANS = ("trial", "phase", "began", "until", "state")
 """The columns of ``Progressed.spans``."""
 
-KINDS = (
-    *("started", "begun", "ended", "retried", "placed", "interrupted", "resumed", "finished"),
-    *("measuring", "tested", "untested"),
-)
-
-TOLD = (*(f'"kind":"{kind}"'.encode() for kind in KINDS), b'"decision":"pause"')
-"""Marks of the ledger lines that say when trials were trained and measured."""
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -139,6 +131,12 @@ class Followed:
         with self._lock:
             return self._look()
 
+    def spans(self) -> pd.DataFrame:
+        """When workers trained which trial (``SPANS``), in Unix seconds. Thread-safe."""
+        with self._lock:
+            self._look()
+            return self._spans_now()
+
     def progressed(self) -> Progressed:
         """The search so far, for pictures. Thread-safe."""
         with self._lock:
@@ -168,17 +166,17 @@ class Followed:
         return found
 
     def _begin(self) -> bool:
-        """Read a long ledger: its record as columns, and only the events that say when trials were trained. False where
-        it must be read as events.
+        """Read a long ledger: its record as columns, and what is no plain report event by event. False where it must be
+        read as events.
         """
-        news = Following(self._ledger.folder)
+        news, told = Following(self._ledger.folder), list[Event]()
         lines = list(news.lines())
-        record = columnar_record(lines)
+        record = columnar_record(lines, told.append)
         if record is None:
             return False
         self._news, self._counts = news, StudyCounts(record)
-        told = (line for line in lines[:-1] if any(mark in (line.payload or b"") for mark in TOLD))
-        for event in (event for line in (*told, *lines[-1:]) for event in events_of(line)):
+        last = events_of(lines[-1])
+        for event in told if told[-1] == last[-1] else (*told, *last):
             self._note(event)
             self._counts.note(event, event.time)
         return True
@@ -241,12 +239,15 @@ class Followed:
 
         search = StudyFrames.of(self._counts.record, self._path).exploration()
         search.curves()  # read now what pictures need, since the record will change
+        return Progressed(search, self._spans_now(), self._ahead())
+
+    def _spans_now(self) -> pd.DataFrame:
         spans = [
             (each.trial, each.phase, each.began, each.until, reason_in_words(each.state))
             for each in self._phases.spans()
             if each.phase != "paused"
         ]
-        return Progressed(search, pd.DataFrame(spans, columns=list(SPANS)), self._ahead())
+        return pd.DataFrame(spans, columns=list(SPANS))
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
         """What lies ahead of each trial that trains."""

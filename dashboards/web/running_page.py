@@ -3,24 +3,37 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
 from skipstack.dashboards.live.counts import Level
 from skipstack.dashboards.live.progress import reached
 from skipstack.dashboards.reports.pictures.picture import Drawn
-from skipstack.dashboards.reports.pictures.search_pictures import progress_charts
+from skipstack.dashboards.reports.pictures.search_pictures import search_chart
 from skipstack.dashboards.reports.verdict import in_a_sentence
-from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
+from skipstack.dashboards.reports.wording import (
+    NONE,
+    ago,
+    duration,
+    enough_in_words,
+    hours_over_in_words,
+    reason_in_words,
+)
 from skipstack.dashboards.web.elements import charts, heading, sentence, table, verdict
-from skipstack.dashboards.web.following import Progressed, Standing, followed
+from skipstack.dashboards.web.following import Standing, followed
 from skipstack.dashboards.web.running_trials import next_hour_of, running_trials
-from skipstack.dashboards.web.snapshot import snapshot
+from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.counted import counted
+from skipstack.search.analysis.study_frames import are_at_hand
 from skipstack.search.analysis.verdict.of_study import verdict as verdict_so_far
 from skipstack.search.ledger.event_values import Usage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skipstack.search.analysis.exploration.exploration import Exploration
 
 EVERY: Final = 3.0
 """Seconds between two looks at a running study; the page is updated in place."""
@@ -34,17 +47,33 @@ FAULTS: Final = 20
 
 def running_page(path: Path) -> None:
     """The page; it updates itself until the study is finished. The pictures of a long study do so less often."""
+    if are_at_hand(path) and (of := snapshot(path)).frames.finished:
+        _finished(path, of)
+        return
     with st.spinner("Reading the ledger", show_time=True):
         found = followed(str(path))
         over = found.look().state == "finished"
     first = st.container()
-    _fragment(lambda: _look(path), f"running {path}", found.seconds, over=over)
+    _fragment(lambda: _numbers(path), f"numbers {path}", found.seconds, over=over)
     with st.spinner("Reading the search", show_time=True):
         found.progressed()
     with first:
         _fragment(lambda: _verdict(path), f"verdict {path}", found.progress_seconds, over=over)
     _fragment(lambda: _pictures(path), f"pictures {path}", found.progress_seconds, over=over)
     _fragment(lambda: _told(path), f"told {path}", found.seconds, over=over)
+
+
+def _finished(path: Path, of: Snapshot) -> None:
+    """The page of a study that is over: the ledger is read for its times alone, after the pictures of the search."""
+    verdict(of.verdict)
+    numbers = st.container()
+    charts(search_charts(of.explored), f"search {path}")
+    with st.spinner("Reading the ledger", show_time=True):
+        spans = followed(str(path)).spans()
+    with numbers:
+        _numbers(path)
+    charts([time_chart(spans)], f"times {path}")
+    _told(path)
 
 
 def _fragment(show: Callable[[], None], key: str, seconds: float, *, over: bool) -> None:
@@ -58,9 +87,82 @@ def _verdict(path: Path) -> None:
     verdict(snapshot(path).verdict if over else in_a_sentence(verdict_so_far(found.progressed().search)))
 
 
-def _look(path: Path) -> None:
+def _pictures(path: Path) -> None:
+    found = followed(str(path))
+    standing, progressed = found.look(), found.progressed()
+    running_trials(progressed, f"training {path}")
+    next_hour_of(standing, progressed)
+    charts([*search_charts(progressed.search), time_chart(progressed.spans)], f"running {path}")
+
+
+def _told(path: Path) -> None:
     standing = followed(str(path)).look()
-    _numbers(standing)
+    if standing.state != "finished":
+        _now(standing)
+    _faults(standing)
+    _log(path, standing)
+    _place(standing)
+
+
+def search_charts(search: "Exploration") -> Iterator[Drawn]:
+    """How the search has gone on."""
+    from skipstack.dashboards.charts.history import history
+
+    trials, measure = search.seen.trials, search.measure
+    scored = trials["score"].notna().any()
+    yield Drawn("History", (lambda: history(trials, measure)) if scored else "no trial has a score")
+    yield search_chart("Learning curves", search)
+
+
+def time_chart(spans: "pd.DataFrame") -> Drawn:
+    """When which trial was trained."""
+    from skipstack.dashboards.charts.timeline import timeline
+
+    return Drawn("Timeline", (lambda: timeline(spans)) if len(spans) else "no trial has started", wide=True)
+
+
+def _numbers(path: Path) -> None:
+    """Four numbers that say how the study stands, and further ones in a sentence."""
+    standing = followed(str(path)).look()
+    measure, best, over = standing.measure, standing.best, standing.state == "finished"
+    others = [(standing.waiting, "waiting"), (len(standing.measuring), "measured")]
+    waiting = "".join(f", {count:,} {what}" for count, what in others if count)
+    numbers = {
+        "trials ended": f"{standing.ended:,} of {standing.total:,}",
+        f"best {measure.label} on dev" + (" (%)" if measure.in_points else ""): NONE
+        if best is None
+        else measure.written(best[1]),
+        **(
+            {"training, all trials": duration(standing.seconds), "epochs trained": f"{standing.epochs:,}"}
+            if over
+            else {"trials training": f"{len(standing.running):,}{waiting}", "time left": _about(standing.seconds_left)}
+        ),
+    }
+    with st.container(horizontal=True, key="numbers"):
+        for label, shown in numbers.items():
+            st.metric(label, shown, width="content")
+    sentence(". ".join(_further(standing, over=over)) + ".", pale=True)
+    if standing.enough is not None:
+        sentence(enough_in_words(standing.enough, measure))
+    if standing.hours is not None:
+        sentence(hours_over_in_words(standing.hours, standing.cut))
+
+
+def _further(standing: Standing, *, over: bool) -> Iterator[str]:
+    yield standing.state.capitalize()
+    if standing.per_minute is not None:
+        yield f"{standing.per_minute:.1f} trials a minute"
+    if not over:
+        yield f"{counted(standing.epochs, 'epoch')} and {duration(standing.seconds)} of training so far"
+    yield f"The last event was recorded {ago(time.time() - standing.time)}"
+
+
+def _about(seconds: float | None) -> str:
+    return NONE if seconds is None else f"about {duration(seconds)}"
+
+
+def _now(standing: Standing) -> None:
+    """Where its trials stand, and which are training."""
     left, right = st.columns(2, gap="medium")
     with left:
         heading("Trials by the rung they reached", level=3)
@@ -71,61 +173,6 @@ def _look(path: Path) -> None:
             table(*_workers(standing))
         else:
             sentence("No trial is being trained.")
-
-
-def _pictures(path: Path) -> None:
-    found = followed(str(path))
-    standing, progressed = found.look(), found.progressed()
-    running_trials(progressed, f"training {path}")
-    next_hour_of(standing, progressed)
-    charts(running_charts(progressed), f"running {path}")
-
-
-def _told(path: Path) -> None:
-    standing = followed(str(path)).look()
-    _faults(standing)
-    _log(path, standing)
-    _place(standing)
-
-
-def running_charts(progressed: Progressed) -> Iterator[Drawn]:
-    """The charts of this page."""
-    from skipstack.dashboards.charts.history import history
-    from skipstack.dashboards.charts.timeline import timeline
-
-    search, spans = progressed.search, progressed.spans
-    trials, measure = search.seen.trials, search.measure
-    scored = trials["score"].notna().any()
-    yield Drawn("History", (lambda: history(trials, measure)) if scored else "no trial has a score")
-    yield from progress_charts(search)
-    yield Drawn("Timeline", (lambda: timeline(spans)) if len(spans) else "no trial has started")
-
-
-def _numbers(standing: Standing) -> None:
-    measure, best = standing.measure, standing.best
-    value = NONE if best is None else measure.written(best[1])
-    ago = max(time.time() - standing.time, 0.0)
-    numbers = {
-        "state": standing.state,
-        "trials ended": f"{standing.ended:,} of {standing.total:,}",
-        f"best {measure.label} on dev" + (" (%)" if measure.in_points else ""): value,
-        "trials training": f"{len(standing.running):,}" if standing.state != "finished" else NONE,
-        **({"trials waiting": f"{standing.waiting:,}"} if standing.waiting else {}),
-        **({"trials measured now": f"{len(standing.measuring):,}"} if standing.measuring else {}),
-        "time left, about": duration(standing.seconds_left),
-        "trials a minute": NONE if standing.per_minute is None else f"{standing.per_minute:.1f}",
-        "epochs trained": f"{standing.epochs:,}",
-        "training, all trials": duration(standing.seconds),
-    }
-    with st.container(horizontal=True, key="numbers"):
-        for label, shown in numbers.items():
-            st.metric(label, shown, width="content")
-    since = f"The last event was recorded {duration(ago)} ago"
-    sentence(f"{since}.", pale=True)
-    if standing.enough is not None:
-        sentence(enough_in_words(standing.enough, measure))
-    if standing.hours is not None:
-        sentence(hours_over_in_words(standing.hours, standing.cut))
 
 
 def _rungs(levels: tuple[Level, ...]) -> tuple[list[str], list[list[str]]]:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from skipstack.dashboards.formats.style import COLOURS, FONT
 from skipstack.dashboards.web.hosts import only_for
 from skipstack.data.basis.errors import UserError
 
@@ -31,10 +32,22 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "browser_gatherUsageStats": False,
     "client_toolbarMode": "minimal",
     "logger_level": "error",
-    "theme_base": "light",  # as the charts are
-    "theme_primaryColor": "#0072b2",
+    "theme_font": FONT,
+    "theme_metricValueFontSize": "1.7rem",
+    **{
+        f"theme_{theme}_{option}": COLOURS[name][dark]
+        for dark, theme in enumerate(("light", "dark"))
+        for option, name in (
+            ("backgroundColor", "paper"),
+            ("secondaryBackgroundColor", "band"),
+            ("textColor", "ink"),
+            ("borderColor", "line"),
+        )
+    },
+    "theme_light_primaryColor": "#0072b2",
+    "theme_dark_primaryColor": "#2f81c7",
 }
-"""Streamlit's options, which override the user's own Streamlit config."""
+"""Streamlit's options, which override the user's own Streamlit config. Its theme is that of the reader's system."""
 
 
 def serve(

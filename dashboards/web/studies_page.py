@@ -2,30 +2,60 @@
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
 
 from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
-from skipstack.dashboards.reports.wording import duration
-from skipstack.dashboards.web.elements import charts, heading, report, sentence
+from skipstack.dashboards.reports.wording import NONE, ago, duration
+from skipstack.dashboards.web.elements import charts, empty, heading, report, sentence
+from skipstack.dashboards.web.page_names import BELIEVE, GOING, WORKS
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import called
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
+COLUMNS: Final = ("study", "state", "trials", "best", "of", "confirmed", "trial", "corpus", "training", "last event")
+
+CONFIG: Final[Mapping[str, Any]] = {
+    "study": st.column_config.TextColumn("study", help="A click opens it"),
+    "best": st.column_config.NumberColumn(
+        "best", format="%.2f", help="The best trial's score on dev; the best of many trials is flattered"
+    ),
+    "trial": st.column_config.NumberColumn("trial", format="%d"),
+    "training": st.column_config.TextColumn("training", help="Training and evaluation, over all trials"),
+    "confirmed": st.column_config.TextColumn("confirmed", help="Whether anything has an interval"),
+}
+"""How the columns are shown."""
+
+PATIENCE: Final = 1.0
+"""Seconds after which the rows that are known so far are shown."""
+
 
 def studies_page(studies: Mapping[str, Path]) -> None:
-    """A row for each study; selected studies are compared below."""
+    """A row for each study, which opens it; selected studies are compared below."""
     heading(f"{len(studies):,} {'study' if len(studies) == 1 else 'studies'}")
+    if not studies:
+        empty("Studies stand here once `skipstack search` has begun one below the folders that are shown.")
+        return
     place, rows = st.empty(), dict[str, dict[str, Any]]()
+    shown = time.monotonic()
     for name, path in studies.items():
         rows[name] = row_of(name, path)
+        if time.monotonic() - shown > PATIENCE and len(rows) < len(studies):
+            place.dataframe(
+                pd.DataFrame(list(rows.values())).reindex(columns=COLUMNS),
+                hide_index=True,
+                column_config=CONFIG,
+                placeholder=NONE,
+            )
+            shown = time.monotonic()
     with place.container():
-        _table(pd.DataFrame(list(rows.values())))
+        _table(pd.DataFrame(list(rows.values())).reindex(columns=COLUMNS))
     if len(studies) > 1:
         _compared(studies)
 
@@ -54,7 +84,7 @@ def _described(of: Snapshot) -> dict[str, Any]:
         "confirmed": "yes" if frames.confirms else "no",
         "corpus": _read(frames.study.space.base),
         "training": duration(float(trials["seconds"].sum())),
-        "last event": f"{duration(max(time.time() - written, 0.0))} ago",
+        "last event": ago(time.time() - written),
     }
 
 
@@ -64,24 +94,34 @@ def _read(base: Subject) -> str:
 
 
 def _table(frame: pd.DataFrame) -> None:
+    opened = st.session_state.setdefault("opened", 0)  # so that no cell is selected where one comes back
+    key = f"studies {opened}"
     st.dataframe(
         frame,
         hide_index=True,
-        key="studies",
-        column_config={
-            "best": st.column_config.NumberColumn(
-                "best", format="%.2f", help="The best trial's score on dev; the best of many trials is flattered"
-            ),
-            "trial": st.column_config.NumberColumn("trial", format="%d"),
-            "training": st.column_config.TextColumn("training", help="Training and evaluation, over all trials"),
-            "confirmed": st.column_config.TextColumn("confirmed", help="Whether anything has an interval"),
-        },
+        key=key,
+        on_select=partial(_open, key, frame),
+        selection_mode=("single-row", "single-cell"),
+        column_config=CONFIG,
+        placeholder=NONE,
     )
     sentence(
-        "best: what the search saw of its best trial on dev. The more trials, the more it is flattered; only what is "
-        "confirmed has an interval.",
+        "A click on a row opens its study. Best: what the search saw of its best trial on dev. The more trials, the "
+        "more it is flattered; only what is confirmed has an interval.",
         pale=True,
     )
+
+
+def _open(key: str, frame: pd.DataFrame) -> None:
+    """Open the study of the row that was clicked, on the page that says most about it."""
+    selection = st.session_state[key].selection
+    rows = [*selection.rows, *(row for row, _ in selection.cells)]
+    if rows:
+        row = frame.iloc[rows[0]]
+        going = str(row["state"]) != "finished" or pd.isna(row["best"])
+        st.session_state["study"] = row["study"]
+        st.session_state["page"] = GOING if going else BELIEVE if row["confirmed"] == "yes" else WORKS
+        st.session_state["opened"] += 1
 
 
 def _compared(studies: Mapping[str, Path]) -> None:

@@ -1,54 +1,101 @@
 """Filters for the charts of trials: by state, value and axis; at first they show the whole search."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import streamlit as st
 
+from skipstack.dashboards.charts.axes import is_quantity, ordered, text_of
 from skipstack.dashboards.web.addresses import trial_addresses
 from skipstack.dashboards.web.elements import heading
+from skipstack.spaces.domains import Choice, Log
+from skipstack.spaces.short_names import names_by_path
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from skipstack.search.analysis.exploration.exploration import Exploration
 
-
-def chosen_trials(seen: "Exploration") -> "pd.DataFrame":
-    """The trials that pass a filter by state and value; the additive model is still of all trials."""
-    trials = seen.seen.trials
-    with st.expander("Filter trials", icon=":material/filter_alt:"):
-        states = st.multiselect("State", sorted(set(trials["state"])), key="states", placeholder="all")
-        axis = st.selectbox("Axis", list(seen.domains), index=None, key="filtered axis", placeholder="none")
-        values = (
-            []
-            if axis is None
-            else sorted(trials[axis].dropna().unique().tolist(), key=lambda value: (str(type(value)), value))
-        )
-        shown = st.multiselect("Values", values, key=f"values of {axis}", placeholder="all") if axis else []
-        kept = trials
-        if states:
-            kept = kept[kept["state"].isin(states)]
-        if shown:
-            kept = kept[kept[axis].isin(shown)]
-        st.caption(f"{len(kept):,} of {len(trials):,} trials are drawn one by one. Effects and importance are of all.")
-    return kept
+MOST_AXES: Final = 6
+"""The most axes that are drawn at first."""
 
 
-def chosen_axes(
-    seen: "Exploration", most: int, *, key: str = "axes", label: str = "Axes", exactly: int | None = None
-) -> list[str]:
-    """The selected axes; at first the ``most`` most important ones."""
-    ranked = [str(axis) for axis in seen.importances["axis"]]
-    every = [*ranked, *(axis for axis in seen.domains if axis not in ranked)]
-    return st.multiselect(label, every, default=every[:most], key=key, max_selections=exactly or len(every))
+WIDE: Final = 20
+"""Listed numbers are spaced by the logarithm if the largest is more than this many times the smallest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The trials that pass the filters, and the axes to draw them over, in the order of the study.
+
+    ``names``: of all axes; ``log``: those that are spaced by the logarithm.
+    """
+
+    trials: "pd.DataFrame"
+    axes: list[str]
+    names: dict[str, str]
+    log: frozenset[str]
+
+
+def chosen_of(seen: "Exploration") -> Chosen:
+    """The filters, which are parameters of the address; the additive model is still of all trials."""
+    trials, short = seen.seen.trials, names_by_path(seen.domains)
+    named = {name: axis for axis, name in short.items()}
+    states = st.multiselect(
+        "States", sorted(set(trials["state"])), key="states", bind="query-params", placeholder="All"
+    )
+    values = _values_of(seen, short)
+    only = st.multiselect("Only with", list(values), key="only", bind="query-params", placeholder="Any value")
+    axes = st.multiselect("Axes", list(named), default=list(named)[:MOST_AXES], key="axes", bind="query-params")
+    kept = trials[trials["state"].isin(states)] if states else trials
+    for axis in dict.fromkeys(values[each][0] for each in only):
+        kept = kept[kept[axis].isin([values[each][1] for each in only if values[each][0] == axis])]
+    st.caption(f"{len(kept):,} of {len(trials):,} trials are drawn one by one. Effects and importance are of all.")
+    return Chosen(kept, [axis for axis, name in short.items() if name in axes], short, logarithmic(seen.domains))
+
+
+def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
+    """The axes that are spaced by the logarithm: ranges from which the study draws so, and lists of wide numbers."""
+    return frozenset(axis for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain))
+
+
+def _is_wide(domain: object) -> bool:
+    """Whether a choice lists numbers that only a logarithmic scale keeps apart."""
+    values = domain.values if isinstance(domain, Choice) else ()
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return len(numbers) == len(values) > 0 and min(numbers) > 0 and max(numbers) > WIDE * min(numbers)
+
+
+def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[str, Any]]:
+    """The axis and value of each entry, such as ``depth 3``, of the axes that are drawn value by value."""
+    found = dict[str, tuple[str, Any]]()
+    for axis, name in short.items():
+        column = seen.seen.trials[axis]
+        if not is_quantity(column):
+            known = {text_of(value): value for value in column.dropna().unique().tolist()}
+            found |= {f"{name} {text}": (axis, known[text]) for text in ordered(column)}
+    return found
 
 
 def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
     """A sortable and searchable table of the trials with their values, the best first."""
     heading("Trials", level=3)
+    short, measure = names_by_path(seen.domains), seen.measure
     columns = ["state", "dev", "best_epoch", "epochs", "seconds", *seen.domains]
     shown = trials.sort_values("score", ascending=False, na_position="last")[columns]
-    shown = shown.assign(dev=shown["dev"] * abs(seen.measure.factor))
+    value = f"dev {measure.unit}"
+    shown = shown.assign(dev=shown["dev"] * abs(measure.factor)).rename(
+        columns={**short, "dev": value, "best_epoch": "best epoch"}
+    )
     if (address := trial_addresses()) is not None:
         shown.insert(0, "page", [address((None, number)) for number in shown.index])
-    st.dataframe(shown, key="trials", column_config={"page": st.column_config.LinkColumn(display_text="open")})
+    st.dataframe(
+        shown,
+        key="trials",
+        column_config={
+            "page": st.column_config.LinkColumn(display_text="open"),
+            value: st.column_config.NumberColumn(format="%.2f"),
+            "seconds": st.column_config.NumberColumn(format="%.1f"),
+        },
+    )

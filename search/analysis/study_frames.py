@@ -241,6 +241,14 @@ def study_frames(path: Path) -> StudyFrames:
     return frames
 
 
+def are_at_hand(path: Path) -> bool:
+    """Whether ``study_frames`` is fast: the ledger is short, or its frames are cached. Raises UserError as it does."""
+    folder = StudyFolder.existing(path)
+    ledger = Ledger(folder.ledger)
+    known_by = ledger.whole(lambda: _stamp(ledger))
+    return known_by is None or cached_frames(folder.frames, known_by) is not None
+
+
 def _stamp(ledger: Ledger) -> str | None:
     """The stamp of a long ledger's frames; None for a short ledger, which is read as fast as cached frames."""
     files = ledger.files()

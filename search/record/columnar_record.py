@@ -5,7 +5,7 @@ Array legend: N reports, M metrics times lanes.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, final
@@ -54,8 +54,10 @@ class _Columns:
             yield int(trial_N[order_N[first]]), every.between(first, last)
 
 
-def columnar_record(lines: Iterable[Line]) -> StudyRecord | None:
+def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambda event: None) -> StudyRecord | None:
     """The record after all events of ``lines``; None if they do not fit columns and must be read as events.
+
+    ``told`` is called with each event that is read one by one.
 
     Raises UserError for events that this version does not know.
     """
@@ -73,6 +75,7 @@ def columnar_record(lines: Iterable[Line]) -> StudyRecord | None:
             if len(columns) < MOST and (layout := _layout(events)):
                 columns.append(_Columns(NumericColumns(line.payload), layout))
             for event in events:
+                told(event)
                 if isinstance(event, Reported):
                     late[event.trial].append((record.events, event))
                     record.events += 1

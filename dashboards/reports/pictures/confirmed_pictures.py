@@ -3,7 +3,7 @@
 Alone, a difference has the interval that is corrected as its mark is; beside a paper's, its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from skipstack.dashboards.formats.page import Numbers, Picture
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.differences import Split
+from skipstack.spaces.short_names import names_by_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,26 +19,32 @@ if TYPE_CHECKING:
 
 def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
     """The difference of each row to the base; ``records`` are the numbers of the rows."""
-    return pictured([confirmed_chart(heading, records, measure)])
+    return pictured(confirmed_charts(heading, records, measure))
 
 
-def confirmed_chart(heading: str, records: Sequence[Numbers], measure: Measure) -> Drawn:
-    """What draws them."""
+def confirmed_charts(heading: str, records: Sequence[Numbers], measure: Measure) -> Iterator[Drawn]:
+    """What draws them: a chart for each corpus, and first the mean over several."""
     from skipstack.dashboards.charts.effects import effects
 
-    frame = differences_of(records, measure)
-    drawn = partial(effects, frame, measure, what="difference in")
-    return Drawn(heading, drawn if len(frame) else "no row has a difference to the base")
+    *corpora, last = dict.fromkeys(numbers.get("corpus") for numbers in records) or [None]
+    for corpus in (last, *corpora):
+        own = [numbers for numbers in records if numbers.get("corpus") == corpus]
+        where = str(corpus) if corpora else ""
+        frame = differences_of([{**numbers, "corpus": None} for numbers in own] if corpora else own, measure)
+        drawn = partial(effects, frame, measure, what="difference in", where=where)
+        reason = "no row has a difference to the base"
+        yield Drawn(f"{heading}: {where}" if where else heading, drawn if len(frame) else reason, wide=not corpora)
 
 
 def differences_of(records: Sequence[Numbers], measure: Measure) -> "pd.DataFrame":
     """The differences of rows to their references, as a frame for ``dashboards.charts.effects``."""
     import pandas as pd
 
+    short = names_by_path(str(numbers["axis"]) for numbers in records if numbers.get("axis"))
     rows = [
         {
             "axis": _axis(numbers),
-            "value": numbers["row"],
+            "value": _label(numbers, short),
             "marked": bool(numbers["marked"]),
             **_ours(numbers, measure, "_corrected"),
         }
@@ -67,6 +74,12 @@ def compared_chart(records: Sequence[Numbers], measure: Measure, split: Split) -
     reason = "no row has a difference both in the paper and here"
     drawn = (lambda: against_paper(pd.DataFrame(rows), measure, split=split)) if some else reason
     return Drawn("The paper's differences and ours", drawn)
+
+
+def _label(numbers: Numbers, short: Mapping[str, str]) -> str:
+    """The name of a row, which begins with as much of the path of its axis as tells it from the others."""
+    row, axis = str(numbers["row"]), str(numbers.get("axis"))
+    return f"{short[axis]}{row.removeprefix(axis)}" if axis in short and row.startswith(axis) else row
 
 
 def _axis(numbers: Numbers) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
+from skipstack.dashboards.charts.theme import FONTS
 from skipstack.dashboards.reports.insight import Summary, summaries
 from skipstack.models.views.insight import LayerView
 from skipstack.search.bundles.inspection import SentenceView
@@ -37,8 +38,9 @@ class Page:
         """The whole picture, self-contained."""
         height = self.top + MARGIN
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
-            f'font-family="sans-serif" font-size="12" role="img">\n<title>{escape(title)}</title>\n'
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
+            f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="{FONTS}" font-size="12" role="img">\n'
+            f"<title>{escape(title)}</title>\n"
             f'<rect width="{WIDTH}" height="{height:.0f}" fill="#ffffff"/>\n' + "\n".join(self.shapes) + "\n</svg>\n"
         )
 

@@ -10,10 +10,14 @@ from skipstack.dashboards.reports.pictures.drawing_process import DRAWING, Undra
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A heading and the function that draws its chart, or the reason why there is none, as a part of a sentence."""
+    """A heading and the function that draws its chart, or the reason why there is none, as a part of a sentence.
+
+    ``wide``: it takes the whole width of a page in a browser.
+    """
 
     heading: str
     draw: Callable[[], Any] | str
+    wide: bool = False
 
 
 def pictured(drawn: Iterable[Drawn]) -> tuple[Picture, ...]:

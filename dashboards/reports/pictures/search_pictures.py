@@ -1,15 +1,14 @@
 """The pictures of a search; in place of an empty one, a sentence says why."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from skipstack.dashboards.formats.page import Picture
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.spaces.short_names import names_by_path
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from skipstack.dashboards.charts.costs import Cost
     from skipstack.search.analysis.exploration.exploration import Exploration
 
@@ -25,41 +24,89 @@ def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:
 
 def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
     """The charts of a search, drawn on demand."""
-    from skipstack.dashboards.charts.budgets import expected_best
+    return (search_chart(heading, exploration) for heading in CHARTS)
+
+
+def search_chart(heading: str, exploration: "Exploration") -> Drawn:
+    """One of them; what the others show is not computed."""
+    wide = heading in ("Effects of values", "Pairs of axes")
+    return Drawn(heading, CHARTS[heading](exploration), wide=wide)
+
+
+def _effects(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.effects import effects
+    from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
+
+    if few := _too_few(exploration):
+        return few
+    table, short = exploration_frame(exploration), names_by_path(exploration.domains)
+    of_axes = table["axis"].isin(list(exploration.domains)) & table["effect"].notna()
+    frame = table.loc[of_axes, ["axis", "value", "effect", "effect_low", "effect_high"]].rename(
+        columns={"effect_low": "low", "effect_high": "high"}
+    )
+    named = frame.assign(axis=frame["axis"].map(short))
+    return partial(effects, named, exploration.measure) if len(frame) else UNTOLD
+
+
+def _importance(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.importance import importance
+
+    if few := _too_few(exploration):
+        return few
+    frame, short = exploration.importances, names_by_path(exploration.domains)
+    order = {axis: place for place, axis in enumerate(short)}
+    named = frame.sort_values("axis", key=lambda axes: axes.map(order)).assign(
+        axis=lambda rows: rows["axis"].map(short)
+    )
+    return partial(importance, named) if len(frame) else UNTOLD
+
+
+def _pairs(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.pairs import pairs
+    from skipstack.search.analysis.exploration.exploration_frame import pairs as pairs_frame
 
-    measure, frames, few = exploration.measure, _frames(exploration), _too_few(exploration)
-
-    def told(name: str, draw: Callable[..., Any], *arguments: Any) -> Callable[[], Any] | str:
-        frame = frames[name]
-        return few or ((lambda: draw(frame, *arguments)) if len(frame) else UNTOLD)
-
-    yield Drawn("Effects of values", told("effects", effects, measure))
-    yield Drawn("Importance of axes", told("importance", importance))
-    by_chance = len(exploration.pairs) > 0 and not len(frames["pairs"])
-    yield Drawn("Pairs of axes", BY_CHANCE if by_chance else told("pairs", pairs, measure))
-    yield from progress_charts(exploration)
-    trials = exploration.seen.trials
-    uncounted = "" if trials["parameters"].notna().any() else "parameters are no objective of this study"
-    yield Drawn("Score and parameters", uncounted or few or partial(_costs, exploration, "parameters"))
-    yield Drawn("Expected best", told("budgets", expected_best, measure))
+    if few := _too_few(exploration):
+        return few
+    every = pairs_frame(exploration)
+    apart = every["stands_out"].astype(bool).groupby([every["axis_one"], every["axis_two"]]).transform("any")
+    if not apart.any():
+        return BY_CHANCE if len(exploration.pairs) else UNTOLD
+    short = names_by_path(exploration.domains)
+    named = every[apart].replace({"axis_one": short, "axis_two": short})
+    return partial(pairs, named, exploration.measure)
 
 
-def progress_charts(exploration: "Exploration") -> Iterator[Drawn]:
-    """Those of them that show how a search goes on."""
+def _curves(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.curves import learning_curves
-    from skipstack.dashboards.charts.survival import survival
 
     trials, curves = exploration.seen.trials, exploration.curves()
-    measure, rungs = exploration.measure, exploration.rungs
-    at = rungs["rung"].tolist()
-    short = "" if len(curves) and curves["epoch"].max() > 1 else "no trial has trained for more than one epoch"
-    yield Drawn("Learning curves", short or (lambda: learning_curves(curves, trials, measure, rungs=at)))
-    yield Drawn("Score and training time", _too_few(exploration) or partial(_costs, exploration, "seconds"))
-    unstopped = "" if len(rungs) and rungs["stopped"].any() else "nothing was stopped at a rung"
-    yield Drawn("Trials at each rung", unstopped or (lambda: survival(rungs)))
+    if not len(curves) or curves["epoch"].max() <= 1:
+        return "no trial has trained for more than one epoch"
+    rungs = exploration.rungs["rung"].tolist()
+    return partial(learning_curves, curves, trials, exploration.measure, rungs=rungs)
+
+
+def _survival(exploration: "Exploration") -> "Draw":
+    from skipstack.dashboards.charts.survival import survival
+
+    rungs = exploration.rungs
+    return partial(survival, rungs) if len(rungs) and rungs["stopped"].any() else "nothing was stopped at a rung"
+
+
+def _parameters(exploration: "Exploration") -> "Draw":
+    if not exploration.seen.trials["parameters"].notna().any():
+        return "parameters are no objective of this study"
+    return _too_few(exploration) or partial(_costs, exploration, "parameters")
+
+
+def _budgets(exploration: "Exploration") -> "Draw":
+    from skipstack.dashboards.charts.budgets import expected_best
+
+    if few := _too_few(exploration):
+        return few
+    own, budgets = exploration.measure.score(1.0), exploration.budgets
+    frame = budgets.assign(expected_best=own * budgets["expected_best"])
+    return partial(expected_best, frame, exploration.measure) if len(frame) > 1 else UNTOLD
 
 
 def _costs(exploration: "Exploration", cost: "Cost") -> Any:
@@ -74,19 +121,17 @@ def _too_few(exploration: "Exploration") -> str:
     return "" if scored > 1 else f"{scored or 'no'} trial{' has' if scored < 2 else 's have'} a score, and it takes two"
 
 
-def _frames(exploration: "Exploration") -> "dict[str, pd.DataFrame]":
-    """The frames for the charts, with their column names and units."""
-    from skipstack.search.analysis.exploration.exploration_frame import exploration_frame, pairs
+Draw = Callable[[], Any] | str
+"""As in ``Drawn``."""
 
-    own, table, budgets = exploration.measure.score(1.0), exploration_frame(exploration), exploration.budgets
-    of_axes = table["axis"].isin(list(exploration.domains)) & table["effect"].notna()
-    every = pairs(exploration)
-    apart = every["stands_out"].astype(bool).groupby([every["axis_one"], every["axis_two"]]).transform("any")
-    return {
-        "effects": table.loc[of_axes, ["axis", "value", "effect", "effect_low", "effect_high"]].rename(
-            columns={"effect_low": "low", "effect_high": "high"}
-        ),
-        "importance": exploration.importances,
-        "pairs": every[apart],
-        "budgets": budgets.assign(expected_best=own * budgets["expected_best"]) if len(budgets) > 1 else budgets[:0],
-    }
+CHARTS: Final[Mapping[str, Callable[["Exploration"], Draw]]] = {
+    "Effects of values": _effects,
+    "Importance of axes": _importance,
+    "Pairs of axes": _pairs,
+    "Learning curves": _curves,
+    "Score and training time": lambda exploration: _too_few(exploration) or partial(_costs, exploration, "seconds"),
+    "Trials at each rung": _survival,
+    "Score and parameters": _parameters,
+    "Expected best": _budgets,
+}
+"""The charts by their headings, in reading order."""

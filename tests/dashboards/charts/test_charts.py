@@ -143,11 +143,11 @@ def test_marked_differences_are_filled_open_ones_hollow_and_exploratory_effects_
     assert "effect on accuracy (points)" in drawing.words
     looked = Drawing(chart := effects(frame.drop(columns="marked"), ACCURACY))
     assert looked.coloured("rule", BLUE) == []
-    assert words(chart).startswith("4 exploratory effects")
+    assert words(chart).startswith("The largest exploratory effect: b 1, +3.00 points.")
     assert {mark.get("stroke") for mark in looked.marks("symbol")} == {ORANGE}
 
 
-def test_the_most_important_axis_is_on_top_and_named_if_it_stands_out() -> None:
+def test_axes_stand_in_their_order_and_the_most_important_is_named_if_it_stands_out() -> None:
     frame = pd.DataFrame(
         [("a", 0.1, 0.2, False), ("b", 0.7, 0.1, True), ("c", 0.2, 0.1, False), ("d", NAN, NAN, False)],
         columns=["axis", "fanova", "by_chance", "stands_out"],
@@ -157,8 +157,8 @@ def test_the_most_important_axis_is_on_top_and_named_if_it_stands_out() -> None:
     points = [(place(mark), mark.get("fill")) for mark in drawing.marks("symbol")]
     assert len(points) == 2 * 3
     own = sorted((y, x) for (x, y), colour in points if colour == BLUE)
-    assert [x for _, x in own] == sorted((x for _, x in own), reverse=True)
-    assert [word for word in drawing.words if word in "abc"] == ["b", "c", "a"]
+    assert ascending([x for _, x in own]) == [0, 2, 1]
+    assert [word for word in drawing.words if word in "abc"] == ["a", "b", "c"]
     assert words(importance(frame.assign(stands_out=False))).startswith("No axis stands out from what axes have by")
 
 
@@ -276,6 +276,29 @@ def test_no_layer_is_empty_for_its_scales_would_have_no_extent(known: list[float
 
 
 NAMES = ("</script><b>", "__proto__", "constructor", "a.b[0]", "\\n", "datum.value", "'\"&", "%s {{x}}", "中文", "null")
+
+
+def test_an_interval_that_dwarfs_the_others_ends_in_an_arrow_and_long_labels_are_whole() -> None:
+    """The interval of a mean over two corpora may be a hundred times that of each difference."""
+    long = "a.very.long.path.of.an.axis.learning_rate: from 0.000001 to 0.000002"
+    frame = pd.DataFrame(
+        {
+            "axis": "one change",
+            "value": ["sure", long, "wide"],
+            "effect": [0.1, 0.02, 0.05],
+            "low": [0.09, -0.01, -9.0],
+            "high": [0.11, 0.05, 9.1],
+            "marked": [True, False, False],
+        }
+    )
+    drawing = Drawing(chart := effects(frame, ACCURACY))
+    (sure,) = drawing.coloured("rule", BLUE)
+    wide = max(abs(float(mark.get("x2", 0))) for mark in drawing.coloured("rule", INK))
+    assert 380 / 50 < abs(float(sure.get("x2", 0))) < wide < 380
+    assert len(drawing.marks("symbol")) == 3 + 2
+    assert words(chart).endswith("An arrow: the interval goes on.")
+    assert long.replace(" ", "") in [word.replace(" ", "") for word in drawing.words]  # in several lines
+    assert not [word for word in drawing.words if "…" in word]
 
 
 def test_names_are_drawn_as_they_are() -> None:

@@ -9,18 +9,22 @@ import pytest
 
 from skipstack.dashboards.charts import coordinates, history, slices
 from skipstack.dashboards.charts.agreement import agreement
+from skipstack.dashboards.charts.costs import score_against_cost
 from skipstack.dashboards.charts.distribution import distribution
 from skipstack.dashboards.charts.drawing import words
 from skipstack.dashboards.charts.fields import means_over, ranks_over
 from skipstack.dashboards.charts.footprint import footprint
 from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE
 from skipstack.dashboards.charts.timeline import lines, timeline
+from skipstack.dashboards.web.trial_filters import logarithmic
 from skipstack.data.tasks.measures import MEASURES
+from skipstack.spaces.domains import Choice, Integer, Log
 from tests.dashboards.charts.drawn import Drawing, place
 
 ACCURACY, PERPLEXITY = MEASURES["accuracy"], MEASURES["perplexity"]
 NAN = float("nan")
 DEPTH, RATE, GATE = "model.depth", "rate", "gate"
+SHORT = {DEPTH: "depth", RATE: RATE, GATE: GATE}
 
 TRIALS = pd.DataFrame(
     {
@@ -71,7 +75,7 @@ def test_of_many_trials_some_are_drawn_and_each_that_was_the_best_so_far(monkeyp
     chart = history.history(many, ACCURACY)
     assert len(drawn(chart)) == shown
     assert f"{shown} of 100 trials are drawn." in words(chart)
-    assert "10 of 100 trials are drawn." in words(slices.slices(many, ACCURACY, [RATE]))
+    assert "10 of 100 trials are drawn." in words(slices.slices(many, ACCURACY, [RATE], names=SHORT))
 
 
 def test_spans_stand_on_as_few_lines_as_were_trained_side_by_side() -> None:
@@ -85,7 +89,7 @@ def test_spans_stand_on_as_few_lines_as_were_trained_side_by_side() -> None:
     assert len(bars) == 4
     lengths = [float(found[1]) for bar in bars if (found := re.search(r"h([\d.]+)", bar.get("d", "")))]
     assert [length / lengths[0] for length in lengths] == pytest.approx([1, 0.3, 0.4, 0.4], abs=0.01)
-    assert "Trials that were trained side by side, at most: 3. Workers are busy for 70 % of the time." in words(chart)
+    assert words(chart) == "Up to 3 trials trained side by side, and workers were busy for 70 % of the time."
 
 
 def test_what_waits_is_on_a_line_of_its_own_and_no_work() -> None:
@@ -105,30 +109,30 @@ def test_what_waits_is_on_a_line_of_its_own_and_no_work() -> None:
         (1, "1", "stopped"),
         (0, "1", "measured on test"),
     }
-    assert "side by side, at most: 1. Workers are busy for 100 % of the time." in words(chart)
+    assert words(chart) == "Up to 1 trial trained side by side, and workers were busy for 100 % of the time."
 
 
 def test_slices_have_a_panel_an_axis_with_the_trials_in_which_it_is_active() -> None:
-    drawing = Drawing(slices.slices(TRIALS, ACCURACY, [DEPTH, GATE]))
+    drawing = Drawing(slices.slices(TRIALS, ACCURACY, [DEPTH, GATE], names=SHORT))
     assert len(drawing.coloured("symbol", BLUE)) + len(drawing.coloured("symbol", ORANGE)) == 4 + 3
-    assert {DEPTH, GATE, "1", "3", "a", "b"} <= set(drawing.words)
+    assert {"depth", GATE, "1", "3", "a", "b"} <= set(drawing.words)
 
 
 def test_fields_have_the_mean_of_their_trials_and_ranks_begin_with_the_best() -> None:
-    chart = means_over(TRIALS, ACCURACY, DEPTH, GATE)
+    chart = means_over(TRIALS, ACCURACY, DEPTH, GATE, names=SHORT)
     (rows,) = [chart.data.values]
     found = {(row["x"], row["y"]): (row["mean"], row["size"]) for row in rows}
     assert found == {("1", "a"): (50, 1), ("1", "b"): (60, 1), ("3", "a"): (80, 1)}
     assert len(Drawing(chart).marks("rect")) == 3
     assert "Not drawn: 2 trials without a score, or in which one of the axes is not active." in words(chart)
-    ranks = {row["trial"]: row["rank"] for row in ranks_over(TRIALS, ACCURACY, DEPTH, RATE).data.values}
+    ranks = {row["trial"]: row["rank"] for row in ranks_over(TRIALS, ACCURACY, DEPTH, RATE, names=SHORT).data.values}
     assert ranks == pytest.approx({3: 0, 1: 100 / 3, 2: 200 / 3, 0: 100})
 
 
 def test_many_numbers_are_shown_in_parts_that_hold_them() -> None:
     rates = np.geomspace(0.001, 0.1, 40)
     many = pd.DataFrame({"dev": 0.5, DEPTH: 1, RATE: rates})
-    rows = means_over(many, ACCURACY, RATE, DEPTH).data.values
+    rows = means_over(many, ACCURACY, RATE, DEPTH, names=SHORT, log=[RATE]).data.values
     assert sum(row["size"] for row in rows) == 40
     assert min(row["x"] for row in rows) == pytest.approx(0.001)
     assert max(row["x_end"] for row in rows) == pytest.approx(0.1)
@@ -136,16 +140,17 @@ def test_many_numbers_are_shown_in_parts_that_hold_them() -> None:
 
 
 def test_lines_run_through_every_axis_to_the_score_and_below_those_that_are_not_active() -> None:
-    chart = coordinates.parallel_coordinates(TRIALS, ACCURACY, [DEPTH, GATE])
+    chart = coordinates.parallel_coordinates(TRIALS, ACCURACY, [DEPTH, GATE], names=SHORT)
     rows = chart.layer[1].data.values
     heights = {(row["trial"], row["axis"]): row["height"] for row in rows}
-    assert [heights[number, DEPTH] for number in range(4)] == [0, 1, 0, 1]
+    assert [heights[number, "depth"] for number in range(4)] == [0, 1, 0, 1]
     assert [heights[number, GATE] for number in range(4)] == [0, coordinates.INACTIVE, 1, 0]
-    last = [heights[number, "accuracy on dev (%)"] for number in range(4)]
+    last = [heights[number, "accuracy on\ndev (%)"] for number in range(4)]
     assert last == pytest.approx([0, 2 / 3, 1 / 3, 1])
     drawing = Drawing(chart)
     assert len([mark for mark in drawing.marks("line") if mark.get("stroke") == INK]) == 1
-    assert "the dark one is trial 3, the best of them" in words(chart)
+    assert "accuracy ondev (%)" in drawing.words  # in two lines
+    assert "the thick one is trial 3, the best of them" in words(chart)
     assert "not active" in drawing.words
 
 
@@ -165,6 +170,37 @@ def test_a_map_has_a_point_for_each_config_hollow_where_there_is_no_score() -> N
     drawing = Drawing(footprint(places, TRIALS, ACCURACY))
     filled = [mark for mark in drawing.marks("symbol") if mark.get("fill") not in (None, "none", "transparent")]
     assert (len(drawing.marks("symbol")), len(filled)) == (5, 4)
+
+
+def test_an_axis_that_the_study_spaces_by_the_logarithm_is_drawn_so() -> None:
+    domains = {RATE: Log(0.001, 0.1), DEPTH: Integer(1, 9), "few": Choice((0.001, 0.1)), "near": Choice((1, 2, 3))}
+    assert logarithmic(domains) == {RATE, "few"}
+    rates = [0.001, 0.002, 0.004, 0.008, 0.016]
+    trials = pd.DataFrame({"state": "completed", "dev": 0.5, "score": 0.5, RATE: rates}).rename_axis("trial")
+    for log, ratio in (([RATE], 1), ([], 8)):
+        lefts = [left for left, _ in drawn(slices.slices(trials, ACCURACY, [RATE], names=SHORT, log=log))]
+        assert (lefts[4] - lefts[3]) / (lefts[1] - lefts[0]) == pytest.approx(ratio, abs=0.02)
+        lines = coordinates.parallel_coordinates(trials, ACCURACY, [RATE], names=SHORT, log=log).layer[1].data.values
+        heights = [row["height"] for row in lines if row["axis"] == RATE]
+        assert (heights[4] - heights[3]) / (heights[1] - heights[0]) == pytest.approx(ratio)
+
+
+def test_a_scale_of_one_value_has_its_number_in_the_legend() -> None:
+    """Vega writes NaN there, of two trials of one field, or of one score."""
+    two = TRIALS.loc[[1]].assign(**{DEPTH: 3, GATE: "a"})
+    places = pd.DataFrame({"trial": [1], "x": [0.0], "y": [0.0]})
+    for chart in (means_over(two, ACCURACY, DEPTH, GATE, names=SHORT), footprint(places, two, ACCURACY)):
+        written = Drawing(chart).words
+        assert "70" in written
+        assert not [word for word in written if "NaN" in word]
+
+
+@pytest.mark.parametrize(("seconds", "unit"), [(50, "seconds"), (500, "minutes"), (50_000, "hours"), (500_000, "days")])
+def test_times_are_written_in_the_unit_that_people_use(seconds: float, unit: str) -> None:
+    trials = TRIALS.assign(seconds=[seconds * share for share in (0.5, 1.0, 0.7, 0.2, 0.1)])
+    written = Drawing(score_against_cost(trials, ACCURACY)).words
+    assert f"{unit} of training and evaluation" in written
+    assert not [word for word in written if "e+" in word]
 
 
 def test_agreement_has_a_field_for_each_two_numbers_of_epochs_that_are_known() -> None:

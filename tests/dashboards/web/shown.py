@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 
 
-def view(folder: str, page: str, **chosen: object) -> None:
+def view(folder: str, page: str | None, **chosen: object) -> None:
     """What Streamlit runs: the dashboard of the studies below ``folder``, where these things were ``chosen``."""
     from pathlib import Path
 
@@ -23,15 +23,20 @@ def view(folder: str, page: str, **chosen: object) -> None:
     from skipstack.dashboards.web.app import dashboard
 
     for key, value in {"page": page, **chosen}.items():
-        st.session_state.setdefault(key, value)
+        if value is not None:
+            st.session_state.setdefault(key, value)
     dashboard([Path(folder)], {})
 
 
 class Opened:
     """A page of the dashboard, opened."""
 
-    def __init__(self, folder: Path, page: str = "Studies", **chosen: Any) -> None:
-        self.app = AppTest.from_function(view, args=(str(folder), page), kwargs=chosen, default_timeout=60).run()
+    def __init__(
+        self, folder: Path, page: str | None = "Studies", *, address: Mapping[str, Any] | None = None, **chosen: Any
+    ) -> None:
+        self.app = AppTest.from_function(view, args=(str(folder), page), kwargs=chosen, default_timeout=60)
+        self.app.query_params.update(address or {})
+        self.app.run()
         assert not self.app.exception, [each.message for each in self.app.exception]
 
     @property
@@ -47,19 +52,34 @@ class Opened:
         return {each.label: each.value for each in self.app.metric}
 
     @property
+    def headlines(self) -> list[str]:
+        """The headlines of charts and of parts of the page."""
+        bodies = (element.proto.body for element in self.app.get("html"))
+        return [unescape(found) for body in bodies for found in re.findall("<h3>(.*?)</h3>", body)]
+
+    @property
     def charts(self) -> dict[str, "Chart"]:
-        """The charts by their titles."""
-        found = [Chart(element.proto) for element in self.app.get("vega_lite_chart")]
-        return {" ".join(chart.spec["title"]["text"]): chart for chart in found}
+        """The charts by their headlines; one of several panels is one chart."""
+        found = dict[str, Chart]()
+        for element in self.app.get("vega_lite_chart"):
+            headline = max((each for each in self.headlines if element.proto.alt.startswith(each)), key=len)
+            found.setdefault(headline, Chart()).take(element.proto)
+        return found
 
 
 class Chart:
     """A chart as Vega-Lite has it, and its data: the rows of each of its parts, in their order."""
 
-    def __init__(self, sent: Any) -> None:
-        self.spec = json.loads(sent.spec)
+    def __init__(self) -> None:
+        self.specs: list[dict[str, Any]] = []
+        self.rows: list[list[dict[str, Any]]] = []
+
+    def take(self, sent: Any) -> None:
+        """Add a panel."""
+        spec = json.loads(sent.spec)
         tables = {each.name: pa.ipc.open_stream(each.data.data).read_all().to_pylist() for each in sent.datasets}
-        self.rows: list[list[dict[str, Any]]] = [tables[name] for name in _names(self.spec)]
+        self.specs.append(spec)
+        self.rows += [tables[name] for name in _names(spec)]
 
 
 def _names(part: Any) -> Iterator[str]:

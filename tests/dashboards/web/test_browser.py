@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_plus
 
 import pytest
 
@@ -19,8 +20,8 @@ from tests.search.tracking.servers import mlflow_server
 
 GOING, WORKS, TRUST, TAKEAWAY = PAGES
 QUESTIONS = {
-    "Which axes, and which together?": "Ranks over two axes",
-    "Which trials?": "Footprint",
+    "Which axes, and which together?": "Where the good trials lie",
+    "Which trials?": "The configs that were tried",
     "At what cost?": "Score and latency",
 }
 """Of what works, and the last thing that each page says."""
@@ -63,25 +64,29 @@ def test_a_study_that_runs_is_seen_filtered_and_taken_away(
         page.wait_for_selector("[data-testid=stDataFrame] canvas")
         pictured(page, folder, "studies", width)
 
-        ask(page, GOING)
-        ended = "document.querySelectorAll('[data-testid=stMetricValue]')[6].textContent"
+        page.locator("[data-testid=stDataFrame] canvas").first.click(
+            position={"x": 60, "y": 55}
+        )  # a row opens its study
+        page.wait_for_url(re.compile(r"study=quick"))
+        assert GOING in unquote_plus(page.url)
+        ended = "document.querySelectorAll('[data-testid=stMetricValue]')[0].textContent"
         page.wait_for_selector(DRAWN)
         before = page.evaluate(ended)
         page.wait_for_function(f"{ended} != '{before}'")  # it looks again by itself
-        page.wait_for_function(f"document.querySelectorAll('{DRAWN}').length >= 4")
+        page.wait_for_function(f"document.querySelectorAll('{DRAWN}').length >= 3")
         pictured(page, folder, "going", width)
 
         ask(page, WORKS)
         page.wait_for_selector(DRAWN)
         pictured(page, folder, "works", width)
-        page.get_by_text("Filter trials").click()
         said = page.get_by_text(re.compile("trials are drawn one by one"))
         every = said.inner_text()
-        page.get_by_label("State").click()
+        page.get_by_label("States").click()
         page.get_by_role("option", name="stopped").click()
         said.filter(has_not_text=every.split(". ")[0]).wait_for()
         first, _, all_of_them = said.inner_text().split()[:3]
         assert int(first) < int(all_of_them)
+        page.wait_for_url(re.compile("states=stopped"))
         for number, (question, last) in enumerate(QUESTIONS.items()):
             ask(page, question)
             page.get_by_text(re.compile(last)).first.wait_for()
@@ -128,7 +133,12 @@ def test_a_study_is_seen_from_its_server_alone(browser: Any, store: str, width: 
         with opened(browser, server.stdout.readline().strip(), width) as page:
             page.wait_for_selector("[data-testid=stDataFrame] canvas")
             page.get_by_text("1 study", exact=True).wait_for()
-            last = {GOING: "Where it runs", WORKS: "Slices", TRUST: "commonest tags", TAKEAWAY: "Inside a network"}
+            last = {
+                GOING: "Where it runs",
+                WORKS: "The score of each trial, over each axis alone",
+                TRUST: "commonest tags",
+                TAKEAWAY: "Inside a network",
+            }
             for number, (question, said) in enumerate(last.items()):
                 ask(page, question)
                 page.get_by_text(said, exact=True).first.wait_for()

@@ -198,11 +198,11 @@ def test_rows_sentences_and_points_lead_to_the_page_of_their_trial(runs: Path, f
         (("page", TRIAL), ("study", "a-search"), ("trial", f"{number}"))
     }
     going = Opened(runs, GOING, study="a-search").charts[f"Trial {number} is the best so far"]
-    *_, points = going.spec["layer"]
+    *_, points = going.specs[0]["layer"]
     start = trial_address("a-search", (None, 0)).removesuffix("0")
     assert points["transform"][-1] == {"calculate": f"'{start}' + datum.trial", "as": "address"}
     assert points["encoding"]["href"]["field"] == "address"
-    assert "href" not in going.spec["layer"][0]["encoding"], "the line of the best so far is of no single trial"
+    assert "href" not in going.specs[0]["layer"][0]["encoding"], "the line of the best so far is of no single trial"
     confirmed = links(Opened(runs, TRUST, study="ablated").app)
     assert {each["trial"] for each in confirmed if each.get("of") == "ablation 1"} == {"0", "1", "2", "3"}
     assert {each["study"] for each in confirmed} == {"ablated"}

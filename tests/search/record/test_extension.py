@@ -204,7 +204,7 @@ NAMED = finite("random", 2).model_copy(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, r"nothing to extend the study by \(allowed: --trials N, --seeds N, --axis PATH=CHOICE, --point AXIS=VALUE\)"),
+        ({}, r"nothing to extend the study by \(allowed: --trials N, .*--axis PATH=CHOICE, --point AXIS=VALUE\)"),
         ({"seeds": 2}, r"all 2 trials are proposed.*allowed: --trials N with them"),
         ({"trials": 1, "choices": {"model.stack.dept": [5]}}, r"unknown axis 'model.stack.dept' \(nearest"),
         ({"trials": 1, "choices": {DEPTH: [5]}}, r"got a value without a name \(allowed: '\{NAME: VALUE\}'"),

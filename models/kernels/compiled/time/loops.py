@@ -193,13 +193,14 @@ def minimal_through_time(
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
     h_GTBH = x_GTBI.new_empty(groups, steps, sentences, width // (gates + 1))
     x, start = arrays(x_GTBI, None if start_GBH is None else start_GBH.unsqueeze(0))
-    made = arrays(gates_GTBX, h_GTBH.detach())
+    ratio_GTBH = None if gates == 1 else torch.empty_like(h_GTBH)
+    made = arrays(gates_GTBX, h_GTBH.detach(), ratio_GTBH)
     below, bias = in_groups(*weights)
     ctx.factors = factors(x_GTBI)[:1]
     minimal.forward(x, below, bias, start, *made, *ctx.factors)
     ctx.known = x, below, start, *made
     ctx.shapes = [each.shape for each in weights]
-    ctx.save_for_backward(gates_GTBX, h_GTBH, x_GTBI, weights[0], start_GBH, *read_too)
+    ctx.save_for_backward(gates_GTBX, h_GTBH, ratio_GTBH, x_GTBI, weights[0], start_GBH, *read_too)
     return h_GTBH
 
 

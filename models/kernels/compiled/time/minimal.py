@@ -2,15 +2,19 @@
 
 X = 2H in a minGRU, whose pre-activations are those of z and s; 3H in a minLSTM, of f, i and s. No gate reads an earlier
 step, so there is one product, of all steps, and the loop over time has none. An array without elements is an absent
-one.
+one; ``ratio``, i / f, is one in a minGRU.
 """
+
+from typing import Any, Final
 
 import numpy as np
 
-from skipstack.models.kernels.compiled.arithmetic import ONE, sigmoid
+from skipstack.models.kernels.compiled.arithmetic import LIMIT, ONE, TWO, exp_minus_1, sigmoid
 from skipstack.models.kernels.compiled.rowwise import Array, add, put, zero
 from skipstack.models.kernels.compiled.steps import read_below, return_below
-from skipstack.models.kernels.compiling import compiled
+from skipstack.models.kernels.compiling import compiled, inlined
+
+ZERO: Final = np.float32(0)
 
 
 @compiled
@@ -21,9 +25,10 @@ def forward(
     start_1GBH: Array,
     gates_GTBX: Array,
     h_GTBH: Array,
+    ratio_GTBH: Array,
     below_like: Array,
 ) -> None:
-    """Fills gates, the sigmoids and s, and h."""
+    """Fills gates, the sigmoids and s, h and ratio."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = h_GTBH.shape[3]
     own = width - hidden  # numbers of its gates
@@ -36,7 +41,13 @@ def forward(
                 row, out = gates_GTBX[g, t, n], h_GTBH[g, t, n]
                 first, second, s = row[:hidden], row[hidden : 2 * hidden], row[own:]
                 for j in range(own):
-                    row[j] = sigmoid(row[j] + bias[j])
+                    row[j] += bias[j]
+                if own > hidden:
+                    ratio = ratio_GTBH[g, t, n]
+                    for j in range(hidden):
+                        ratio[j] = of_sigmoids(second[j], first[j])
+                for j in range(own):
+                    row[j] = sigmoid(row[j])
                 for j in range(hidden):
                     s[j] += bias_of_s[j]
                 if t > 0:
@@ -51,7 +62,7 @@ def forward(
                         out[j] = (ONE - first[j]) * out[j] + first[j] * s[j]
                 else:
                     for j in range(hidden):
-                        out[j] = (first[j] * out[j] + second[j] * s[j]) / (first[j] + second[j])
+                        out[j] = (out[j] + ratio[j] * s[j]) / (ONE + ratio[j])
 
 
 @compiled
@@ -62,6 +73,7 @@ def backward(
     start_1GBH: Array,
     gates_GTBX: Array,
     h_GTBH: Array,
+    ratio_GTBH: Array,
     to_x_GTBI: Array,
     to_below_GIX: Array,
     to_bias_GX: Array,
@@ -98,10 +110,11 @@ def backward(
                         kept_H[j] = ONE - first[j]
                     put(taken_H, first)
                 else:
+                    ratio = ratio_GTBH[g, t, n]
                     for j in range(hidden):
-                        kept_H[j] = first[j] / (first[j] + second[j])
+                        kept_H[j] = ONE / (ONE + ratio[j])
                     for j in range(hidden):
-                        taken_H[j] = second[j] / (first[j] + second[j])
+                        taken_H[j] = ratio[j] / (ONE + ratio[j])
                 for j in range(hidden):
                     carried[j] = to_h_H[j] * kept_H[j]
                 if own == hidden:
@@ -116,3 +129,13 @@ def backward(
                     to_s[j] = to_h_H[j] * taken_H[j]
         to_x_1TBI = to_x_GTBI[g : g + 1]
         return_below(x_GTBI[g], below_GIX[g], to_pre_TBX, to_x_1TBI, to_below_GIX[g], to_bias_GX[g], below_like)
+
+
+@inlined
+def of_sigmoids(x: Any, y: Any) -> Any:
+    """The sigmoid of x divided by that of y, also where both are nearly zero: with sigm(x) = e^min(x, 0) /
+    (1 + e^-|x|).
+    """
+    exponent = min(max(min(x, ZERO) - min(y, ZERO), -LIMIT), LIMIT)
+    of_x, of_y = TWO + exp_minus_1(-abs(x)), TWO + exp_minus_1(-abs(y))
+    return (ONE + exp_minus_1(exponent)) * of_y / of_x

@@ -1,0 +1,13 @@
+"""The names of the pages, which their addresses have."""
+
+from typing import Final
+
+STUDIES: Final = "Studies"
+
+GOING, WORKS, BELIEVE, TAKE = (
+    "Is it going well?",
+    "What works?",
+    "Can I believe it?",
+    "What do I take away?",
+)
+"""The pages about a study, in the order of a reader's questions."""
