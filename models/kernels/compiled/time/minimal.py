@@ -137,5 +137,5 @@ def of_sigmoids(x: Any, y: Any) -> Any:
     (1 + e^-|x|).
     """
     exponent = min(max(min(x, ZERO) - min(y, ZERO), -LIMIT), LIMIT)
-    of_x, of_y = TWO + exp_minus_1(-abs(x)), TWO + exp_minus_1(-abs(y))
+    of_x, of_y = TWO + exp_minus_1(max(-abs(x), -LIMIT)), TWO + exp_minus_1(max(-abs(y), -LIMIT))
     return (ONE + exp_minus_1(exponent)) * of_y / of_x
