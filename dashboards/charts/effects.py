@@ -1,7 +1,7 @@
 """A forest plot: differences with intervals that are corrected as their marks are, or effects with a model's bands."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -29,15 +29,23 @@ LABEL: Final = 30
 """The most characters of a line of a label."""
 
 
-def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", told: str = "", where: str = "") -> Any:
+def effects(
+    frame: pd.DataFrame,
+    measure: Measure,
+    *,
+    what: str = "effect on",
+    told: str = "",
+    where: str = "",
+    apart: Collection[str] = (),
+) -> Any:
     """A row for each value of each axis: a filled point for a marked difference, a hollow one for an open one, and a
     diamond with a thin band for an exploratory effect.
 
     ``frame`` has the columns axis, value, effect, low and high: the ends of its interval, or of the band of an
     exploratory effect; in the measure's own unit. Rows stay in their order, below their axis. ``marked`` is a column of
     confirmed rows alone: a difference of a single seed is open and has no interval, and NaN there. ``told``: a title
-    instead of the number of rows of each kind; ``where``: the corpus. An interval many times as wide as the others ends
-    in an arrow.
+    instead of the number of rows of each kind; ``where``: the corpus; ``apart``: the axes that stand out. An interval
+    many times as wide as the others ends in an arrow.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "marked"])
     rows = rows.reset_index(drop=True)
@@ -76,21 +84,25 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", t
             .mark_text(align="left", fontWeight="bold", fontSize=12)
             .encode(y=y, x=alt.value(0), text="text:N"),
         ).properties(height=LINE * len(lines) * max((len(line.strip().split("\n")) for line in lines), default=1)),
-        told or _told(rows, measure, where, tested=bool(names)),
+        told or (_tested(rows, where) if names else _explored(rows, measure, apart)),
         "An arrow: the interval goes on." if arrows else "",
         not_drawn(len(frame) - len(rows), "value", "without an effect"),
     )
 
 
-def _told(rows: pd.DataFrame, measure: Measure, where: str, *, tested: bool) -> str:
-    """How many differences are marked; of exploratory effects, which is the largest."""
-    if tested:
-        marked = int(rows["kind"].eq(MARKED.name).sum())
-        verb = "is" if marked == 1 else "are"
-        return f"{where and f'{where}: '}{counted(marked, 'difference')} of {len(rows):,} {verb} beyond chance"
-    if not len(rows):
-        return "No exploratory effect"
-    most: Any = rows.iloc[int(rows["effect"].abs().argmax())]
+def _tested(rows: pd.DataFrame, where: str) -> str:
+    """How many differences are marked."""
+    marked = int(rows["kind"].eq(MARKED.name).sum())
+    verb = "is" if marked == 1 else "are"
+    return f"{where and f'{where}: '}{counted(marked, 'difference')} of {len(rows):,} {verb} beyond chance"
+
+
+def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> str:
+    """Which exploratory effect of an axis that stands out is the largest."""
+    clear = rows[rows["axis"].isin(list(apart))]
+    if not len(clear):
+        return "Effects of values; no axis stands out" if len(rows) else "No exploratory effect"
+    most: Any = clear.iloc[int(clear["effect"].abs().argmax())]
     unit = " points" if measure.in_points else ""
     return f"The largest exploratory effect: {most['axis']} {most['value']}, {most['effect']:+.2f}{unit}"
 

@@ -170,7 +170,7 @@ def test_a_parser_predicts_heads_and_relations() -> None:
 def test_a_space_is_that_of_its_study() -> None:
     space = skipstack.space("quickstart", settings={"axes.training.optimiser.learning_rate": None})
     assert space.count() == 7
-    assert isinstance(space, skipstack.Space)
+    assert isinstance(space, skipstack.Points)
     assert pd.Series([point["model.stack.depth"] for point in space.enumerate()]).nunique() == 3
 
 

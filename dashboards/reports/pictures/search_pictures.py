@@ -45,7 +45,8 @@ def _effects(exploration: "Exploration") -> "Draw":
         columns={"effect_low": "low", "effect_high": "high"}
     )
     named = frame.assign(axis=frame["axis"].map(short))
-    return partial(effects, named, exploration.measure) if len(frame) else UNTOLD
+    apart = [short[axis] for axis in exploration.apart]
+    return partial(effects, named, exploration.measure, apart=apart) if len(frame) else UNTOLD
 
 
 def _importance(exploration: "Exploration") -> "Draw":

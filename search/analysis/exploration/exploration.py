@@ -106,11 +106,15 @@ class Exploration:
         return shuffled(seen.trials, seen.whole, self.reached, seen.parts) if self.effects.whole else []
 
     @cached_property
+    def apart(self) -> list[str]:
+        """The axes that stand out, the clearest first."""
+        seen = self.seen
+        return standing_out(seen.trials, seen.whole, self.reached, seen.parts, self.domains)
+
+    @cached_property
     def importances(self) -> pd.DataFrame:
         """The importance of each axis."""
-        seen = self.seen
-        apart = standing_out(seen.trials, seen.whole, self.reached, seen.parts, self.domains)
-        return importances(self.effects.model.expected, seen.trials, self.domains, self.by_chance, apart)
+        return importances(self.effects.model.expected, self.seen.trials, self.domains, self.by_chance, self.apart)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:

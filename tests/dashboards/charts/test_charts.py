@@ -141,9 +141,14 @@ def test_marked_differences_are_filled_open_ones_hollow_and_exploratory_effects_
     assert [lowest.get("fill"), highest.get("fill")] == [BLUE, None]
     assert words(chart) == "2 differences of 4 are beyond chance. Not drawn: 1 value without an effect."
     assert "effect on accuracy (points)" in drawing.words
-    looked = Drawing(chart := effects(frame.drop(columns="marked"), ACCURACY))
+    explored = frame.drop(columns="marked")
+    looked = Drawing(chart := effects(explored, ACCURACY, apart=["a", "b"]))
     assert looked.coloured("rule", BLUE) == []
     assert words(chart).startswith("The largest exploratory effect: b 1, +3.00 points.")
+    assert words(effects(explored, ACCURACY, apart=["a"])).startswith(
+        "The largest exploratory effect: a 1, -2.00 points."
+    )
+    assert words(effects(explored, ACCURACY)).startswith("Effects of values; no axis stands out.")
     assert {mark.get("stroke") for mark in looked.marks("symbol")} == {ORANGE}
 
 

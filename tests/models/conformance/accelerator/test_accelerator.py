@@ -1,5 +1,8 @@
 """The device that is not there: what its tensors are, what may not be done with them, what is counted."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +14,7 @@ from torch import Tensor
 from skipstack.models.conformance.accelerator.simulated import Accelerator, DevicesMixError, HostReadsError
 from skipstack.models.conformance.accelerator.work import Work
 from skipstack.models.kernels.fused.loops import FusedBlock, FusedLstm
-from skipstack.models.kernels.layers import linear_recurrence
+from tests.pages import ROOT
 
 
 @pytest.fixture
@@ -44,28 +47,15 @@ def test_what_depends_on_a_number_of_the_device_is_an_error(
         read(there(accelerator, 3, 4))
 
 
-def by_steps(kept_GTBH: Tensor, added_GTBH: Tensor) -> Tensor:
-    h_GBH, outputs = torch.zeros_like(kept_GTBH[:, 0]), []
-    for kept_GBH, added_GBH in zip(kept_GTBH.unbind(1), added_GTBH.unbind(1), strict=True):
-        h_GBH = torch.addcmul(added_GBH, kept_GBH, h_GBH)
-        outputs.append(h_GBH)
-    return torch.stack(outputs, dim=1)
-
-
-def test_a_scan_over_time_launches_a_few_operations_for_each_doubling_of_the_steps(accelerator: Accelerator) -> None:
+def test_a_scan_over_time_launches_a_few_operations_for_each_doubling_of_the_steps() -> None:
     """Forward and backward: less than a loop, in short sentences and far more so in long texts."""
-    launched: dict[str, list[int]] = {"scan": [], "loop": []}
-    for steps in (8, 16, 512):
-        for name, run in (("scan", lambda *parts: linear_recurrence(*parts, None)), ("loop", by_steps)):
-            parts = [there(accelerator, 2, steps, 3, 4).requires_grad_() for _ in range(2)]
-            before = accelerator.work.launches
-            run(*parts).sum().backward()
-            launched[name].append(accelerator.work.launches - before)
-    short, twice, long = launched["scan"]
+    command = [sys.executable, "-m", "tests.models.conformance.accelerator.scan"]
+    counted = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    short, twice, long = counted["scan"]
     assert long - short == 6 * (twice - short)
-    assert accelerator.work.waits == 0
-    assert short < launched["loop"][0]
-    assert 30 * long < launched["loop"][2]
+    assert counted["waits"] == 0
+    assert short < counted["loop"][0]
+    assert 30 * long < counted["loop"][2]
 
 
 @pytest.mark.parametrize(
