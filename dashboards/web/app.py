@@ -37,6 +37,8 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
     st.set_page_config(page_title="skipstack", layout="wide", page_icon=ICON)
     st.html(STYLE)
     studies = all_studies(folders, received)
+    if len(studies) == 1:
+        st.session_state.setdefault("study", *studies)
     with st.container(key="rail"):
         page = st.radio(
             "Page",

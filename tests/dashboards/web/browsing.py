@@ -85,6 +85,12 @@ def ask(page: Any, question: str) -> None:
     )
 
 
+def click_first_row(page: Any) -> None:
+    """Click the first row of the first table, which is drawn on a canvas below what takes its clicks."""
+    box = page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
+    page.mouse.click(box["x"] + 60, box["y"] + 55)
+
+
 def pictured(page: Any, folder: Path, name: str, width: int) -> None:
     """Keep a picture of the whole page, which is no wider than its window, once all its charts are drawn."""
     charts = "document.querySelectorAll('.stVegaLiteChart').length"

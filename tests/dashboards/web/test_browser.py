@@ -15,7 +15,7 @@ import pytest
 
 from skipstack.dashboards.web.app import PAGES
 from tests.command_line import typed
-from tests.dashboards.web.browsing import CHROMIUM, DRAWN, ask, chromium, command, opened, pictured
+from tests.dashboards.web.browsing import CHROMIUM, DRAWN, ask, chromium, click_first_row, command, opened, pictured
 from tests.search.tracking.servers import mlflow_server
 
 GOING, WORKS, TRUST, TAKEAWAY = PAGES
@@ -64,9 +64,7 @@ def test_a_study_that_runs_is_seen_filtered_and_taken_away(
         page.wait_for_selector("[data-testid=stDataFrame] canvas")
         pictured(page, folder, "studies", width)
 
-        page.locator("[data-testid=stDataFrame] canvas").first.click(
-            position={"x": 60, "y": 55}
-        )  # a row opens its study
+        click_first_row(page)
         page.wait_for_url(re.compile(r"study=quick"))
         assert GOING in unquote_plus(page.url)
         ended = "document.querySelectorAll('[data-testid=stMetricValue]')[0].textContent"

@@ -38,7 +38,7 @@ def test_a_point_and_a_row_open_the_page_of_their_trial(address: tuple[str, Path
     with chromium() as browser, opened(browser, url, width) as page:
         ask(page, GOING)
         page.wait_for_selector(DRAWN)
-        page.get_by_text("Training now").wait_for()
+        page.get_by_text("Score now: of the last epoch").wait_for()
         pictured(page, folder, "going", width)
         row = page.locator(".stHtml a", has_text="trial ").first
         name = row.inner_text()
