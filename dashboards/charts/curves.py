@@ -64,17 +64,15 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
             strokeDash=alt.StrokeDash("kind:N", scale=dashes(present), legend=legend),
         )
     )
-    layers = [
-        *rules(rungs, x),
-        lines,
-        alt.Chart(data(drawn[drawn["kind"] == BEST.name])).mark_line(color=INK, strokeWidth=2.5).encode(x=x, y=y),
-        alt.Chart(data(last[last["kind"] == STOPPED.name]))
-        .mark_point(shape="M-.5,-.5L.5,.5M.5,-.5L-.5,.5", color=ORANGE, size=60, strokeWidth=1.5, opacity=1)
-        .encode(x=x, y=y),
-        alt.Chart(data(last[last["kind"] != STOPPED.name]))
-        .mark_point(filled=True, size=18, opacity=1)
-        .encode(x=x, y=y, color=colour),
+    cross: dict[str, Any] = {"shape": "M-.5,-.5L.5,.5M.5,-.5L-.5,.5", "color": ORANGE, "size": 60, "strokeWidth": 1.5}
+    best, stopped = drawn[drawn["kind"] == BEST.name], last[last["kind"] == STOPPED.name]
+    others = last[last["kind"] != STOPPED.name]
+    parts = [
+        (best, alt.Chart(data(best)).mark_line(color=INK, strokeWidth=2.5).encode(x=x, y=y)),
+        (stopped, alt.Chart(data(stopped)).mark_point(opacity=1, **cross).encode(x=x, y=y)),
+        (others, alt.Chart(data(others)).mark_point(filled=True, size=18, opacity=1).encode(x=x, y=y, color=colour)),
     ]
+    layers = [*rules(rungs, x), lines, *(part for rows, part in parts if len(rows))]  # an empty one has no extent
     count = trials["state"].value_counts()
     return finished(
         alt.layer(*layers),

@@ -71,6 +71,11 @@ def test_learning_curves_have_a_line_a_trial_and_a_cross_where_one_was_stopped()
     assert "Not drawn: 2 epochs without a finite value, 1 trial without any." in words(chart)
 
 
+def test_while_no_trial_was_stopped_no_layer_of_learning_curves_is_empty() -> None:
+    spec = learning_curves(CURVES, TRIALS.assign(state="completed"), ACCURACY, rungs=[1, 2]).to_dict()
+    assert all(layers(spec, spec.get("datasets", {})))
+
+
 def test_of_many_learning_curves_some_are_drawn_and_how_many_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curves_module, "MOST", 5)
     scores = np.linspace(0.5, 0.9, 101).tolist()

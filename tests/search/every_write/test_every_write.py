@@ -198,8 +198,9 @@ def test_a_call_of_each_place_fails_once_and_the_study_ends_the_same(run: Run, t
     assert len(cases["driver"][1]) > 50
     told = check(run, cases)
     print(sorted(told.items()))
-    assert all(name == "MLflow" for name, how in told if how == "not reached")  # its batches depend on the clock
-    assert told["MLflow", "not reached"] <= 3
+    # How many batches MLflow is written in depends on the clock, so a call that the whole study had may not come.
+    assert all(name == "MLflow" for name, how in told if how == "not reached")
+    assert told["MLflow", "not reached"] < most["MLflow"] - 1
 
 
 @pytest.mark.slow
