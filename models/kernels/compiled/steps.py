@@ -28,6 +28,16 @@ def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_
 
 
 @inlined
+def state_before(t: int, h_TBH: Array, start_11BH: Array, nothing_BH: Array) -> Array:
+    """h_{t-1} of all sentences; before the first step, what it starts from, or nothing."""
+    if t > 0:
+        return h_TBH[t - 1]
+    if len(start_11BH) > 0:
+        return start_11BH[0, 0]
+    return nothing_BH
+
+
+@inlined
 def return_output(t: int, above_TBH: Array, to_pre_TBX: Array, back_PKH: Array, to_h_BH: Array, like: Array) -> None:
     """h_t' = (from above)_t + U^T pre_{t+1}' for all sentences, from the panels of U^T."""
     for n in range(len(to_h_BH)):

@@ -8,7 +8,13 @@ import numpy as np
 
 from skipstack.models.kernels.compiled.arithmetic import ONE, sigmoid, tanh
 from skipstack.models.kernels.compiled.rowwise import Array, add, rows_of, sum_rows, zero
-from skipstack.models.kernels.compiled.steps import read_below, return_below, return_output, return_previous
+from skipstack.models.kernels.compiled.steps import (
+    read_below,
+    return_below,
+    return_output,
+    return_previous,
+    state_before,
+)
 from skipstack.models.kernels.compiled.time.block import thirds
 from skipstack.models.kernels.compiling import compiled
 from skipstack.models.kernels.gemm.pairs import across, down
@@ -100,11 +106,7 @@ def backward(
         zero(carried_BH)
         for t in range(steps - 1, -1, -1):
             return_output(t, above_GTBH[g], to_of_h_TBX, back_PKH, to_h_BH, step_like)
-            before_BH = nothing_BH
-            if t > 0:
-                before_BH = h_GTBH[g, t - 1]
-            elif len(start_1GBH) > 0:
-                before_BH = start_1GBH[0, g]
+            before_BH = state_before(t, h_GTBH[g], start_11BH, nothing_BH)
             for n in range(sentences):
                 r, z, new = thirds(gates_GTBX[g, t, n])
                 to_r, to_z, to_new = thirds(to_pre_TBX[t, n])

@@ -11,7 +11,7 @@ import numpy as np
 
 from skipstack.models.kernels.compiled.arithmetic import LIMIT, ONE, TWO, exp_minus_1, sigmoid
 from skipstack.models.kernels.compiled.rowwise import Array, add, put, zero
-from skipstack.models.kernels.compiled.steps import read_below, return_below
+from skipstack.models.kernels.compiled.steps import read_below, return_below, state_before
 from skipstack.models.kernels.compiling import compiled, inlined
 
 ZERO: Final = np.float32(0)
@@ -94,11 +94,7 @@ def backward(
     for g in range(groups):
         zero(carried_BH)
         for t in range(steps - 1, -1, -1):
-            before_BH = nothing_BH
-            if t > 0:
-                before_BH = h_GTBH[g, t - 1]
-            elif len(start_1GBH) > 0:
-                before_BH = start_1GBH[0, g]
+            before_BH = state_before(t, h_GTBH[g], start_1GBH[:, g : g + 1], nothing_BH)
             for n in range(sentences):
                 row, to_row, before, carried = gates_GTBX[g, t, n], to_pre_TBX[t, n], before_BH[n], carried_BH[n]
                 first, second, s = row[:hidden], row[hidden : 2 * hidden], row[own:]
