@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import known
 from skipstack.spaces.domains import Choice, Json
-from skipstack.spaces.short_names import names_by_path
+from skipstack.spaces.short_names import meant, names, only
 from skipstack.spaces.space import Point, Space
 
 
@@ -16,13 +16,10 @@ def given_point(space: Space, given: Mapping[str, Json]) -> Point:
     Raises UserError for an axis that the space does not have or that is not active there, and for a point that it does
     not allow.
     """
-    short = names_by_path(space.domains)
-    paths = {name: path for path, name in short.items()} | {path: path for path in short}
     values: Point = {}
     for name, value in given.items():
-        if name not in paths:
-            raise UserError(unknown("axis", name, short.values()))
-        values[paths[name]] = _typed(space, paths[name], value)
+        path = only(name, meant(name, space.domains), names(space.domains))
+        values[path] = _typed(space, path, value)
     point = space.compose(lambda path, _: values[path] if path in values else space.usual(path))
     for path in values:
         if path not in point:

@@ -20,7 +20,7 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.expressions import parsed
 from skipstack.spaces.function import FUNCTION
 from skipstack.spaces.paths import Tree, inside, present, read
-from skipstack.spaces.short_names import names
+from skipstack.spaces.short_names import meant, names, only
 from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import CODE, TrialConfig
 
@@ -165,19 +165,13 @@ class _Names:
 
     def of(self, name: str, dotted: str | None = None) -> str:
         """The path that a name means; ``dotted``: another way to write it. Raises UserError for none, or several."""
-        found = self.all_of(name) or self.all_of(dotted or name)
-        if not found:
-            raise UserError(unknown("axis", name, self.short))
-        if len(found) > 1:
-            raise UserError(f"{name} may mean {' and '.join(found)} (allowed: more of the path of one of them)")
-        return found[0]
+        return only(name, self.all_of(name) or self.all_of(dotted or name), self.short)
 
     def all_of(self, name: str) -> list[str]:
         """The paths that a name may mean."""
         if name in self._axes or (self._has(name) and not self._is_mapping(name)):
             return [name]
-        ends = ([path for path in paths if _ends(path, name)] for paths in (self._axes, self._fields))
-        return next(filter(None, ends), [])
+        return meant(name, self._axes) or meant(name, self._fields)
 
     def axes(self, paths: Iterable[str]) -> tuple[str, ...]:
         """The axes that vary these paths, as a whole or with others."""
@@ -185,7 +179,3 @@ class _Names:
 
     def _is_mapping(self, path: str) -> bool:
         return present(self._base, path) and isinstance(read(self._base, path), Mapping)
-
-
-def _ends(path: str, name: str) -> bool:
-    return any(f".{whole}".endswith(f".{name}") for whole in (path, path.removesuffix(".kind")))

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from skipstack.data.basis.errors import UserError, unknown
+
 
 def names(paths: Iterable[str]) -> list[str]:
     """The shortest unambiguous ends of dotted paths; a final ``kind`` is left out.
@@ -20,6 +22,25 @@ def names_by_path(paths: Iterable[str]) -> dict[str, str]:
     """The same by path; paths may repeat."""
     each = list(dict.fromkeys(paths))
     return dict(zip(each, names(each), strict=True))
+
+
+def meant(name: str, paths: Iterable[str]) -> list[str]:
+    """The paths that a name may mean: the path that it is, or else those that end so, with or without ``kind``."""
+    each = list(paths)
+    return [name] if name in each else [path for path in each if _is_end(path, name)]
+
+
+def only(name: str, found: Sequence[str], short: Iterable[str]) -> str:
+    """The one path that was ``found`` for a name. Raises UserError for none, with the ``short`` names, or several."""
+    if not found:
+        raise UserError(unknown("axis", name, short))
+    if len(found) > 1:
+        raise UserError(f"{name} may mean {' and '.join(found)} (allowed: more of the path of one of them)")
+    return found[0]
+
+
+def _is_end(path: str, name: str) -> bool:
+    return any(f".{whole}".endswith(f".{name}") for whole in (path, path.removesuffix(".kind")))
 
 
 def _longer(parts: Sequence[str]) -> list[str]:

@@ -8,8 +8,9 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from skipstack.dashboards.web.addresses import TRIAL, trial_address
+from skipstack.dashboards.web.addresses import trial_address
 from skipstack.dashboards.web.app import PAGES
+from skipstack.dashboards.web.page_names import TRIAL
 from skipstack.search.analysis.study_frames import StudyFrames, study_frames
 from skipstack.search.ledger.events import (
     FAULTS,

@@ -71,7 +71,7 @@ def test_points_asked_of_a_running_study_are_its_next_trials_and_the_ledger_says
 def test_every_proposer_goes_on_beside_points_that_it_did_not_choose(proposer: str, tmp_path: Path) -> None:
     folder = open_toy(tmp_path / "study", toy_study(9, proposer))
     rate = 0.1 if proposer == "grid" else 0.5
-    skipstack.open(folder.path).enqueue({"depth": 3, "learning_rate": rate})
+    skipstack.open(folder.path).enqueue({"stack.depth": 3, "optimiser.learning_rate": rate})
     run_toy(folder)
     tried = points(folder)
     assert tried[1] == {"model.stack.depth": 3, "training.optimiser.learning_rate": rate}
