@@ -9,9 +9,7 @@ import streamlit as st
 
 from skipstack.dashboards.formats.html import AddressOf
 from skipstack.dashboards.formats.page import TrialKey
-
-TRIAL: Final = "What did a trial do?"
-"""The page of a trial, in the choice of pages and in addresses."""
+from skipstack.dashboards.web.page_names import STUDIES, TRIAL
 
 SEARCH: Final = "the search"
 """Whose trial it is, if it is of no ablation."""
@@ -39,7 +37,7 @@ def trial_address(study: str, trial: TrialKey) -> str:
 def trial_addresses() -> AddressOf | None:
     """The addresses of trials of the study whose page is shown; None on a page that is not about one study."""
     study = st.session_state.get("study")
-    if study is None or st.session_state.get("page") in (None, "Studies"):
+    if study is None or st.session_state.get("page") in (None, STUDIES):
         return None
     return lambda trial: trial_address(study, trial)
 

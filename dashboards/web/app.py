@@ -6,12 +6,11 @@ from typing import Final
 
 import streamlit as st
 
-from skipstack.dashboards.web.addresses import TRIAL
 from skipstack.dashboards.web.confidence_page import confidence_page
 from skipstack.dashboards.web.effects_page import effects_page
 from skipstack.dashboards.web.elements import ICON, STYLE, empty, sentence, verdict
 from skipstack.dashboards.web.export_page import export_page
-from skipstack.dashboards.web.page_names import BELIEVE, GOING, STUDIES, TAKE, WORKS
+from skipstack.dashboards.web.page_names import BELIEVE, GOING, STUDIES, TAKE, TRIAL, WORKS
 from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.studies_page import studies_page

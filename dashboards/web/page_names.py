@@ -11,3 +11,6 @@ GOING, WORKS, BELIEVE, TAKE = (
     "What do I take away?",
 )
 """The pages about a study, in the order of a reader's questions."""
+
+TRIAL: Final = "What did a trial do?"
+"""The page about a trial of it."""
