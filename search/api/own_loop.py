@@ -97,7 +97,7 @@ class OwnLoop:
             return driver.over and self._next is None
 
     def _driver(self) -> Driver:
-        driver = self._engine.wait(lambda: not self._thread.is_alive())
+        driver = self._engine.wait()
         if driver is None:
             self._thread.join()
             if self._failed is not None:
@@ -121,7 +121,7 @@ class AskedTrial:
     each of them to end an epoch.
     """
 
-    def __init__(self, task: TrialTask, driver: Driver, turn: "RLock | Condition") -> None:
+    def __init__(self, task: TrialTask, driver: Driver, turn: Condition) -> None:
         assert isinstance(task.config, FunctionConfig)
         self.number = task.number
         self.configs: Mapping[int, Values] = {seed: Values(task.config.values, seed) for seed in task.seeds}
@@ -246,11 +246,10 @@ class _Asked(Engine):
         """Nothing is: a function reports its test score itself."""
         yield from ()
 
-    def wait(self, ended: Callable[[], bool]) -> Driver | None:
-        """The driver, once it is there; None if the study ended before."""
+    def wait(self) -> Driver | None:
+        """The driver, once it is there; None if the study ended, or they have left."""
         with self.turn:
-            while self._driver is None and not ended():
-                self.turn.wait(0.05)
+            self.turn.wait_for(lambda: self._driver is not None or self._left is not None)
             return self._driver
 
     def leave(self, *, finished: bool) -> None:

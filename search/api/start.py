@@ -129,8 +129,10 @@ def new_points(record: StudyRecord, space: Space, given: Sequence[Mapping[str, J
     points = []
     for number, each in enumerate(given, 1):
         point = given_point(space, each)
-        if (owner := owners.setdefault(text := canonical_json(point), f"point {number} is")) != f"point {number} is":
-            raise UserError(f"{text}: {owner} this point already (allowed: points that the study has not tried)")
+        text = canonical_json(point)
+        if text in owners:
+            raise UserError(f"{text}: {owners[text]} this point already (allowed: points that the study has not tried)")
+        owners[text] = f"point {number} is"
         points.append(point)
     return tuple(points)
 

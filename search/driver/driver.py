@@ -158,10 +158,11 @@ class Driver:
             return False
         taken = False
         for name, request in self._asked.waiting().items():
-            extension = self._state.extension(name, request, self._clock())
-            if extension.points and name not in self._state.requests:
-                self._tell(extension)
-                taken, self._all_proposed = True, False
+            if name not in self._state.requests:
+                extension = self._state.extension(name, request, self._clock())
+                if extension.points:
+                    self._tell(extension)
+                    taken, self._all_proposed = True, False
             self._asked.took(name)
         return taken
 
