@@ -30,11 +30,12 @@ def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_
 @inlined
 def state_before(t: int, h_TBH: Array, start_11BH: Array, nothing_BH: Array) -> Array:
     """h_{t-1} of all sentences; before the first step, what it starts from, or nothing."""
+    before_BH = nothing_BH
     if t > 0:
-        return h_TBH[t - 1]
-    if len(start_11BH) > 0:
-        return start_11BH[0, 0]
-    return nothing_BH
+        before_BH = h_TBH[t - 1]
+    elif len(start_11BH) > 0:
+        before_BH = start_11BH[0, 0]
+    return before_BH
 
 
 @inlined
