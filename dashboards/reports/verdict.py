@@ -1,6 +1,7 @@
 """The verdict on a study as the sentence that its report, its page and its note in MLflow begin with."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten
 from typing import Final, assert_never
 
 from skipstack.dashboards.reports.wording import listed, reason_in_words, scored, settings, size_of
@@ -35,6 +36,9 @@ OPEN = 3
 NAMED = 2
 """The most rows that are named of those better, and of those worse, than the base."""
 
+MESSAGE = 200
+"""The most characters of a message."""
+
 
 def in_a_sentence(verdict: Verdict) -> str:
     """The verdict in words, with the numbers that carry it; or what is missing for one."""
@@ -50,9 +54,8 @@ def in_a_sentence(verdict: Verdict) -> str:
             return f"Exploratory, not confirmed: {'; '.join(_explored(verdict))}."
         case Unfinished():
             return f"Not finished, no verdict yet: {_unfinished(verdict)}."
-        case Failed(ends=ends):
-            how = ", ".join(f"{count} {reason_in_words(end)}" for end, count in ends.items())
-            return f"No verdict: no trial has a score{f' ({how})' if how else ''}."
+        case Failed():
+            return f"No verdict: {_failed(verdict)}."
         case _:
             assert_never(verdict)
 
@@ -239,6 +242,17 @@ def _others(verdict: Explored) -> str:
         they, epochs = "it" if cut == 1 else "they", counted(verdict.epochs, "epoch")
         parts.append(f"{who} {was} stopped after {after} of {epochs}, so it is not known what {they} would reach")
     return "; ".join(parts)
+
+
+def _failed(verdict: Failed) -> str:
+    """How the trials ended, and what most of them said: they tend to fail of one cause."""
+    how = ", ".join(f"{count} {reason_in_words(end)}" for end, count in verdict.ends.items())
+    said = f"no trial has a score{f' ({how})' if how else ''}"
+    if not verdict.message:
+        return said
+    trials = sum(verdict.ends.values())
+    who = "it says" if trials == 1 else f"{verdict.times} of {trials} say"
+    return f'{said}; {who} "{shorten(verdict.message, MESSAGE, placeholder=" …").rstrip(".")}"'
 
 
 def _unfinished(verdict: Unfinished) -> str:

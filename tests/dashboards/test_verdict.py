@@ -124,6 +124,27 @@ def test_where_nothing_has_a_score_there_is_no_verdict_and_it_says_how_trials_en
     assert searched() == "No verdict: no trial has a score."
 
 
+def test_where_nothing_has_a_score_the_commonest_message_says_why() -> None:
+    def failed(*messages: str) -> str:
+        config = study()
+        points = (BASE, OTHER, OTHER | {DEPTH: 3}, OTHER | {DEPTH: 1})
+        events = [
+            event
+            for number, (point, message) in enumerate(zip(points, messages, strict=False))
+            for event in (proposed(config, number, point), ended(number, "failed", message))
+        ]
+        return said_of(record_of(config, *events, Finished(time=0.0)))
+
+    path = "FileNotFoundError: words.txt"
+    assert failed("ValueError: 3", path, "", path) == (
+        f'No verdict: no trial has a score (4 failed); 2 of 4 say "{path}".'
+    )
+    assert failed(f"{path}.") == f'No verdict: no trial has a score (1 failed); it says "{path}".'
+    long = failed("word " * 100, "other\nlines")
+    assert long.endswith(' …".') and len(long) < 300
+    assert failed("one\nand two") == 'No verdict: no trial has a score (1 failed); it says "one and two".'
+
+
 def test_a_study_that_goes_on_has_none_yet_and_says_how_far_it_is() -> None:
     going = [(BASE, 0.9512, "completed"), (OTHER, 0.964, None)]
     assert searched(*going, over=False) == (  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 What is confirmed on fresh seeds comes first, then what was fixed in advance, then what a search saw.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 from skipstack.search.analysis.confirmation.designs import Confirmation
@@ -27,7 +28,7 @@ def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
     best = _explored(seen, unfinished)
     if not seen.finished:
         return Unfinished(ended=ended, asked=max(seen.config.search.trials, len(seen.seen.trials)), best=best)
-    return Failed(ends=seen.ends) if best is None else best
+    return _failed(seen) if best is None else best
 
 
 def decisive_table(tables: Tables) -> int | None:
@@ -80,6 +81,12 @@ def _explored(seen: Exploration, ablation: str) -> Explored | None:
         exact=_exact(seen),
         ablation=ablation,
     )
+
+
+def _failed(seen: Exploration) -> Failed:
+    messages = Counter(message for message in seen.seen.trials["message"] if message)
+    message, times = next(iter(messages.most_common(1)), ("", 0))
+    return Failed(ends=seen.ends, message=message, times=times)
 
 
 def _exact(seen: Exploration) -> bool:

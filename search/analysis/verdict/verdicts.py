@@ -161,9 +161,15 @@ class Unfinished:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failed:
-    """A finished study in which no trial has a score; ``ends``: the number of trials by how they ended."""
+    """A finished study in which no trial has a score; ``ends``: the number of trials by how they ended.
+
+    ``message``: the one that most of them ended with, the first of several such; empty if none has any. ``times``: how
+    many ended with it.
+    """
 
     ends: dict[str, int]
+    message: str
+    times: int
 
 
 Verdict = WinnerTested | RowsTested | Explored | Unfinished | Failed
