@@ -65,7 +65,8 @@ WAYS: Final = (("random", False), ("tpe", False), ("tpe", True))
 ASKED: Final = (
     *(Asked(NOISE, proposer, 16, 75, stops) for proposer, stops in WAYS),
     *(Asked(NOISE, proposer, 100, 28, stops) for proposer, stops in WAYS),
-    Asked(NOISE, "tpe", 1_000, 2),  # the proposer takes ten seconds for each, and for ten times as many many minutes
+    Asked(NOISE, "tpe", 1_000, 2),
+    Asked(NOISE, "tpe", 10_000, 1),  # some twenty minutes: the proposer's time grows with the square of the trials
     Asked(NOISE, "random", 10_000, 2),
     *(Asked(PLANTED, proposer, 16, 30) for proposer in ("random", "tpe")),
     *(Asked(PLANTED, proposer, 48, 14, stops) for proposer, stops in WAYS),
