@@ -37,9 +37,10 @@ from skipstack.search.schedulers.scheduler import Ahead
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
+    from skipstack.search.analysis.study_frames import StudyFrames
 
 SPANS = ("trial", "phase", "began", "until", "state")
-"""The columns of ``Progressed.spans``."""
+"""The columns of ``Followed.spans``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +91,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """What the pictures of a running study show: its search so far; when trials waited, trained and were measured
-    (``SPANS``), in Unix seconds; and what lies ahead of the trials that train, None where no single score decides.
+    """The search of a running study so far, and what lies ahead of the trials that train; None where no single score
+    decides.
     """
 
     search: "Exploration"
-    spans: pd.DataFrame
     ahead: dict[int, tuple[Ahead, ...]] | None
 
 
@@ -120,6 +120,8 @@ class Followed:
         self._usage: dict[int, Usage] = {}
         self._placed: Placed | None = None
         self._standing: Standing | None = None
+        self._frames: StudyFrames | None = None
+        """Of what was read; None until they are asked for again."""
         self._progressed: Progressed | None = None
         self.seconds = 0.0
         """The duration of the last look that found new events."""
@@ -132,10 +134,21 @@ class Followed:
             return self._look()
 
     def spans(self) -> pd.DataFrame:
-        """When workers trained which trial (``SPANS``), in Unix seconds. Thread-safe."""
+        """When trials waited, trained and were measured (``SPANS``), in Unix seconds. Thread-safe."""
         with self._lock:
             self._look()
-            return self._spans_now()
+            spans = [
+                (each.trial, each.phase, each.began, each.until, reason_in_words(each.state))
+                for each in self._phases.spans()
+                if each.phase != "paused"
+            ]
+        return pd.DataFrame(spans, columns=list(SPANS))
+
+    def trials(self) -> pd.DataFrame:
+        """A row for each trial so far, which is there long before the search is described. Thread-safe."""
+        with self._lock:
+            self._look()
+            return self._frames_now().trials
 
     def progressed(self) -> Progressed:
         """The search so far, for pictures. Thread-safe."""
@@ -150,7 +163,7 @@ class Followed:
     def _look(self) -> Standing:
         began = time.perf_counter()
         if self._ledger.whole(self._take) or self._standing is None:
-            self._standing, self._progressed = self._now(), None
+            self._standing, self._frames, self._progressed = self._now(), None, None
             self.seconds = time.perf_counter() - began
         return self._standing
 
@@ -235,19 +248,16 @@ class Followed:
         )
 
     def _read(self) -> Progressed:
+        search = self._frames_now().exploration()
+        search.curves()  # read now what pictures need, since the record will change
+        return Progressed(search, self._ahead())
+
+    def _frames_now(self) -> "StudyFrames":
         from skipstack.search.analysis.study_frames import StudyFrames
 
-        search = StudyFrames.of(self._counts.record, self._path).exploration()
-        search.curves()  # read now what pictures need, since the record will change
-        return Progressed(search, self._spans_now(), self._ahead())
-
-    def _spans_now(self) -> pd.DataFrame:
-        spans = [
-            (each.trial, each.phase, each.began, each.until, reason_in_words(each.state))
-            for each in self._phases.spans()
-            if each.phase != "paused"
-        ]
-        return pd.DataFrame(spans, columns=list(SPANS))
+        if self._frames is None:
+            self._frames = StudyFrames.of(self._counts.record, self._path)
+        return self._frames
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
         """What lies ahead of each trial that trains."""
