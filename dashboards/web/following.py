@@ -1,9 +1,11 @@
 """Follows a study that another process runs: each look reads only the new lines of its ledger."""
 
 import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -12,7 +14,10 @@ import streamlit as st
 from skipstack.dashboards.live.counts import Level, StudyCounts
 from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
+from skipstack.data.basis.collection import collection_put_off
+from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.study_frames import StudyFrames, are_at_hand
 from skipstack.search.ledger.event_values import Gain, HoursOver, Usage
 from skipstack.search.ledger.events import (
     FAULTS,
@@ -37,7 +42,6 @@ from skipstack.search.schedulers.scheduler import Ahead
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
-    from skipstack.search.analysis.study_frames import StudyFrames
 
 SPANS = ("trial", "phase", "began", "until", "state")
 """The columns of ``Followed.spans``."""
@@ -169,8 +173,10 @@ class Followed:
 
     def _take(self) -> bool:
         """Take in what is new; whether there was anything."""
-        if self._standing is None and is_long(self._ledger) and self._begin():
-            return True
+        if self._standing is None and is_long(self._ledger):
+            with collection_put_off():
+                if self._begin():
+                    return True
         found = False
         for event in self._news.events():
             found = True
@@ -252,9 +258,7 @@ class Followed:
         search.curves()  # read now what pictures need, since the record will change
         return Progressed(search, self._ahead())
 
-    def _frames_now(self) -> "StudyFrames":
-        from skipstack.search.analysis.study_frames import StudyFrames
-
+    def _frames_now(self) -> StudyFrames:
         if self._frames is None:
             self._frames = StudyFrames.of(self._counts.record, self._path)
         return self._frames
@@ -274,3 +278,20 @@ class Followed:
 def followed(path: str) -> Followed:
     """The follower of the study in a folder, shared by all sessions."""
     return Followed(Path(path))
+
+
+def read_ahead(paths: Iterable[Path]) -> None:
+    """Begin to read, in a thread of its own, the study that was last written to, if that takes seconds: its page is
+    likely to be opened next.
+    """
+    Thread(target=_read_ahead, args=(list(paths),), daemon=True, name="skipstack reading").start()
+
+
+def _read_ahead(paths: Sequence[Path]) -> None:
+    with suppress(UserError, OSError):  # which its page tells
+        written = {
+            path: max(file.stat().st_mtime for file in Ledger(StudyFolder(path).ledger).files()) for path in paths
+        }
+        last = max(paths, key=lambda path: written[path], default=None)
+        if last is not None and not are_at_hand(last):
+            followed(str(last)).trials()

