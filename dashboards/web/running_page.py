@@ -174,7 +174,7 @@ def _numbers(path: Path) -> None:
 
 def _further(standing: Standing, *, over: bool) -> Iterator[str]:
     yield standing.state.capitalize()
-    if standing.per_minute is not None:
+    if standing.per_minute is not None and not over:
         yield f"{standing.per_minute:.1f} trials a minute"
     if not over:
         yield f"{counted(standing.epochs, 'epoch')} and {duration(standing.seconds)} of training so far"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from skipstack.dashboards.charts.costs import Cost
     from skipstack.search.analysis.exploration.exploration import Exploration
 
-UNTOLD = "the trials do not determine it"
+UNTOLD = "it takes more trials"
 
 BY_CHANCE = "no pair of values stands out from what pairs have by chance"
 
