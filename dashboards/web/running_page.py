@@ -229,8 +229,8 @@ def _faults(standing: Standing) -> None:
         sentence("None.")
         return
     last = standing.faults[: -FAULTS - 1 : -1]
-    rows = ([f"trial {each.trial}", each.what, "retried" if each.again else "ended", each.message] for each in last)
-    table(("latest first", "fault", "then", "message"), rows)
+    rows = ([f"trial {each.trial}", f"{each.what}{', retried' if each.again else ''}: {each.message}"] for each in last)
+    table(("latest first", "fault"), rows)
 
 
 def _log(path: Path, standing: Standing) -> None:

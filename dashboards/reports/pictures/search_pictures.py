@@ -46,7 +46,10 @@ def _effects(exploration: "Exploration") -> "Draw":
     )
     named = frame.assign(axis=frame["axis"].map(short))
     apart = [short[axis] for axis in exploration.apart]
-    return partial(effects, named, exploration.measure, apart=apart) if len(frame) else UNTOLD
+    if len(frame):
+        return partial(effects, named, exploration.measure, apart=apart)
+    whole, stopped = exploration.effects.whole, exploration.effects.stopped
+    return f"{'more trials were stopped than' if stopped > whole else 'too few trials were'} trained to their ends"
 
 
 def _importance(exploration: "Exploration") -> "Draw":
