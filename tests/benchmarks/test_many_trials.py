@@ -23,8 +23,8 @@ import sys
 import skipstack
 
 
-def objective(config):
-    return (config["x"] - 2) ** 2 + config["y"]
+def objective(config, report):
+    report(score=(config["x"] - 2) ** 2 + config["y"])
 
 
 if __name__ == "__main__":
@@ -53,6 +53,7 @@ def test_two_thousand_trials(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     process = psutil.Process(driver.pid)
     while not (tmp_path / "many" / "ledger").is_dir():
         time.sleep(0.1)
+        assert driver.poll() is None, (tmp_path / "search.txt").read_text()
     news = Following(tmp_path / "many" / "ledger")
     while done < KILLED_AT:
         time.sleep(0.05)

@@ -53,9 +53,9 @@ OURS = """
 import skipstack
 
 
-def objective(config):
+def objective(config, report):
     time.sleep(SECONDS)
-    return (config["x"] - 2) ** 2
+    report(score=(config["x"] - 2) ** 2)
 
 
 def search():
