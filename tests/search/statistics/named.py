@@ -109,7 +109,7 @@ def named(asked: Asked) -> Named:
 
 def said(asked: Asked, seed: int) -> Mapping[str, float]:
     """What is said of one such search, by the names of ``Named``."""
-    does = sorted(SHARES, key=lambda axis: -SHARES[axis]) if asked.formula is PLANTED else []
+    does = sorted(SHARES, key=lambda axis: -SHARES[axis]) if asked.formula == PLANTED else []
     seen = exploration_of(asked.formula.searched(asked.proposer, asked.trials, stops=asked.stops, seed=seed))
     before = most_before(seen)
     told = seen.importances.loc[seen.importances["stands_out"], "axis"].tolist()
