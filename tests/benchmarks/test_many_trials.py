@@ -14,7 +14,7 @@ import pytest
 from skipstack.search.ledger.events import Ended, Event, Resumed, Started
 from skipstack.search.ledger.following import Following
 
-pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800), pytest.mark.filterwarnings("default")]
 
 TRIALS, EVERY, KILLED_AT = 2000, 400, 1990
 
@@ -39,8 +39,10 @@ if __name__ == "__main__":
 def begun(folder: Path, how: str) -> subprocess.Popen[bytes]:
     (folder / "study.py").write_text(STUDY)
     environment = {**os.environ, "RAY_ADDRESS": "local", "RAY_worker_niceness": "0"}
-    said = (folder / f"{how}.txt").open("wb")
-    return subprocess.Popen([sys.executable, "study.py", how], cwd=folder, env=environment, stdout=said, stderr=said)
+    with (folder / f"{how}.txt").open("wb") as said:
+        return subprocess.Popen(
+            [sys.executable, "study.py", how], cwd=folder, env=environment, stdout=said, stderr=said
+        )
 
 
 def ended(events: list[Event]) -> int:
