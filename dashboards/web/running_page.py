@@ -56,19 +56,18 @@ def running_page(path: Path) -> None:
         found = followed(str(path))
         over = found.look().state == "finished"
     first = st.container()
-    _fragment(lambda: _numbers(path), f"numbers {path}", found.seconds, over=over)
+    _fragment(_numbers, path, found.seconds, over=over)
     training = st.container()
     left, right = st.columns(2, gap="medium")
     with left:  # before the search is described, which takes as long again where the study is long
-        _fragment(lambda: _history(path), f"history {path}", found.seconds, over=over)
+        _fragment(_history, path, found.seconds, over=over)
     with st.spinner("Reading the search", show_time=True):
         found.progressed()
-    parts = {"verdict": (first, _verdict), "training": (training, _training), "curves": (right, _curves)}
-    for key, (place, show) in parts.items():
+    for place, show in ((first, _verdict), (training, _training), (right, _curves)):
         with place:
-            _fragment(partial(show, path), f"{key} {path}", found.progress_seconds, over=over)
-    _fragment(lambda: _times(path), f"times {path}", found.seconds, over=over)
-    _fragment(lambda: _told(path), f"told {path}", found.seconds, over=over)
+            _fragment(show, path, found.progress_seconds, over=over)
+    _fragment(_times, path, found.seconds, over=over)
+    _fragment(_told, path, found.seconds, over=over)
 
 
 def _finished(path: Path, of: Snapshot) -> None:
@@ -85,9 +84,10 @@ def _finished(path: Path, of: Snapshot) -> None:
     _told(path)
 
 
-def _fragment(show: Callable[[], None], key: str, seconds: float, *, over: bool) -> None:
+def _fragment(show: Callable[[Path], None], path: Path, seconds: float, *, over: bool) -> None:
     """A part of the page that is shown anew now and then, since making it takes some ``seconds``."""
-    st.fragment(show, run_every=None if over else max(EVERY, SHARE * seconds), key=key)()
+    every = None if over else max(EVERY, SHARE * seconds)
+    st.fragment(partial(show, path), run_every=every, key=f"{show.__name__} {path}")()
 
 
 def _verdict(path: Path) -> None:
