@@ -23,8 +23,8 @@ import sys
 import skipstack
 
 
-def objective(config, report):
-    report(score=(config["x"] - 2) ** 2 + config["y"])
+def objective(config):
+    return (config["x"] - 2) ** 2 + config["y"]
 
 
 if __name__ == "__main__":
