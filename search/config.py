@@ -75,7 +75,8 @@ class SearchConfig(Frozen):
     retries: NonNegativeInt = 2
     """How often a trial is retried from its last checkpoint after its process died."""
     time_limit: Annotated[float, Field(gt=0)] | None = None
-    """Seconds of training and evaluation that a trial may use, over all its attempts; None: any."""
+    """Seconds of training and evaluation that a trial may use, over all its attempts; None: any. One that reports
+    nothing is ended, too, a minute after them, or two of the longest epochs."""
     keep_checkpoints: PositiveInt | None = None
     """How many of the best trials keep their weights, with those needed (``search/driver/retention.py``); None: all."""
     disk_budget: PositiveInt | None = None

@@ -124,7 +124,8 @@ def search(
     ``concurrent``, ``trials_per_program``, ``device``, ``tracking_uri``, ``system_metrics``; ``progress`` shows on
     stderr how far the study is.
 
-    ``objective``: a function that is called instead, once for each seed of each trial: ``objective(config, report)``.
+    ``objective``: a function that is called instead, once for each seed of each trial: ``objective(config, report)``,
+    or ``objective(config)``, which returns the score of its only epoch.
     ``config`` has the values of the axes by their names, of any name but ``function``, those of the base beside them,
     and ``config["seed"]``; an axis for which the base has no value has there the middle of its range, or its first
     choice. ``report(score=0.93)`` ends an epoch, and ends the function where the trial is stopped; ``epochs``: how many

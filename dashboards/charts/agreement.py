@@ -43,5 +43,5 @@ def _told(frame: pd.DataFrame) -> str:
     if not len(known):
         return "Rank correlation of scores after different numbers of epochs"
     first = known[known["one"] == known["one"].min()].sort_values("other").iloc[-1]
-    after = f"after {counted(int(first['one']), 'epoch')} rank trials as those after {int(first['other'])} do"
-    return f"Scores {after}, with a correlation of {first['correlation']:+.2f}"
+    after = f"after {counted(int(first['one']), 'epoch')} and after {int(first['other'])}"
+    return f"Scores {after} have a rank correlation of {first['correlation']:+.2f}"

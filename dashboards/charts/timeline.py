@@ -10,7 +10,6 @@ from skipstack.dashboards.charts.states import LOOKS as TRAINED
 from skipstack.dashboards.charts.states import kinds
 from skipstack.dashboards.charts.theme import INK, LINE, Look, colours, data, finished
 from skipstack.dashboards.charts.titles import some_of, time_unit
-from skipstack.data.basis.counted import counted
 
 MOST: Final = 600
 """The most bars that are drawn: the last ones."""
@@ -78,7 +77,7 @@ def timeline(spans: pd.DataFrame) -> Any:
     beside = int(rows["line"].nunique())
     return finished(
         chart.properties(height=beside * max(4, min(18, 240 // beside))),
-        f"Up to {counted(side_by_side, 'trial')} trained side by side{share}",
+        f"{f'Up to {side_by_side:,} trials' if side_by_side > 1 else 'One trial'} trained at a time{share}",
         some_of(len(drawn), len(spans), "times that a trial waited, trained or was measured"),
     )
 

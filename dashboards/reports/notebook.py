@@ -1,12 +1,15 @@
-"""A study as notebooks show it: a line, its best trials, and the pictures of its search."""
+"""A study as notebooks show it: the verdict on it, its best trials, and the pictures of its search."""
 
 from html import escape
 from typing import Final
 
+from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
 from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
+from skipstack.dashboards.reports.verdict import in_a_sentence
+from skipstack.search.analysis.verdict.of_study import verdict
 from skipstack.search.api.study import Study
-from skipstack.search.record.domain_parts import value_text
+from skipstack.search.record.domain_parts import short_text
 from skipstack.spaces.short_names import names_by_path
 
 BEST: Final = 10
@@ -15,7 +18,8 @@ BEST: Final = 10
 
 def notebook_page(study: Study) -> str:
     """HTML with nothing from elsewhere. The pictures are vector graphics; empty ones are left out."""
-    return "\n".join([f"<p>{escape(repr(study))}</p>", _table(study), *_pictures(study)])
+    said = in_a_sentence(verdict(study.explored(), list(confirmed_tables(study.record))))
+    return "\n".join([f"<p>{escape(repr(study))}</p>", f"<p>{escape(said)}</p>", _table(study), *_pictures(study)])
 
 
 def _table(study: Study) -> str:
@@ -24,7 +28,7 @@ def _table(study: Study) -> str:
     head = ["trial", "state", record.measure.label, *short.values()]
     rows = [
         [str(trial.number), trial.state, record.measure.written(trial.score or 0.0)]
-        + [value_text(trial.point[path]) if path in trial.point else "" for path in short]
+        + [short_text(trial.point[path]) if path in trial.point else "" for path in short]
         for trial in record.ranked()[:BEST]
     ]
     lines = [f"<tr>{_cells(head, 'th')}</tr>", *(f"<tr>{_cells(row, 'td')}</tr>" for row in rows)]

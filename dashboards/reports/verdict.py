@@ -257,9 +257,8 @@ def _failed(verdict: Failed) -> str:
 
 
 def _unfinished(verdict: Unfinished) -> str:
-    ended = (
-        f"{verdict.ended} of at most {counted(verdict.asked, 'trial')} {'has' if verdict.ended == 1 else 'have'} ended"
-    )
+    have = "has" if verdict.ended == 1 else "have"
+    ended = f"{verdict.ended:,} of at most {counted(verdict.asked, 'trial')} {have} ended"
     best = verdict.best
     if best is None:
         return f"{ended}, and none has a score yet"

@@ -42,9 +42,11 @@ def counted_rung(rung: int, resource: Resource) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long something has been: ``3 min ago``, ``12 days ago``."""
-    days = max(seconds, 0.0) / 86400
-    return f"{duration(max(seconds, 0.0)) if days < 2 else counted(round(days), 'day')} ago"
+    """How long something has been: ``just now``, ``3 min ago``, ``12 days ago``."""
+    if seconds < 1:
+        return "just now"
+    days = seconds / 86400
+    return f"{duration(seconds) if days < 2 else counted(round(days), 'day')} ago"
 
 
 def heading_of(heading: str, measure: Measure) -> str:

@@ -1,9 +1,11 @@
 """Follows a study that another process runs: each look reads only the new lines of its ledger."""
 
 import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -12,7 +14,10 @@ import streamlit as st
 from skipstack.dashboards.live.counts import Level, StudyCounts
 from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
+from skipstack.data.basis.collection import collection_put_off
+from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.study_frames import StudyFrames, are_at_hand
 from skipstack.search.ledger.event_values import Gain, HoursOver, Usage
 from skipstack.search.ledger.events import (
     FAULTS,
@@ -39,7 +44,7 @@ if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
 
 SPANS = ("trial", "phase", "began", "until", "state")
-"""The columns of ``Progressed.spans``."""
+"""The columns of ``Followed.spans``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +95,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """What the pictures of a running study show: its search so far; when trials waited, trained and were measured
-    (``SPANS``), in Unix seconds; and what lies ahead of the trials that train, None where no single score decides.
+    """The search of a running study so far, and what lies ahead of the trials that train; None where no single score
+    decides.
     """
 
     search: "Exploration"
-    spans: pd.DataFrame
     ahead: dict[int, tuple[Ahead, ...]] | None
 
 
@@ -120,6 +124,8 @@ class Followed:
         self._usage: dict[int, Usage] = {}
         self._placed: Placed | None = None
         self._standing: Standing | None = None
+        self._frames: StudyFrames | None = None
+        """Of what was read; None until they are asked for again."""
         self._progressed: Progressed | None = None
         self.seconds = 0.0
         """The duration of the last look that found new events."""
@@ -132,10 +138,21 @@ class Followed:
             return self._look()
 
     def spans(self) -> pd.DataFrame:
-        """When workers trained which trial (``SPANS``), in Unix seconds. Thread-safe."""
+        """When trials waited, trained and were measured (``SPANS``), in Unix seconds. Thread-safe."""
         with self._lock:
             self._look()
-            return self._spans_now()
+            spans = [
+                (each.trial, each.phase, each.began, each.until, reason_in_words(each.state))
+                for each in self._phases.spans()
+                if each.phase != "paused"
+            ]
+        return pd.DataFrame(spans, columns=list(SPANS))
+
+    def trials(self) -> pd.DataFrame:
+        """A row for each trial so far, which is there long before the search is described. Thread-safe."""
+        with self._lock:
+            self._look()
+            return self._frames_now().trials
 
     def progressed(self) -> Progressed:
         """The search so far, for pictures. Thread-safe."""
@@ -150,14 +167,16 @@ class Followed:
     def _look(self) -> Standing:
         began = time.perf_counter()
         if self._ledger.whole(self._take) or self._standing is None:
-            self._standing, self._progressed = self._now(), None
+            self._standing, self._frames, self._progressed = self._now(), None, None
             self.seconds = time.perf_counter() - began
         return self._standing
 
     def _take(self) -> bool:
         """Take in what is new; whether there was anything."""
-        if self._standing is None and is_long(self._ledger) and self._begin():
-            return True
+        if self._standing is None and is_long(self._ledger):
+            with collection_put_off():
+                if self._begin():
+                    return True
         found = False
         for event in self._news.events():
             found = True
@@ -235,19 +254,14 @@ class Followed:
         )
 
     def _read(self) -> Progressed:
-        from skipstack.search.analysis.study_frames import StudyFrames
-
-        search = StudyFrames.of(self._counts.record, self._path).exploration()
+        search = self._frames_now().exploration()
         search.curves()  # read now what pictures need, since the record will change
-        return Progressed(search, self._spans_now(), self._ahead())
+        return Progressed(search, self._ahead())
 
-    def _spans_now(self) -> pd.DataFrame:
-        spans = [
-            (each.trial, each.phase, each.began, each.until, reason_in_words(each.state))
-            for each in self._phases.spans()
-            if each.phase != "paused"
-        ]
-        return pd.DataFrame(spans, columns=list(SPANS))
+    def _frames_now(self) -> StudyFrames:
+        if self._frames is None:
+            self._frames = StudyFrames.of(self._counts.record, self._path)
+        return self._frames
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
         """What lies ahead of each trial that trains."""
@@ -264,3 +278,20 @@ class Followed:
 def followed(path: str) -> Followed:
     """The follower of the study in a folder, shared by all sessions."""
     return Followed(Path(path))
+
+
+def read_ahead(paths: Iterable[Path]) -> None:
+    """Begin to read, in a thread of its own, the study that was last written to, if that takes seconds: its page is
+    likely to be opened next.
+    """
+    Thread(target=_read_ahead, args=(list(paths),), daemon=True, name="skipstack reading").start()
+
+
+def _read_ahead(paths: Sequence[Path]) -> None:
+    with suppress(UserError, OSError):  # which its page tells
+        written = {
+            path: max(file.stat().st_mtime for file in Ledger(StudyFolder(path).ledger).files()) for path in paths
+        }
+        last = max(paths, key=lambda path: written[path], default=None)
+        if last is not None and not are_at_hand(last):
+            followed(str(last)).trials()

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,12 +21,13 @@ from skipstack.dashboards.reports.wording import (
     hours_over_in_words,
     reason_in_words,
 )
-from skipstack.dashboards.web.elements import charts, heading, sentence, table, verdict
+from skipstack.dashboards.web.elements import chart, charts, heading, sentence, table, verdict
 from skipstack.dashboards.web.following import Standing, followed
 from skipstack.dashboards.web.running_trials import next_hour_of, running_trials
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.study_frames import are_at_hand
 from skipstack.search.analysis.verdict.of_study import verdict as verdict_so_far
 from skipstack.search.ledger.event_values import Usage
@@ -54,20 +56,26 @@ def running_page(path: Path) -> None:
         found = followed(str(path))
         over = found.look().state == "finished"
     first = st.container()
-    _fragment(lambda: _numbers(path), f"numbers {path}", found.seconds, over=over)
+    _fragment(_numbers, path, found.seconds, over=over)
+    training = st.container()
+    left, right = st.columns(2, gap="medium")
+    with left:  # before the search is described, which takes as long again where the study is long
+        _fragment(_history, path, found.seconds, over=over)
     with st.spinner("Reading the search", show_time=True):
         found.progressed()
-    with first:
-        _fragment(lambda: _verdict(path), f"verdict {path}", found.progress_seconds, over=over)
-    _fragment(lambda: _pictures(path), f"pictures {path}", found.progress_seconds, over=over)
-    _fragment(lambda: _told(path), f"told {path}", found.seconds, over=over)
+    for place, show in ((first, _verdict), (training, _training), (right, _curves)):
+        with place:
+            _fragment(show, path, found.progress_seconds, over=over)
+    _fragment(_times, path, found.seconds, over=over)
+    _fragment(_told, path, found.seconds, over=over)
 
 
 def _finished(path: Path, of: Snapshot) -> None:
     """The page of a study that is over: the ledger is read for its times alone, after the pictures of the search."""
     verdict(of.verdict)
     numbers = st.container()
-    charts(search_charts(of.explored), f"search {path}")
+    seen = of.explored
+    charts([history_chart(seen.seen.trials, seen.measure), curves_chart(seen)], f"search {path}")
     with st.spinner("Reading the ledger", show_time=True):
         spans = followed(str(path)).spans()
     with numbers:
@@ -76,9 +84,10 @@ def _finished(path: Path, of: Snapshot) -> None:
     _told(path)
 
 
-def _fragment(show: Callable[[], None], key: str, seconds: float, *, over: bool) -> None:
+def _fragment(show: Callable[[Path], None], path: Path, seconds: float, *, over: bool) -> None:
     """A part of the page that is shown anew now and then, since making it takes some ``seconds``."""
-    st.fragment(show, run_every=None if over else max(EVERY, SHARE * seconds), key=key)()
+    every = None if over else max(EVERY, SHARE * seconds)
+    st.fragment(partial(show, path), run_every=every, key=f"{show.__name__} {path}")()
 
 
 def _verdict(path: Path) -> None:
@@ -87,12 +96,24 @@ def _verdict(path: Path) -> None:
     verdict(snapshot(path).verdict if over else in_a_sentence(verdict_so_far(found.progressed().search)))
 
 
-def _pictures(path: Path) -> None:
+def _history(path: Path) -> None:
+    found = followed(str(path))
+    chart(history_chart(found.trials(), found.look().measure), f"history {path}")
+
+
+def _training(path: Path) -> None:
     found = followed(str(path))
     standing, progressed = found.look(), found.progressed()
     running_trials(progressed, f"training {path}")
     next_hour_of(standing, progressed)
-    charts([*search_charts(progressed.search), time_chart(progressed.spans)], f"running {path}")
+
+
+def _curves(path: Path) -> None:
+    chart(curves_chart(followed(str(path)).progressed().search), f"curves {path}")
+
+
+def _times(path: Path) -> None:
+    chart(time_chart(followed(str(path)).spans()), f"times {path}")
 
 
 def _told(path: Path) -> None:
@@ -104,14 +125,17 @@ def _told(path: Path) -> None:
     _place(standing)
 
 
-def search_charts(search: "Exploration") -> Iterator[Drawn]:
-    """How the search has gone on."""
+def history_chart(trials: "pd.DataFrame", measure: Measure) -> Drawn:
+    """How scores went on from trial to trial."""
     from skipstack.dashboards.charts.history import history
 
-    trials, measure = search.seen.trials, search.measure
     scored = trials["score"].notna().any()
-    yield Drawn("History", (lambda: history(trials, measure)) if scored else "no trial has a score")
-    yield search_chart("Learning curves", search)
+    return Drawn("History", (lambda: history(trials, measure)) if scored else "no trial has a score")
+
+
+def curves_chart(search: "Exploration") -> Drawn:
+    """How each trial went on from epoch to epoch."""
+    return search_chart("Learning curves", search)
 
 
 def time_chart(spans: "pd.DataFrame") -> Drawn:
@@ -150,7 +174,7 @@ def _numbers(path: Path) -> None:
 
 def _further(standing: Standing, *, over: bool) -> Iterator[str]:
     yield standing.state.capitalize()
-    if standing.per_minute is not None:
+    if standing.per_minute is not None and not over:
         yield f"{standing.per_minute:.1f} trials a minute"
     if not over:
         yield f"{counted(standing.epochs, 'epoch')} and {duration(standing.seconds)} of training so far"
@@ -205,8 +229,8 @@ def _faults(standing: Standing) -> None:
         sentence("None.")
         return
     last = standing.faults[: -FAULTS - 1 : -1]
-    rows = ([f"trial {each.trial}", each.what, "retried" if each.again else "ended", each.message] for each in last)
-    table(("latest first", "fault", "then", "message"), rows)
+    rows = ([f"trial {each.trial}", f"{each.what}{', retried' if each.again else ''}: {each.message}"] for each in last)
+    table(("latest first", "fault"), rows)
 
 
 def _log(path: Path, standing: Standing) -> None:

@@ -100,6 +100,8 @@ class Driver:
         """So many trials take turns in one process, at most: a report takes as many times as long as an epoch."""
         self._patience: Patience | None = None
         """For the reports of trials that run on after the study's hours."""
+        self._heard: dict[int, float] = {}
+        """When running trials were last heard of."""
         self._waiting = sorted(self._state.active)
         self._all_proposed = False
         self._none_now = False
@@ -130,6 +132,7 @@ class Driver:
             number = self._promoted(len(self.record.trials))
         if number is None:
             return None
+        self._heard.pop(number, None)  # of an earlier attempt
         self._tell(Started(time=self._clock(), trial=number))
         return self.task(number)
 
@@ -183,27 +186,51 @@ class Driver:
         return True
 
     def silent(self) -> list[int]:
-        """The running trials whose next report has been waited for too long, since the study's hours were over."""
-        if self.record.over is None or self._patience is None or not self._patience.is_over(self._clock()):
-            return []
-        return sorted(self._state.active)
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Seconds until a running trial is ``silent`` if it reports nothing; None if that is never."""
-        if self._patience is not None:
-            return self._patience.until - self._clock()
-        hours = self.record.study.search.hours
-        if hours is None:
-            return None
+        """The running trials whose next report has been waited for too long: since the study's hours were over, or
+        beyond what is left of their time limit.
+        """
         now = self._clock()
-        left = hours * HOUR - self.record.working.seconds(now)
-        return left + Patience.of(self.turns * self._state.longest, now).seconds
+        if self.record.over is not None and self._patience is not None and self._patience.is_over(now):
+            return sorted(self._state.active)
+        return [number for number in sorted(self._state.active) if self._is_silent(number, now)]
+
+    def seconds_left(self, number: int) -> float | None:
+        """Seconds until a running trial that begins an epoch now is ``silent`` if it reports nothing; None if that is
+        never.
+        """
+        own, now = self._longest_wait(number), self._clock()
+        self._heard[number] = now
+        if self._patience is not None:
+            of_study: float | None = self._patience.until - now
+        elif (hours := self.record.study.search.hours) is not None:
+            left = hours * HOUR - self.record.working.seconds(now)
+            of_study = left + Patience.of(self.turns * self._state.longest, now).seconds
+        else:
+            of_study = None
+        return min((each for each in (own, of_study) if each is not None), default=None)
 
     def given_up(self, number: int) -> None:
         """Record the end of a silent trial."""
-        assert self._patience is not None, "the study's hours are over"
-        self._end([number], self._patience.words)
+        if self.record.over is not None:
+            assert self._patience is not None, "the study's hours are over"
+            self._end([number], self._patience.words)
+            return
+        now = self._clock()
+        waited = f"no report within {now - self._heard.pop(number):.1f} s"
+        message = f"{waited} (search.time_limit: {self.record.study.search.time_limit:g})"
+        self._tell(Ended(time=now, trial=number, reason="timed_out", message=message))
+
+    def _is_silent(self, number: int, now: float) -> bool:
+        wait = self._longest_wait(number)
+        return wait is not None and number in self._heard and now - self._heard[number] >= wait
+
+    def _longest_wait(self, number: int) -> float | None:
+        """Seconds for which a trial's next report is waited for; None: for ever."""
+        limit = self.record.study.search.time_limit
+        if limit is None:
+            return None
+        left = max(limit - self.record.trials[number].seconds, 0.0)
+        return self.turns * left + Patience.of(self.turns * self._state.longest, 0.0).seconds
 
     def not_continued(self, number: int) -> None:
         """Record the end of a trial that no worker has taken up before the study's hours were over."""
@@ -211,7 +238,8 @@ class Driver:
 
     def begun(self, number: int) -> None:
         """Record that a worker took up a trial, which had waited for it."""
-        self._tell(Begun(time=self._clock(), trial=number))
+        now = self._heard[number] = self._clock()
+        self._tell(Begun(time=now, trial=number))
 
     def report(self, number: int, result: EpochResult) -> Decision:
         """Record an epoch of a trial and decide whether it goes on. Report, decision and end are one append."""
@@ -225,6 +253,7 @@ class Driver:
             seeds=tuple(self._group(number) or ()),
             latency=result.latency if "latency" in self.record.study.search.objectives else None,
         )
+        self._heard[number] = reported.time
         self._state.apply(reported)
         decision = self._state.decision
         events: list[Event] = [reported, self._decided(reported)]
@@ -263,6 +292,7 @@ class Driver:
 
     def faulted(self, number: int, fault: Fault) -> None:
         """Record that a fault ended an attempt at a trial. It is retried before any other trial, or it ends."""
+        self._heard.pop(number, None)
         cause = retried(self.record.trials[number], fault, self.record.study.search)
         if cause is not None and self.hours_are_over():
             self._end([number], f"{fault.message}; it was not tried again")

@@ -88,13 +88,28 @@ def version_with(function: Callable[..., object] | None) -> str:
     return code_version() if function is None else f"{code_version()}, {FUNCTION} {source_of(function).source}"
 
 
+def takes_report(function: Callable[..., object]) -> bool:
+    """Whether a function is called with a report beside its config; else with the config alone, and returns its score.
+
+    Raises TypeError for one that can be called in neither way.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some builtins have none
+        return True
+    try:
+        signature.bind({}, print)
+    except TypeError:
+        signature.bind({})
+        return False
+    return True
+
+
 def _check_call(function: Callable[..., object]) -> None:
     try:
-        inspect.signature(function).bind({}, print)
+        takes_report(function)
     except TypeError as error:
-        raise UserError(f"objective: {error} (allowed: a function of two arguments, a config and a report)") from None
-    except ValueError:  # some builtins have no signature
-        return
+        raise UserError(f"objective: {error} (allowed: a function of a config, or of a config and a report)") from None
 
 
 def _inner(function: Any) -> Any:

@@ -26,7 +26,7 @@ class SerialEngine(Engine):
 
     A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoints. An error of
     its GPU, after which no trial of this process could use it, interrupts the study. A trial that reports nothing after
-    the study's hours is interrupted, if this is the main thread.
+    the study's hours, or beyond its own time limit, is interrupted, if this is the main thread.
     """
 
     def __init__(self, worker: Workers, device: str | None = "cpu", *, trials: int = 1) -> None:
@@ -105,14 +105,14 @@ class _Held:
             self._end(self._attempts[-1])
 
     def _asked(self, attempt: Attempt, work: Callable[[], Answer]) -> list[Answer]:
-        """The answer of an attempt; none if it ends here, by a fault or with the study's hours."""
+        """The answer of an attempt; none if it ends here, by a fault or since its time is over."""
         driver = self._driver
         while True:
             try:
-                with alarm_after(driver.seconds_left):
+                with alarm_after(driver.seconds_left(attempt.number)):
                     return [work()]
             except Alarm:
-                if not driver.hours_are_over():  # as after a clock was set back
+                if not (driver.hours_are_over() or attempt.number in driver.silent()):  # as after a clock was set back
                     continue
                 driver.given_up(attempt.number)
             except UserError:

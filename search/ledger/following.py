@@ -67,9 +67,8 @@ class Following:
             fsync_path(file)  # the driver's own call may still be under way, and a power cut would take the line back
         with opened(file) as segment:
             segment.seek(self._place)
-            while (text := segment.readline()) and segment.tell() <= end:
-                payload, place = decoded(text), segment.tell()
-                if payload is None:
+            while (text := segment.readline()) and (place := self._place + len(text)) <= end:
+                if (payload := decoded(text)) is None:
                     if text.endswith(b"\n") and segment.read(1):
                         raise damaged(f"{file}:{self._lines + 1}")
                     return  # torn, or not yet whole

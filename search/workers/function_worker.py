@@ -97,5 +97,7 @@ def _epoch(latest: SeedReport | None) -> int:
 
 def _last(run: SeedRun) -> SeedReport:
     if run.latest is None:
-        raise ReportError("the function returned without a report (allowed: report(score=...), once or more)")
+        raise ReportError(
+            "the function returned without a report (allowed: report(score=...), once or more, or to return a score)"
+        )
     return run.latest

@@ -107,11 +107,22 @@ class Report:
         self._hand_over(following, numbers.pop(SCORE), numbers)
 
 
-class Objective(Protocol):
-    """A user's function, called once for each seed of each trial, or each replicate of each seed."""
+class Reporting(Protocol):
+    """A user's function that reports."""
 
     def __call__(self, config: Mapping[str, Any], report: Report, /) -> object:
         """Train with the values of ``config``, and report each epoch."""
+
+
+class Scoring(Protocol):
+    """A user's function of one epoch."""
+
+    def __call__(self, config: Mapping[str, Any], /) -> float | Mapping[str, float]:
+        """Train with the values of ``config``, and return the score, or the named arguments of a report."""
+
+
+Objective = Reporting | Scoring
+"""A user's function, called once for each seed of each trial, or each replicate of each seed."""
 
 
 def _number(name: str, value: Any) -> float:

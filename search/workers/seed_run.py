@@ -6,13 +6,14 @@ Only one thread of a trial runs at a time. ``advance`` resumes the thread, which
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 from skipstack.data.basis.errors import UserError, one_line
+from skipstack.search.driver.functions import takes_report
 from skipstack.search.workers.global_random_state import GlobalRandomState
 from skipstack.search.workers.hearing import speaking
 from skipstack.search.workers.reporting import Objective, Report, SeedReport, TrialOver, Values
@@ -80,13 +81,23 @@ class SeedRun:
 
     def _run(self) -> None:
         try:
-            self._function(self._values, self._report)
+            self._call(self._function)
         except TrialOver:
             pass
         except BaseException as error:  # noqa: BLE001 (``advance`` raises it)
             self._error = _as_ordinary_error(error)
         self.returned = True
         self._theirs.release()
+
+    def _call(self, function: Callable[..., Any]) -> None:
+        """Call it. What it returns is its report, if it has made none."""
+        returned = function(self._values, self._report) if takes_report(function) else function(self._values)
+        if returned is None or self._report.epoch:
+            return
+        if isinstance(returned, Mapping):
+            self._report(**returned)
+        else:
+            self._report(returned)
 
     def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
         """Store a report, suspend the thread and wait to be resumed."""

@@ -77,7 +77,8 @@ def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothin
     run = Run(folder, Execution(), SerialEngine(BrokenWorker), resuming=False)
     assert finish(run) == 3
     printed, told = capsys.readouterr()
-    assert printed.startswith("toy\n\nNo verdict: no trial has a score (3 diverged, 3 failed).\n")
+    said = ("No verdict: no trial has a score (3 diverged, 3 failed); 3 of 6 say", '"RuntimeError: out of luck".')
+    assert printed.startswith("\n".join(["toy", "", *said, ""]))
     assert "skipstack export" not in printed + told
     assert "\n  diverged, 3 of 6 trials: use smaller learning rates" in printed
     assert "\n  failed, 3 of 6 trials: fix what its message names\n" in printed

@@ -20,6 +20,7 @@ def test_a_notebook_shows_the_best_trials_and_the_pictures_of_a_search(tmp_path:
     assert rows == [str(trial.number) for trial in record.ranked()[:10]]
     assert "<th>x</th>" in shown
     assert "12 trials" in shown
+    assert "<p>Exploratory" in shown
     assert shown.count("<svg") >= 2
     assert set(re.findall(r"https?://[^\s\"'<)]+", shown)) <= {
         "http://www.w3.org/2000/svg",

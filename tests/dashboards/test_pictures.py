@@ -41,7 +41,7 @@ def test_a_search_has_all_pictures_but_those_of_what_it_did_not_count() -> None:
     found = of_search(seen := exploration_of(StudyRecord.of(history(study(trials=30), seed=1))))
     missing = {picture.heading: picture.about for picture in found.values() if not picture.svg}
     assert missing == {
-        "Effects of values": "the trials do not determine it",  # more of them are stopped than whole
+        "Effects of values": "more trials were stopped than trained to their ends",
         "Pairs of axes": "no pair of values stands out from what pairs have by chance",
         "Score and parameters": "parameters are no objective of this study",
     }

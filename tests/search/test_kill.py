@@ -71,7 +71,7 @@ def test_a_study_asked_to_end_goes_on_and_with_enough_begins_no_further_trial(tm
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("at_once", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_study_asked_to_end_twice_does_not_wait_for_a_store_that_hangs(at_once: bool, tmp_path: Path) -> None:
     study = tmp_path / "study"
     with socket.create_server(("127.0.0.1", 0)) as silent:

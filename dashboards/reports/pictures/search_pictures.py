@@ -9,10 +9,12 @@ from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
 from skipstack.spaces.short_names import names_by_path
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from skipstack.dashboards.charts.costs import Cost
     from skipstack.search.analysis.exploration.exploration import Exploration
 
-UNTOLD = "the trials do not determine it"
+UNTOLD = "it takes more trials"
 
 BY_CHANCE = "no pair of values stands out from what pairs have by chance"
 
@@ -46,7 +48,10 @@ def _effects(exploration: "Exploration") -> "Draw":
     )
     named = frame.assign(axis=frame["axis"].map(short))
     apart = [short[axis] for axis in exploration.apart]
-    return partial(effects, named, exploration.measure, apart=apart) if len(frame) else UNTOLD
+    if len(frame):
+        return partial(effects, named, exploration.measure, apart=apart)
+    whole, stopped = exploration.effects.whole, exploration.effects.stopped
+    return f"{'more trials were stopped than' if stopped > whole else 'too few trials were'} trained to their ends"
 
 
 def _importance(exploration: "Exploration") -> "Draw":
@@ -83,15 +88,20 @@ def _curves(exploration: "Exploration") -> "Draw":
     trials, curves = exploration.seen.trials, exploration.curves()
     if not len(curves) or curves["epoch"].max() <= 1:
         return "no trial has trained for more than one epoch"
-    rungs = exploration.rungs["rung"].tolist()
+    rungs = _reached(exploration)["rung"].tolist()
     return partial(learning_curves, curves, trials, exploration.measure, rungs=rungs)
 
 
 def _survival(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.survival import survival
 
-    rungs = exploration.rungs
+    rungs = _reached(exploration)
     return partial(survival, rungs) if len(rungs) and rungs["stopped"].any() else "nothing was stopped at a rung"
+
+
+def _reached(exploration: "Exploration") -> "pd.DataFrame":
+    """The rungs that a trial has reached."""
+    return exploration.rungs[exploration.rungs["n"] > 0]
 
 
 def _parameters(exploration: "Exploration") -> "Draw":

@@ -1,6 +1,6 @@
 """What Ray Tune asks for trials and tells of them: our proposals and decisions in place of its own."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -283,12 +283,14 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         return True
 
     def choose_trial_to_run(self, tune_controller: TuneController) -> Trial | None:
-        """As Tune does, in each of its steps; before, what the machines tell is heard, and what the end of the study's
-        hours ends is ended.
+        """As Tune does, in each of its steps; before, what the machines tell is heard, and what has no time left is
+        ended.
         """
-        self.plugins.keep(self.plugins.look)
-        if self.plugins.keep(self.plugins.driver.hours_are_over):
-            self.plugins.keep(partial(self._end_with_the_hours, tune_controller))
+        plugins = self.plugins
+        plugins.keep(plugins.look)
+        over, silent = plugins.keep(plugins.driver.hours_are_over), plugins.keep(plugins.driver.silent)
+        if over or silent:
+            plugins.keep(partial(self._end_what_has_no_time, tune_controller, frozenset(silent or ()), over=bool(over)))
         chosen: Trial | None = super().choose_trial_to_run(tune_controller)
         return chosen
 
@@ -329,20 +331,26 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         for number in trained:
             plugins.driver.faulted(number, fault)
 
-    def _end_with_the_hours(self, tune_controller: TuneController) -> None:
-        """End the trials that wait for room or for a worker, and the workers of those that are silent."""
-        driver, places = self.plugins.driver, self.plugins.places.held
-        silent = driver.silent()
-        live = [each for each in tune_controller.get_live_trials() if each.trial_id in places]
-        for trial in sorted(live, key=lambda each: min(places[each.trial_id].tasks)):
+    def _end_what_has_no_time(self, tune_controller: TuneController, silent: Set[int], *, over: bool) -> None:
+        """End the workers of trials that are ``silent``, and, once the study's hours are ``over``, the trials that wait
+        for room or for a worker.
+        """
+        driver, places = self.plugins.driver, self.plugins.places
+        live = [each for each in tune_controller.get_live_trials() if each.trial_id in places.held]
+        for trial in sorted(live, key=lambda each: min(places.held[each.trial_id].tasks)):
             if trial.status == Trial.PENDING:
-                tune_controller.withdraw(trial)
-            elif not places[trial.trial_id].tasks.keys().isdisjoint(silent):
-                for number in sorted(places.pop(trial.trial_id).tasks):  # what Tune tells then is that a worker died
+                if over:
+                    tune_controller.withdraw(trial)
+            elif not silent.isdisjoint(places.held[trial.trial_id].tasks):
+                for number in sorted(places.held.pop(trial.trial_id).tasks):  # Tune tells then that a worker died
                     if number in silent:
                         driver.given_up(number)
-                    else:
+                    elif over or number in places.parting:
                         self._parted(number, None)
+                    else:
+                        driver.faulted(
+                            number, Fault("lost", "its process was ended, since another trial there was silent")
+                        )
                 ray.kill(trial.temporary_state.ray_actor)
 
     def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:

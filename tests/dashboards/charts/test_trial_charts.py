@@ -89,7 +89,7 @@ def test_spans_stand_on_as_few_lines_as_were_trained_side_by_side() -> None:
     assert len(bars) == 4
     lengths = [float(found[1]) for bar in bars if (found := re.search(r"h([\d.]+)", bar.get("d", "")))]
     assert [length / lengths[0] for length in lengths] == pytest.approx([1, 0.3, 0.4, 0.4], abs=0.01)
-    assert words(chart) == "Up to 3 trials trained side by side, and workers were busy for 70 % of the time."
+    assert words(chart) == "Up to 3 trials trained at a time, and workers were busy for 70 % of the time."
 
 
 def test_what_waits_is_on_a_line_of_its_own_and_no_work() -> None:
@@ -109,7 +109,7 @@ def test_what_waits_is_on_a_line_of_its_own_and_no_work() -> None:
         (1, "1", "stopped"),
         (0, "1", "measured on test"),
     }
-    assert words(chart) == "Up to 1 trial trained side by side, and workers were busy for 100 % of the time."
+    assert words(chart) == "One trial trained at a time, and workers were busy for 100 % of the time."
 
 
 def test_slices_have_a_panel_an_axis_with_the_trials_in_which_it_is_active() -> None:

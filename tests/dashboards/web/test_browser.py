@@ -79,6 +79,7 @@ def test_a_study_that_runs_is_seen_filtered_and_taken_away(
         pictured(page, folder, "works", width)
         said = page.get_by_text(re.compile("trials are drawn one by one"))
         every = said.inner_text()
+        page.get_by_label("States").evaluate("box => box.scrollIntoView({block: 'center'})")  # with room for its list
         page.get_by_label("States").click()
         page.get_by_role("option", name="stopped").click()
         said.filter(has_not_text=every.split(". ")[0]).wait_for()

@@ -61,8 +61,11 @@ def test_panels_stand_apart_with_their_own_data_and_one_legend() -> None:
     assert [part["encoding"]["y"]["scale"]["domain"] for part in parts] == [[50, 70]] * 2
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(30, "30 s ago"), (7200, "2 h ago"), (864_000, "10 days ago")])
-def test_long_ago_is_said_in_days(seconds: float, said: str) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(-0.1, "just now"), (0.9, "just now"), (30, "30 s ago"), (7200, "2 h ago"), (864_000, "10 days ago")],
+)
+def test_how_long_ago_is_said_as_people_do(seconds: float, said: str) -> None:
     assert ago(seconds) == said
 
 

@@ -41,7 +41,8 @@ def test_looks_at_a_growing_ledger_end_where_a_single_one_does(tmp_path: Path) -
             assert followed.look() is states[-1]  # nothing is made anew where nothing happened
     once = Followed(write(tmp_path / "whole", EVENTS))
     whole, last = once.look(), states[-1]
-    assert followed.progressed().spans.equals(once.progressed().spans)
+    assert followed.spans().equals(once.spans())
+    assert followed.trials().equals(once.trials())
     assert followed.progressed().search.seen.trials.equals(once.progressed().search.seen.trials)
     assert followed.progressed() is followed.progressed()
     assert (last.state, last.ended, last.total, last.epochs) == ("finished", 30, 30, whole.epochs)
@@ -63,7 +64,7 @@ def test_no_trial_is_trained_between_two_drivers_and_the_pace_is_the_last_ones(t
     after = gone.look()
     assert len(before.running) == 2
     assert after.running == {}
-    assert set(gone.progressed().spans["until"]) <= {event.time for event in events}
+    assert set(gone.spans()["until"]) <= {event.time for event in events}
     assert before.per_minute is not None
     assert before.seconds_left == pytest.approx(60 * (before.total - before.ended) / before.per_minute)
     assert after.per_minute is None
@@ -94,7 +95,7 @@ def test_a_trial_that_waits_for_a_worker_is_not_drawn_as_work(tmp_path: Path, to
     followed = Followed(write(tmp_path, queued(told=told)))
     found = followed.look()
     assert (list(found.running), found.waiting) == ([0], 1)
-    assert followed.progressed().spans.set_index(["trial", "phase"]).to_dict("index") == {
+    assert followed.spans().set_index(["trial", "phase"]).to_dict("index") == {
         (0, "waiting"): {"began": 1.0, "until": began, "state": "training"},
         (0, "training"): {"began": began, "until": 9.0, "state": "running"},
         (1, "waiting"): {"began": 1.0, "until": 9.0, "state": "waiting"},
@@ -114,7 +115,7 @@ def test_who_is_measured_on_test_is_no_longer_waited_for_once_it_is_told(tmp_pat
     told = [Measuring(time=end + 1, trial=first.trial), first.model_copy(update={"time": end + 3})]
     over = Followed(write(tmp_path / "b", [*before, *told]))
     assert over.look().measuring == ()
-    spans = over.progressed().spans
+    spans = over.spans()
     assert spans[spans["phase"] == "measuring"].to_dict("records") == [
         {"trial": first.trial, "phase": "measuring", "began": end + 1, "until": end + 3, "state": "measured"}
     ]
@@ -141,5 +142,5 @@ def test_a_long_ledger_is_read_as_columns_with_the_same_outcome(
     monkeypatch.setattr("skipstack.search.record.reading.LONG", 0)
     long = Followed(folder)
     assert long.look() == short.look()
-    assert long.progressed().spans.equals(short.progressed().spans)
+    assert long.spans().equals(short.spans())
     assert long.progressed().search.seen.trials.equals(short.progressed().search.seen.trials)

@@ -176,7 +176,7 @@ def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_
     assert "Nothing is confirmed" in explored.text
     assert "our differences are only described" in explored.text or "was not tried" in explored.text
     assert "±: half" not in explored.text
-    (rungs,) = [chart for title, chart in explored.charts.items() if "rank trials as those after" in title]
+    (rungs,) = [chart for title, chart in explored.charts.items() if "have a rank correlation of" in title]
     same = [row for row in rungs.rows[0] if row["one"] == row["other"]]
     assert all(row["correlation"] == pytest.approx(1) for row in same if row["n"] >= LEAST)
     assert all(row["correlation"] is None for row in same if row["n"] < LEAST)

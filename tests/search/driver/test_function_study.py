@@ -360,13 +360,37 @@ def test_a_mistake_in_a_study_of_a_function_is_told_in_one_line(
     ("function", "says"),
     [
         (3, "objective: got 3 (allowed: a function of a config and a report)"),
-        (lambda config: None, "objective: too many positional arguments (allowed: a function of two arguments"),
+        (lambda: None, "objective: too many positional arguments (allowed: a function of a config, or of a config and"),
+        (lambda config, report, more: None, "objective: missing a required argument: 'report'"),
     ],
 )
 def test_what_cannot_be_called_is_refused(function: Callable[..., object], says: str) -> None:
     with pytest.raises(UserError) as refused:
         source_of(function)
     assert str(refused.value).startswith(says)
+
+
+def test_what_a_function_returns_is_its_report_if_it_has_made_none(tmp_path: Path) -> None:
+    def scored(config: Config) -> float:
+        return float(config["x"])
+
+    def told(config: Config) -> dict[str, float]:
+        return {"score": config["x"], "test": 2 * config["x"]}
+
+    def both(config: Config, report: Report) -> float:
+        report(score=config["x"])
+        return -1.0
+
+    def late(config: Config, report: Report) -> np.float32:
+        return np.float32(config["x"])
+
+    for function in (scored, told, both, late):
+        record = searched(tmp_path / function.__name__, function, trials=3)
+        for trial in record.trials.values():
+            assert trial.reason in ("completed", "stopped")
+            assert trial.epochs == 1
+            assert trial.score == pytest.approx(trial.point["x"], rel=1e-6)
+            assert set(trial.test.values()) == ({2 * trial.point["x"]} if function is told else set())
 
 
 def test_a_function_is_called_with_the_values_of_axes_and_base_by_their_names(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -88,12 +89,9 @@ def moments(path: Path) -> Iterator[int]:
     yield from range(1, WritingWorker.disk.writes + 1)
 
 
-@pytest.mark.parametrize("number", FULL, ids=errno.errorcode.get)
-def test_a_full_disk_elsewhere_interrupts_a_study_that_is_the_same_once_it_has_room(
-    number: int, tmp_path: Path
-) -> None:
+def test_a_full_disk_elsewhere_interrupts_a_study_that_is_the_same_once_it_has_room(tmp_path: Path) -> None:
     whole = expected(tmp_path / "whole")
-    for first in moments(tmp_path / "counted"):
+    for first, number in zip(moments(tmp_path / "counted"), cycle(FULL), strict=False):
         folder = begun(tmp_path / str(first))
         WritingWorker.disk = Disk(number, first=first, times=1)
         with pytest.raises(OutOfSpaceError, match=r"^trial \d( on test)?: a disk is full \(OSError: .*/home/ann/cache"):
@@ -103,20 +101,18 @@ def test_a_full_disk_elsewhere_interrupts_a_study_that_is_the_same_once_it_has_r
         assert events(folder) == whole, f"at write {first}"
 
 
-@pytest.mark.parametrize("number", FAILING, ids=errno.errorcode.get)
-def test_a_disk_that_fails_once_changes_nothing(number: int, tmp_path: Path) -> None:
+def test_a_disk_that_fails_once_changes_nothing(tmp_path: Path) -> None:
     whole = expected(tmp_path / "whole")
-    for first in moments(tmp_path / "counted"):
+    for first, number in zip(moments(tmp_path / "counted"), cycle(FAILING), strict=False):
         folder = begun(tmp_path / str(first))
         WritingWorker.disk = Disk(number, first=first, times=1)
         run_toy(folder, worker=WritingWorker)
         assert timeless(Ledger(folder.ledger).read()) == whole, f"at write {first}"
 
 
-@pytest.mark.parametrize("number", FAILING, ids=errno.errorcode.get)
-def test_a_disk_that_keeps_failing_interrupts_a_study_that_is_the_same_later(number: int, tmp_path: Path) -> None:
+def test_a_disk_that_keeps_failing_interrupts_a_study_that_is_the_same_later(tmp_path: Path) -> None:
     whole = expected(tmp_path / "whole")
-    for first in moments(tmp_path / "counted"):
+    for first, number in zip(moments(tmp_path / "counted"), cycle(FAILING), strict=False):
         folder = begun(tmp_path / str(first))
         WritingWorker.disk = Disk(number, first=first, times=1_000_000)
         with pytest.raises(DiskLostError, match=r"^trial \d( on test)?: a disk fails \(.*/home/ann/cache") as raised:

@@ -113,7 +113,9 @@ def test_settled_points_and_corpora_of_which_nothing_was_counted_are_refused_in_
         open_toy(tmp_path / "old", warm(toy_study(), earlier))
 
 
-@pytest.mark.parametrize("proposer", ["tpe", "prior", "random", "evolution"])
+@pytest.mark.parametrize(
+    "proposer", ["tpe", *(pytest.param(each, marks=pytest.mark.slow) for each in ("prior", "random", "evolution"))]
+)
 def test_a_driver_killed_at_any_append_tries_the_same_points(proposer: str, tmp_path: Path) -> None:
     study = warm(toy_study(trials=9, proposer=proposer), grid(tmp_path / "earlier"))
     killed_and_resumed(tmp_path, lambda path: open_toy(path, study, health=OURS), run)

@@ -65,7 +65,8 @@ WAYS: Final = (("random", False), ("tpe", False), ("tpe", True))
 ASKED: Final = (
     *(Asked(NOISE, proposer, 16, 75, stops) for proposer, stops in WAYS),
     *(Asked(NOISE, proposer, 100, 28, stops) for proposer, stops in WAYS),
-    Asked(NOISE, "tpe", 1_000, 2),  # the proposer takes ten seconds for each, and for ten times as many many minutes
+    Asked(NOISE, "tpe", 1_000, 2),
+    Asked(NOISE, "tpe", 10_000, 1),  # some twenty minutes: the proposer's time grows with the square of the trials
     Asked(NOISE, "random", 10_000, 2),
     *(Asked(PLANTED, proposer, 16, 30) for proposer in ("random", "tpe")),
     *(Asked(PLANTED, proposer, 48, 14, stops) for proposer, stops in WAYS),
@@ -108,7 +109,7 @@ def named(asked: Asked) -> Named:
 
 def said(asked: Asked, seed: int) -> Mapping[str, float]:
     """What is said of one such search, by the names of ``Named``."""
-    does = sorted(SHARES, key=lambda axis: -SHARES[axis]) if asked.formula is PLANTED else []
+    does = sorted(SHARES, key=lambda axis: -SHARES[axis]) if asked.formula == PLANTED else []
     seen = exploration_of(asked.formula.searched(asked.proposer, asked.trials, stops=asked.stops, seed=seed))
     before = most_before(seen)
     told = seen.importances.loc[seen.importances["stands_out"], "axis"].tolist()

@@ -111,6 +111,7 @@ def test_the_power_that_is_stated_is_that_which_comes(rows: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(2 * 3600)
 @pytest.mark.parametrize(
     ("table", "row", "world"), [(table, row, world) for table, (row, worlds) in TABLES.items() for world in worlds]
 )

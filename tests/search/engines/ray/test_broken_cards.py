@@ -65,6 +65,7 @@ def test_of_24_trials_one_that_breaks_its_process_is_all_that_is_lost(
     assert told == []
 
 
+@pytest.mark.cluster
 def test_a_card_that_breaks_trials_is_left_alone_and_named_and_the_other_trains_them_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,7 @@ class SilentWorker(ToyWorker):
         return super().run_epoch()
 
 
+@pytest.mark.cluster
 def test_a_function_gets_its_cpus_and_a_silent_trial_holds_no_study_whose_hours_are_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -279,7 +279,7 @@ SHARED = LoggedWorkers(SharedTrainingWorkers(), own_process=True)
 PROGRAMS = Sharing(4, partial(program_of, trials=4))
 
 
-@pytest.mark.long
+@pytest.mark.cluster
 def test_networks_that_share_places_report_what_each_would_by_itself(
     on_ray: Callable[..., StudyRecord], tmp_path: Path
 ) -> None:
