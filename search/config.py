@@ -1,5 +1,6 @@
 """The config of a study: a space and how it is searched. Torch-free, ray-free."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
@@ -10,9 +11,10 @@ from skipstack.search.objectives.objectives import Objective
 from skipstack.search.proposers.config import ModelBasedConfig, ProposerConfig, ProposerName
 from skipstack.search.schedulers.config import AshaConfig, SchedulerConfig, SchedulerName
 from skipstack.spaces.config import SpaceConfig
+from skipstack.spaces.replicates import Replicates, checked
 
 SEEDS_OF_A_SEARCH: Final = 1_000_000
-"""The lane seeds of a search are below this; those of its n-th ablation start at n times this. No two share one."""
+"""The seeds of a search are below this; those of its n-th ablation start at n times this. No two share one."""
 
 MOST_TRIALS: Final = 1_000_000_000
 """The largest number of trials, which 32 bits hold."""
@@ -53,9 +55,15 @@ class SearchConfig(Frozen):
     """Hours after which the study ends, counted over all its runs: no further trial starts, and what runs is stopped at
     its next report; None: never."""
     seeds: Annotated[PositiveInt, Field(le=SEEDS_OF_A_SEARCH)] = 2
-    """The number of seeds of each trial; scores are means over them. Seed i of every trial is first_seed + i."""
+    """The number of seeds of each trial; scores are means over them. Seed i of every trial is first_seed + i. With
+    ``replicates`` it is 1 unless stated."""
     first_seed: NonNegativeInt = 0
     """The first seed of each trial: another one trains the same study with other seeds."""
+    replicates: Annotated[dict[str, int | tuple[str | int | float, ...]], BeforeValidator(checked)] = Field(
+        default_factory=dict
+    )
+    """Of a function: in each seed it is called once for each of so many folds, ``{fold: 5}``, or once for each value of
+    a list, ``{corpus: [a, b]}``; scores are means over all calls."""
     seed: NonNegativeInt = 0
     """The seed of the study: of the proposals, and of the order of bucket lengths that all seeds share."""
     lanes: PositiveInt | Literal["auto"] = "auto"
@@ -74,6 +82,11 @@ class SearchConfig(Frozen):
     disk_budget: PositiveInt | None = None
     """Bytes that the weights of a study may take; None: any."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_seed_has_all_replicates(cls, given: Any) -> Any:
+        return {"seeds": 1, **given} if isinstance(given, Mapping) and given.get("replicates") else given
+
     @model_validator(mode="after")
     def _can_rank_by_its_objectives(self) -> Self:
         names = self.objectives
@@ -87,9 +100,19 @@ class SearchConfig(Frozen):
         return self
 
     @property
+    def repeated(self) -> Replicates:
+        """The replicates of each seed."""
+        return Replicates.of(self.replicates)
+
+    @property
     def lane_seeds(self) -> range:
-        """The seeds of a trial that has all its seeds."""
-        return range(self.first_seed, self.first_seed + self.seeds)
+        """The seeds of a trial that has all its seeds; with ``replicates``, the numbers of its calls."""
+        return self.repeated.calls(range(self.first_seed, self.first_seed + self.seeds))
+
+    @property
+    def lanes_of_a_trial(self) -> int:
+        """How many of these a trial has."""
+        return len(self.lane_seeds)
 
     @property
     def stops_nothing(self) -> bool:

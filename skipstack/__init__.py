@@ -111,6 +111,7 @@ def search(
     hours: float | None = None,
     epochs: int | None = None,
     seeds: int | None = None,
+    replicates: Mapping[str, int | Sequence[str | float]] | None = None,
     out: AnyPath | None = None,
     **options: Unpack[RunOptions],
 ) -> Study:
@@ -131,6 +132,10 @@ def search(
     there are at most, 100 where nobody says it. ``direction``: ``minimize`` where a lower score is better. Such a study
     is resumed, extended and ablated with the function again.
 
+    ``replicates``: what else the calls of a trial differ in. With ``{"fold": 5}`` each seed is five calls, on which
+    ``config["fold"]`` is 0 to 4, and there is one seed unless ``seeds`` says more; ``{"corpus": ["a", "b"]}`` makes a
+    call for each value. The score of a trial is the mean over its calls.
+
     ``constraints``: further rules than the study's own that every trial keeps: expressions over axes, such as
     ``"batch * rate < 4"``, and functions whose parameters are axes, such as ``def fits(batch, rate): ...``, ``__``
     standing for a dot. Such a function is given again to resume, extend or ablate the study.
@@ -148,7 +153,7 @@ def search(
         _study(study),
         scale=scale,
         corpus=corpus,
-        overrides=settings or {},
+        overrides=_settings(settings, replicates),
         trials=trials,
         hours=hours,
         epochs=epochs,
@@ -172,6 +177,7 @@ def begin(
     hours: float | None = None,
     epochs: int | None = None,
     seeds: int | None = None,
+    replicates: Mapping[str, int | Sequence[str | float]] | None = None,
     out: AnyPath | None = None,
     tracking_uri: str | None = None,
     progress: bool = False,
@@ -214,7 +220,7 @@ def begin(
     config, corpora = load_study(
         _study(study),
         scale=scale,
-        overrides=settings or {},
+        overrides=_settings(settings, replicates),
         trials=trials,
         hours=hours,
         epochs=epochs,
@@ -452,6 +458,13 @@ def _study(given: AnyStudy) -> str | Path | Mapping[str, Any]:
     from skipstack.spaces.python_space import PythonSpace
 
     return given.study if isinstance(given, PythonSpace) else given
+
+
+def _settings(
+    settings: Mapping[str, Any] | None, replicates: Mapping[str, int | Sequence[str | float]] | None
+) -> Mapping[str, Any]:
+    """Settings as ``load_study`` takes them, with the replicates before them."""
+    return {**({} if replicates is None else {"search.replicates": replicates}), **(settings or {})}
 
 
 def _constraints(given: Sequence[str | Constraint]) -> list[str | ConstraintFunction]:

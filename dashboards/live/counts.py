@@ -215,7 +215,7 @@ class StudyCounts:
     def levels(self) -> list[Level]:
         """Trials by the last rung that they reached, the lowest first; the last level has the whole trials."""
         study = self.record.study
-        subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.seeds)
+        subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
         resource, whole = subject.spending.resource, subject.spending.whole
         levels = {rung: Level(rung, resource, Counter()) for rung in (0, *subject.rungs, whole)}
         for (state, rung), number in self._tally.states.items():

@@ -20,7 +20,7 @@ from skipstack.data.basis.streams import shown
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Reported, Retried, Shortened
 from skipstack.search.record.domain_parts import short_name
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.idle_seeds import first_report, seeds_say_the_same
+from skipstack.search.record.idle_seeds import first_report
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 
@@ -88,8 +88,8 @@ class Progress:
             self._counts.apply(event, now)
         if isinstance(event, Reported) and not self._reported:
             self._reported = True
-            if seeds_say_the_same(event):
-                self._say(first_report(event))
+            if idle := first_report(event, self._counts.record.study.search.repeated):
+                self._say(idle)
         if isinstance(event, Ended) and event.reason in FAULTS:
             self._say(f"trial {event.trial} {reason_in_words(event.reason)}: {event.message}{self._log(event.trial)}")
         elif isinstance(event, Retried):

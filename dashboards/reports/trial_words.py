@@ -76,7 +76,7 @@ def _done(trial: TrialRecord) -> str:
     """``3 of 12 epochs``; where seeds race, ``12 epochs of each of 2 seeds``, or of the first of them so far."""
     whole = trial.config.epochs
     if trial.raced and len(trial.reports) >= whole:
-        return f"{counted(whole, 'epoch')} of each of {counted(len(trial.seeds), 'seed')}"
+        return f"{counted(whole, 'epoch')} of each of {trial.replicates.counted(len(trial.seeds))}"
     return (
         f"{len(trial.reports)} of {counted(whole, 'epoch')}" if len(trial.reports) < whole else counted(whole, "epoch")
     )

@@ -69,7 +69,7 @@ def _winner_tested(verdict: WinnerTested) -> Iterator[str]:
         yield f"nothing is confirmed of the winner: {by}{_why(verdict.winner)}"
     else:
         against = _against_the_base(verdict.winner, difference, verdict)
-        fresh = counted(difference.seeds, "fresh seed")
+        fresh = difference.over or counted(difference.seeds, "fresh seed")
         yield f"{against}, confirmed on {fresh}" if verdict.winner.marked else f"{against} on {fresh}"
     yield from _of_changes(verdict)
     for each in verdict.others:
@@ -148,7 +148,8 @@ def _rows_tested(verdict: RowsTested) -> Iterator[str]:
         yield f"Nothing is confirmed: no row is compared with the base on {verdict.split}"
         yield from _untold(verdict)
         return
-    seeds = counted(max(row.difference.seeds for row in rows if row.difference is not None), "seed")
+    known = [row.difference for row in rows if row.difference is not None]
+    seeds = next((each.over for each in known if each.over), counted(max(each.seeds for each in known), "seed"))
     tested = f"{counted(len(rows), 'row')} compared with the base on {verdict.split} with {seeds}"
     if not better and not worse:
         yield (

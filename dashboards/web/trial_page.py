@@ -175,11 +175,12 @@ def _trial(path: Path, number: int, ablation: int | None) -> None:
 def _numbers(seen: Seen) -> None:
     trial, measure = seen.trial, seen.trial.measure
     place = seen.ranked.index(trial.number) + 1 if trial.number in seen.ranked else None
+    over = "calls" if trial.replicates.name else "seeds"
     spread = _spread(list(trial.dev.values())) if trial.score is not None else None
     unit, share = (" (points)", " (%)") if measure.in_points else ("", "")
     numbers = {
         f"{measure.label} on dev{share}": (NONE if trial.score is None else measure.written(trial.score)),
-        **({"deviation over seeds": size_of(spread, measure)} if spread is not None else {}),
+        **({f"deviation over {over}": size_of(spread, measure)} if spread is not None else {}),
         "rank": NONE if place is None else f"{place} of {len(seen.ranked):,}",
         f"against the base{unit}": _beside(seen, seen.base),
         f"against the best{unit}": _beside(seen, seen.best),
@@ -223,7 +224,7 @@ def _curves(seen: Seen) -> Drawn:
     beside = {name: number for name, number in compared.items() if number is not None and number != trial.number}
     if beside.get(BASE.name) == beside.get(BEST.name):
         beside.pop(BEST.name, None)
-    rungs = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.seeds).rungs
+    rungs = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial).rungs
     at = rungs if resource_of(study) == "epochs" else ()
     frame, epochs = curves(seen.record), trial.config.epochs
     return Drawn(

@@ -178,7 +178,7 @@ class StudyFrames:
     @property
     def confirms(self) -> bool:
         """Whether it has confirmed rows: an ablation, or rows fixed in advance with several seeds."""
-        return self.ablated or (self.fixed and self.study.search.seeds > 1)
+        return self.ablated or (self.fixed and self.study.search.lanes_of_a_trial > 1)
 
     @property
     def baseline(self) -> tuple[float, float] | None:

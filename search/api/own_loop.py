@@ -118,13 +118,15 @@ class AskedTrial:
     """A trial that a loop trains: ``config`` has the values of its axes, ``report(score=0.93)`` ends an epoch.
 
     With several seeds there is a config for each, ``configs[seed]``, and ``report(score=..., seed=seed)`` is needed of
-    each of them to end an epoch.
+    each of them to end an epoch. With replicates the keys are the numbers of the calls, and each config has its seed
+    and its replicate.
     """
 
     def __init__(self, task: TrialTask, driver: Driver, turn: Condition) -> None:
         assert isinstance(task.config, FunctionConfig)
         self.number = task.number
-        self.configs: Mapping[int, Values] = {seed: Values(task.config.values, seed) for seed in task.seeds}
+        replicates, values = task.replicates, task.config.values
+        self.configs: Mapping[int, Values] = {each: Values(values, replicates.arguments(each)) for each in task.seeds}
         self.epoch = task.reported
         """The last epoch that all seeds have reported, in this loop or an earlier one; 0 before the first."""
         self.goes_on = True
@@ -134,7 +136,7 @@ class AskedTrial:
         self._told: dict[int, SeedReport] = {}
         self._began = dict.fromkeys(task.seeds, time.monotonic())
         self._reports = {
-            seed: Report(task.folder / f"seed-{seed}", partial(self._hand_over, seed)) for seed in task.seeds
+            each: Report(task.folder / replicates.folder(each), partial(self._hand_over, each)) for each in task.seeds
         }
 
     @property

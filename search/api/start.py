@@ -140,7 +140,12 @@ def new_points(record: StudyRecord, space: Space, given: Sequence[Mapping[str, J
 def check_study(study: StudyConfig) -> None:
     """Raises UserError for a study that cannot run with any corpora."""
     if isinstance(study.space.base, FunctionConfig):
-        check_function(study.search)
+        check_function(study.search, study.space.base)
+    elif study.search.replicates:
+        raise UserError(
+            f"search.replicates: got {study.search.repeated.name} for a study that trains networks (allowed: with a "
+            "function)"
+        )
     elif "training.epochs" in study.space.axes:
         raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
     search = study.search
@@ -149,7 +154,7 @@ def check_study(study: StudyConfig) -> None:
         raise UserError(f"axis {stated}: prior: proposer {search.proposer.kind} reads none (allowed: proposer: prior)")
     if search.enough is not None:
         check_enough(search)
-    if search.lane_seeds.stop > SEEDS_OF_A_SEARCH:
+    if search.first_seed + search.seeds > SEEDS_OF_A_SEARCH:
         raise UserError(
             f"search.first_seed: got {search.first_seed} with {search.seeds} seeds (allowed: seeds below "
             f"{SEEDS_OF_A_SEARCH:,}; those above are kept for `skipstack ablate`)"
@@ -161,11 +166,17 @@ def check_study(study: StudyConfig) -> None:
         objectives=len(search.objectives),
         trials=search.trials,
     )
-    scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
+    scheduler(search.scheduler, study.space.base.epochs, seeds=search.lanes_of_a_trial)
 
 
 def check_enough(search: SearchConfig) -> None:
     """Raises UserError for a search for which the gain of a further hour cannot be estimated."""
+    if search.replicates:
+        raise UserError(
+            f"search.enough: got it with replicates (allowed: with seeds alone, since the gain of more trials is "
+            f"compared with the deviation between seeds, and scores differ from {search.repeated.name} to "
+            f"{search.repeated.name} for other reasons)"
+        )
     if search.seeds < 2:
         raise UserError(
             "search.enough: got 1 seed (allowed: search.seeds: 2 or more, since the gain of more trials is compared "
@@ -185,14 +196,22 @@ def check_enough(search: SearchConfig) -> None:
         )
 
 
-def check_function(search: SearchConfig) -> None:
-    """Raises UserError for search options that a function does not support: only its reported score is known."""
+def check_function(search: SearchConfig, base: FunctionConfig) -> None:
+    """Raises UserError for search options that a function does not support, of which only its reported score is known,
+    and for replicates whose name something else has.
+    """
     if len(search.objectives) > 1:
         got = ", ".join(search.objectives)
         raise UserError(f"search.objectives: got {got} (allowed for a function: score, the one that it reports)")
-    if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds":
+    if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds" and base.epochs > 1:
         raise UserError(
-            "search.scheduler.resource: got seeds (allowed: epochs or seconds, as a function may return at any epoch)"
+            "search.scheduler.resource: got seeds (allowed: epochs or seconds, as a function may return at any epoch; "
+            "or seeds where epochs=1, and each call reports once)"
+        )
+    name = search.repeated.name
+    if name in base.values:
+        raise UserError(
+            f"search.replicates: got {name}, which an axis or a value of the base is called (allowed: another name)"
         )
 
 

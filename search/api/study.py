@@ -50,11 +50,22 @@ class Study:
 
     def curves(self) -> "pd.DataFrame":
         """A row for each epoch of each seed of each trial, with every metric that was reported."""
-        return self.frames.curves.copy()
+        return self._calls_told_apart(self.frames.curves)
 
     def seeds(self) -> "pd.DataFrame":
         """A row for each seed of each trial with a score: its result on dev, and on test if it was tested."""
-        return self.frames.seeds.copy()
+        return self._calls_told_apart(self.frames.seeds)
+
+    def _calls_told_apart(self, frame: "pd.DataFrame") -> "pd.DataFrame":
+        """The frame with the seed and the replicate of each call in place of its number."""
+        replicates = self.frames.study.search.repeated
+        if not replicates.name:
+            return frame.copy()
+        calls = frame["seed"].tolist()
+        told = frame.assign(seed=list(map(replicates.seed, calls)))
+        told[replicates.name] = list(map(replicates.value, calls))
+        first = ["trial", *(["epoch"] if "epoch" in frame else []), "seed", replicates.name]
+        return told[[*first, *(name for name in told.columns if name not in first)]]
 
     def sentences(self) -> "pd.DataFrame":
         """A row for each test sentence and seed of each tested trial: the counts of the measure."""

@@ -346,7 +346,7 @@ class Driver:
 
     def _group(self, number: int) -> range | None:
         """The racing seeds that the trial trains now or next; None if its seeds do not race."""
-        group, first = self._state.scheduler.spending.group(number), self.record.study.search.first_seed
+        group, first = self._state.scheduler.spending.group(number), self.record.study.search.lane_seeds.start
         return None if group is None else range(first + group.start, first + group.stop)
 
     def _promoted(self, trials: int | None) -> int | None:

@@ -66,7 +66,7 @@ class StudyState:
         self.proposer = proposer(
             search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials - asked
         )
-        self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
+        self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.lanes_of_a_trial)
         self._enough = None if search.enough is None else Enough(search.enough)
         self.longest = 0.0
         """The seconds of the longest epoch so far."""

@@ -12,6 +12,7 @@ from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
+from skipstack.spaces.replicates import SEEDS_ALONE, Replicates
 from skipstack.spaces.subject import Subject
 
 
@@ -27,6 +28,7 @@ class TrialTask:
     ordinary trial's. ``time_left``: seconds that the trial may still train, ``gpu_share``: the part of a GPU's memory
     that its process may take; None: no limit. ``best``: the epoch whose weights are measured; None: that of the file,
     whichever it is. ``code``: the files of its network's own code, as this process loaded them.
+    ``replicates``: by which the ``seeds`` of a function are the numbers of its calls.
     """
 
     number: int
@@ -46,6 +48,7 @@ class TrialTask:
     gpu_share: float | None = None
     best: int | None = None
     code: tuple[CodeSource, ...] = ()
+    replicates: Replicates = SEEDS_ALONE
 
 
 def trial_task(
@@ -76,6 +79,7 @@ def trial_task(
         attempt=1 if trial is None else trial.starts,
         share=1 if trial is None else trial.share,
         code=sources(config.network_code),
+        replicates=record.study.search.repeated,
         time_left=None if limit is None else limit - (0.0 if trial is None else trial.seconds),
     )
 
@@ -88,7 +92,7 @@ def task_of(
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device, trial=trial)
     if group is None:
         return task
-    seeds, earlier = tuple(group), tuple(range(record.study.search.first_seed, group.start))
+    seeds, earlier = tuple(group), tuple(range(record.study.search.lane_seeds.start, group.start))
     reported = sum(report.seeds == seeds for report in trial.reports)
     return replace(task, seeds=seeds, earlier=earlier, reported=reported)
 

@@ -32,7 +32,9 @@ def epoch_totals(
     If rungs are counted in seconds and ``epoch_seconds`` is unknown, ``epochs`` epochs are assumed to take the maximum
     seconds of a trial.
     """
-    subject = scheduler(search.scheduler, epochs, frozenset({0}) if spared else frozenset(), seeds=search.seeds)
+    subject = scheduler(
+        search.scheduler, epochs, frozenset({0}) if spared else frozenset(), seeds=search.lanes_of_a_trial
+    )
     spending, lowest = subject.spending, min(subject.rungs, default=None)
     seconds, whole, least = 0.0, epochs, Fraction(subject.earliest)
     if spending.resource == "seconds":

@@ -148,7 +148,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
     space = Space(study.space)
     counted = count(space, generator(study.search.seed, "plan", "count"))
     trials = _trials(study.search, space, counted)
-    subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.seeds)
+    subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
     return Plan(
         study=study,
         space=counted,

@@ -29,10 +29,10 @@ def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
     if resource_of(study) == "seeds":
         score = trial.curve[-1][1] if trial.score is None else trial.score
         seeds = len(trial.seeds) if ended else 1
-        return [(seeds, score)], alike and ended and seeds >= study.search.seeds
+        return [(seeds, score)], alike and ended and seeds >= study.search.lanes_of_a_trial
     if trial.raced:
         last = min(epochs, trial.config.epochs if ended else len(trial.reports))
-        return [(last, trial.curve[-1][1])], alike and ended and len(trial.seeds) >= study.search.seeds
+        return [(last, trial.curve[-1][1])], alike and ended and len(trial.seeds) >= study.search.lanes_of_a_trial
     curve = trial.curve[:epochs]
     whole = len(curve) == epochs
     scheduler = study.search.scheduler

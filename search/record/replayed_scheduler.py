@@ -19,7 +19,7 @@ def replayed_scheduler(record: StudyRecord) -> Scheduler:
     epochs = record.study.space.base.epochs
     spared = {number for number, trial in record.trials.items() if trial.reused is not None}
     spared |= {0} if base is not None and base.number == 0 else set()
-    subject = scheduler(search.scheduler, epochs, frozenset(spared), seeds=search.seeds)
+    subject = scheduler(search.scheduler, epochs, frozenset(spared), seeds=search.lanes_of_a_trial)
     paused: set[int] = set()
     for _, trial, place in sorted(_happened(record), key=lambda each: each[0]):
         if place is None:

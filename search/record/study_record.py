@@ -122,7 +122,13 @@ class StudyRecord:
                 self.corpora[event.corpus] = event
             case Proposed(trial=number):
                 self.trials[number] = TrialRecord(
-                    number, dict(event.point), self.space, event.seeds, self.measure, event.parameters
+                    number,
+                    dict(event.point),
+                    self.space,
+                    event.seeds,
+                    self.measure,
+                    event.parameters,
+                    self.study.search.repeated,
                 )
                 self.trials[number].happened["proposed"] = self.events
             case WarmStarted():

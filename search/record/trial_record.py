@@ -20,6 +20,7 @@ from skipstack.search.objectives.objectives import Objective, further
 from skipstack.search.objectives.pareto import Vector
 from skipstack.search.record.reports import Reports
 from skipstack.search.record.seed_races import best_of_groups
+from skipstack.spaces.replicates import SEEDS_ALONE, Replicates
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
@@ -34,9 +35,9 @@ class TrialRecord:
     they race, those trained to the end, or the first group before that. ``paused``: it waits at a rung. ``starts``: the
     number of workers that trained it. ``waits``: for one of them. ``measured_now``: a worker measures it on
     the test split. ``parameters``: of one lane; None if they are no
-    objective. ``reused``: the trial whose recording it has, if it was not trained. ``untested``: failed measurements on
-    the test split; ``given_up``: the message of the last one, if it is not tried again. ``happened``: the event numbers
-    of the last event of each kind.
+    objective. ``replicates``: by which ``seeds`` are the numbers of a function's calls. ``reused``: the trial whose
+    recording it has, if it was not trained. ``untested``: failed measurements on the test split; ``given_up``: the
+    message of the last one, if it is not tried again. ``happened``: the event numbers of the last event of each kind.
     """
 
     number: int
@@ -45,6 +46,7 @@ class TrialRecord:
     seeds: tuple[int, ...]
     measure: Measure = MEASURES[Accuracy.name]
     parameters: int | None = None
+    replicates: Replicates = SEEDS_ALONE
     reused: Reused | None = None
     reports: Reports = field(default_factory=Reports)
     decisions: list[Decided] = field(default_factory=list)

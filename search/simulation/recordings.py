@@ -65,7 +65,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     left_out: Counter[str] = Counter()
     extended = 0
     for trial in record.trials.values():
-        curve = _curve(trial, record.study.search.seeds)
+        curve = _curve(trial, record.study.search.lanes_of_a_trial)
         if not _is_whole(trial, curve, whole):
             if not extrapolate or not curve or trial.reason in FAULTS:
                 left_out[trial.state] += 1

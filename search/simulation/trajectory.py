@@ -56,7 +56,7 @@ class Trajectory:
 
 def share(report: Reported, search: SearchConfig) -> Fraction:
     """The share of an epoch of all seeds that a report covers."""
-    return Fraction(len(report.seeds), search.seeds) if report.seeds else Fraction(1)
+    return Fraction(len(report.seeds), search.lanes_of_a_trial) if report.seeds else Fraction(1)
 
 
 def reached(curve: Sequence[EpochResult], epochs: int) -> float:

@@ -1,4 +1,4 @@
-"""Estimates with confidence intervals over seeds, test sentences or corpora.
+"""Estimates with confidence intervals over seeds, folds, test sentences or corpora.
 
 Array legend: R seeds, S sentences.
 """
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from skipstack.search.statistics.chance import Part, chance, error, half_width, half_width_at, p_value
+from skipstack.search.statistics.folds import chance_of_folds
 from skipstack.search.statistics.pseudo_values import Values
 from skipstack.search.statistics.rounding import is_rounding
 
@@ -18,6 +19,8 @@ COVERED = 0.95
 ONE_SEED = "one seed does not show how far seeds lie apart"
 ONE_CORPUS = "one corpus does not show how far corpora lie apart"
 SAME_ON_ALL_CORPORA = "the effect is the same on every corpus, so nothing shows how far chance reaches"
+ONE_FOLD = "one fold does not show how far folds lie apart"
+NO_CHANCE_OF_FOLDS = "every fold says the same, so nothing shows how far chance reaches"
 NO_CHANCE = "every seed and sentence says the same, so nothing shows how far chance reaches"
 
 
@@ -30,7 +33,8 @@ class Estimate:
     there is no interval; ``why`` says why. ``sentences``: None if counts by sentence are unknown; then the interval
     covers the variation of seeds only. ``documents``: their number, where sentences come in documents and the interval
     is that over new documents. ``corpora``: the number of corpora of a mean; then ``seeds`` is the smallest
-    number of any. ``parts``: the components of its variance; none without an interval.
+    number of any. ``over``: what the interval is over in words, where that is not the seeds: ``5 folds``. ``parts``:
+    the components of its variance; none without an interval.
     """
 
     value: float
@@ -38,6 +42,7 @@ class Estimate:
     sentences: int | None = None
     documents: int | None = None
     corpora: int = 1
+    over: str = ""
     error: float | None = None
     degrees: float | None = None
     low: float | None = None
@@ -82,6 +87,20 @@ def over_seeds(values_R: Sequence[float], *, scale: float | None = None) -> Esti
     plain = Estimate(value=float(values.mean()), seeds=seeds, why=ONE_SEED)
     size = float(np.abs(values).max()) if scale is None else scale
     return plain if seeds < 2 else with_interval(plain, [Part(values.var(ddof=1) / seeds, seeds - 1)], scale=size)
+
+
+def over_folds(values_C: Sequence[float], folds: int, *, held_out: bool, scale: float | None = None) -> Estimate:
+    """The mean over calls that train on all but one of the folds of a data set (``chance_of_folds``).
+
+    ``scale``: as in ``over_seeds``.
+    """
+    values = np.asarray(values_C, dtype=np.float64)
+    plain = Estimate(value=float(values.mean()), seeds=len(values), why=ONE_FOLD)
+    if len(values) < 2:
+        return plain
+    size = float(np.abs(values).max()) if scale is None else scale
+    found = with_interval(plain, chance_of_folds(values, folds, held_out=held_out), scale=size)
+    return replace(found, why=found.why and NO_CHANCE_OF_FOLDS)
 
 
 def over_sentences_too(value: float, *tables_RS: Values, scale: float | None = None) -> Estimate:

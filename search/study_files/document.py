@@ -163,7 +163,7 @@ def document(data: Any, source: Source, scale: str | None = None, base: Raw | No
 def _extended(name: str | None, source: Source, scale: str | None, base: Raw | None) -> Document:
     if name is None:
         own = TrialConfig().model_dump(mode="json") if base is None else base
-        search = SearchConfig().model_dump(mode="json")
+        search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # its default depends on replicates
         return Document(source, {"about": "", "base": own, "axes": {}, "constraints": (), "search": search}, ())
     if base is not None:
         raise source.error(["extends"], f"got {name} for a function (allowed: none, since presets train networks)")

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.search.ablation.comparisons import Comparison, compared, in_words, means
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
@@ -175,6 +175,8 @@ class ExpectedRuns:
             "seeds": str(search.seeds),
             "seed": str(search.seed),
         }
+        if search.replicates:
+            entry.params["replicates"] = canonical_json(search.replicates)
         if len(search.objectives) > 1:
             entry.params["objectives"] = ",".join(search.objectives)
         entry.params |= {f"scheduler.{name}": str(value) for name, value in search.scheduler if value is not None}

@@ -1,4 +1,4 @@
-"""Workers that call a user's function, once for each seed, all seeds in step epoch by epoch."""
+"""Workers that call a user's function, once for each seed and its replicates, all calls in step epoch by epoch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,8 @@ class FunctionWorker(Worker):
         super().__init__(task)
         assert isinstance(task.config, FunctionConfig), "a study of a function is run with it"
         self._measure = task.config.measure
-        self._runs = [SeedRun(function, task.config.values, seed, task.folder / f"seed-{seed}") for seed in task.seeds]
+        values = task.config.values
+        self._runs = [SeedRun(function, values, task.replicates, each, task.folder) for each in task.seeds]
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:

@@ -65,23 +65,23 @@ def heard(log: TrialLog, *, own_process: bool) -> Iterator[None]:
     finally:
         _listener.reset(before)
         log.rest()
-        log.seed = None
+        log.speaker = None
 
 
 @contextmanager
-def speaking(seed: int) -> Iterator[None]:
-    """Within, it is the turn of ``seed``: only one seed of a trial runs at a time."""
+def speaking(speaker: str) -> Iterator[None]:
+    """Within, it is the turn of ``speaker``, such as ``seed 0``: only one call of a trial runs at a time."""
     log = _listener.get()
     if log is None:
         yield
         return
-    log.seed = seed
+    log.speaker = speaker
     try:
         yield
     finally:
         _descriptors().settle()
         log.end_line()
-    log.seed = None  # unless it raised: the traceback is this seed's
+    log.speaker = None  # unless it raised: the traceback is this call's
 
 
 class _Heard:

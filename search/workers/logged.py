@@ -76,4 +76,6 @@ def _log(task: TrialTask, what: str) -> TrialLog:
 
 
 def _seeds(task: TrialTask) -> str:
+    if task.replicates.name:
+        return "; ".join(map(task.replicates.words, task.seeds))
     return f"seed{'s' if len(task.seeds) > 1 else ''} {', '.join(map(str, task.seeds))}"

@@ -8,7 +8,6 @@ from typing import Any, Final, Protocol, final
 from skipstack.data.basis.errors import unknown
 from skipstack.search.record.folder import make_trial_folder
 from skipstack.spaces.domains import Json
-from skipstack.spaces.function import SEED
 from skipstack.spaces.paths import present, read
 from skipstack.spaces.subject import leaves
 
@@ -29,13 +28,14 @@ class ReportError(Exception):
 
 @final
 class Values(Mapping[str, Any]):
-    """The values that a function is called with, read-only: by dotted path, and its seed under ``seed``.
+    """The values that a function is called with, read-only: by dotted path; ``own``: those of this call alone, its seed
+    under ``seed``, and its replicate.
 
     Iteration yields the paths of leaves; a path with several below it gives them as a mapping.
     """
 
-    def __init__(self, values: Mapping[str, Json], seed: int) -> None:
-        self._tree = {**values, SEED: seed}
+    def __init__(self, values: Mapping[str, Json], own: Mapping[str, Json]) -> None:
+        self._tree = {**values, **own}
 
     def __getitem__(self, path: str) -> Any:
         if not present(self._tree, path):
@@ -122,7 +122,7 @@ class Scoring(Protocol):
 
 
 Objective = Reporting | Scoring
-"""A user's function, called once for each seed of each trial."""
+"""A user's function, called once for each seed of each trial, or each replicate of each seed."""
 
 
 def _number(name: str, value: Any) -> float:

@@ -1,4 +1,4 @@
-"""One call of a user's function with one seed, in a thread that runs up to its next report.
+"""One call of a user's function, in a thread that runs up to its next report.
 
 Only one thread of a trial runs at a time. ``advance`` resumes the thread, which suspends itself at a report or its end.
 """
@@ -18,26 +18,31 @@ from skipstack.search.workers.global_random_state import GlobalRandomState
 from skipstack.search.workers.hearing import speaking
 from skipstack.search.workers.reporting import Objective, Report, SeedReport, TrialOver, Values
 from skipstack.spaces.domains import Json
+from skipstack.spaces.replicates import Replicates
 
 OURS: Final = Path(__file__).name
 
 
 @final
 class SeedRun:
-    """A call of ``function`` with ``values`` and ``seed``; ``folder``: for its files."""
+    """A call of ``function`` with ``values``: the one of this ``number`` among ``replicates``. ``folder``: that of its
+    trial.
+    """
 
-    def __init__(self, function: Objective, values: Mapping[str, Json], seed: int, folder: Path) -> None:
+    def __init__(
+        self, function: Objective, values: Mapping[str, Json], replicates: Replicates, number: int, folder: Path
+    ) -> None:
         self.latest: SeedReport | None = None
         """The last report."""
         self.returned = False
         self._function = function
-        self._seed = seed
-        self._values = Values(values, seed)
-        self._report = Report(folder, self._hand_over)
-        self._chance = GlobalRandomState(seed)
+        self._words = replicates.words(number)
+        self._values = Values(values, replicates.arguments(number))
+        self._report = Report(folder / replicates.folder(number), self._hand_over)
+        self._chance = GlobalRandomState(replicates.seed(number))
         self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
         # In the context of its maker, whose log hears it.
-        self._thread = threading.Thread(target=copy_context().run, args=(self._run,), daemon=True, name=f"seed {seed}")
+        self._thread = threading.Thread(target=copy_context().run, args=(self._run,), daemon=True, name=self._words)
         self._waits = True
         self._closing = False
         self._error: BaseException | None = None
@@ -63,8 +68,8 @@ class SeedRun:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Within, it is the turn of this seed."""
-        with self._chance.own(), speaking(self._seed):
+        """Within, it is the turn of this call."""
+        with self._chance.own(), speaking(self._words):
             yield
 
     def _lend(self) -> None:

@@ -40,12 +40,12 @@ _lock = threading.RLock()
 
 class TrialLog:
     """The log in the ``folder`` of a trial. ``head``: a line that says who writes; it stands there while an epoch is
-    trained, and stays if anything was said. ``several``: whether lines name the ``seed`` whose turn it is.
+    trained, and stays if anything was said. ``several``: whether lines name the ``speaker`` whose turn it is.
     """
 
     def __init__(self, folder: Path, head: str, *, several: bool) -> None:
         _safe_after_forks()
-        self.seed: int | None = None
+        self.speaker: str | None = None
         self._folder = folder
         self._head = f"{_now()} {visible(head)}\n".encode(errors="backslashreplace")
         self._several = several
@@ -126,7 +126,7 @@ class TrialLog:
         if "\r" in shown:
             shown = "\n".join(_overwritten(line).rstrip("\r") for line in shown.split("\n"))
         shown = visible(self._redacted(shown))
-        start = f"{_now()} seed {self.seed}: " if self._several and self.seed is not None else f"{_now()} "
+        start = f"{_now()} {self.speaker}: " if self._several and self.speaker is not None else f"{_now()} "
         lines = "".join(f"{start}{part}\n" for line in shown.split("\n") for part in _parts(line))
         self._try(partial(self._append, lines.encode(errors="backslashreplace")))
 

@@ -47,6 +47,8 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
     """The cost, and the differences that can be detected."""
     rows, corpora = len(made.plan.rows), max(1, len(made.plan.corpora))
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
+    if (repeated := made.study.search.repeated).name:
+        each = f"{each} x {repeated.counted(repeated.number)}"
     if corpora > 1:
         each = f"{each} x {counted(corpora, 'corpus', 'corpora')}"
     further = expected.most - expected.trials

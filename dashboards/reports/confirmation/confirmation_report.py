@@ -148,13 +148,21 @@ def _sentences(confirmation: Confirmation) -> Iterator[str]:
         meaning(confirmation.rows, confirmation.split, confirmation.measure, reference=_reference(confirmation))
     )
     if confirmation.split == "dev":
-        yield "dev: the score itself, on seeds of the rows' own; no other one was reported."
+        yield f"dev: the score itself, {_measured_on(confirmation)}; no other one was reported."
     if any(row.p is not None for row in confirmation.rows):
         yield "p: corrected (Holm). g: the difference in standard deviations over seeds (Hedges)."
     if any(row.p_randomised is not None for row in confirmation.rows):
         yield f"{RANDOMISED}: approximate randomisation over sentences, of these trained networks only; no mark is its."
     if confirmation.reach is not None:
         yield _reach(confirmation.reach, confirmation.measure)
+
+
+def _measured_on(confirmation: Confirmation) -> str:
+    """What is new to the scores of the rows, and what is not."""
+    folds = any(row.difference.over and row.difference.corpora == 1 for row in confirmation.rows if row.difference)
+    if folds and confirmation.ablation is not None:
+        return "on new partitions of the data by which the search chose"
+    return "on examples that each call held out" if folds else "on seeds of the rows' own"
 
 
 def _reference(confirmation: Confirmation) -> str:

@@ -84,7 +84,9 @@ def meaning(
     seeds = max(each.seeds for each in with_interval)
     corpora = max(each.corpora for each in with_interval)
     sentences = {each.sentences for each in with_interval if each.corpora == 1}
-    if sentences == {None}:
+    if over := next((each.over for each in with_interval if each.over), ""):
+        chance = f"of {over}{'' if corpora > 1 else ', widened for the training data that they share'}"
+    elif sentences == {None}:
         why = ", since no counts by sentence are known" if measure.counted else ""
         chance = f"of {counted(seeds, 'seed')} alone{why}"
     else:
@@ -93,12 +95,13 @@ def meaning(
         within = f" in {counted(max(documents), 'document')}, drawn as wholes" if documents else ""
         chance = f"of {counted(seeds, 'seed')} and {counted(most, 'sentence')}{within}"
         chance += ", or of the seeds alone where no counts by sentence are known" if None in sentences else ""
-    chance += f"; that of a mean holds the chance of {corpora} corpora" if corpora > 1 else ""
+    chance += f"; that of a mean holds the chance of {corpora} corpora" if corpora > 1 and not over else ""
     yield f"±: half the 95 % interval, which holds the chance {chance}."
     if families:
         points = ", in points" if measure.in_points else ""
+        paired = "call by call" if over else "by seed"
         yield (
-            f"Difference: to {reference} on {split}{points}, paired by seed. {MARK}: significant at 5 %"
+            f"Difference: to {reference} on {split}{points}, paired {paired}. {MARK}: significant at 5 %"
             f"{_corrected(list(families.values()))}; the others leave open which is better."
         )
 

@@ -243,7 +243,8 @@ def _of_headline(exploration: Exploration, records: Sequence[Numbers]) -> Iterat
     if measure.unit == "%":
         yield f"%: {measure.label}."
     seeds = _seeds(whole)
-    yield f"deviation: over {seeds} seeds." if seeds > 1 else f"deviation: one seed has none ({NONE})."
+    over = exploration.config.search.repeated.counted(seeds)
+    yield f"deviation: over {over}." if seeds > 1 else f"deviation: one seed has none ({NONE})."
     if not all(numbers["selected_whole"] for numbers in whole):
         yield f"{CUT}: not trained to its end."
     yield from (f"Baseline: {row.value}." for row in exploration.rows if row.axis == BASELINE)
@@ -260,7 +261,8 @@ def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator
     of_begun = " (2/3: 2 of the 3 begun have a score)" if unscored else ""
     yield f"n: trials{of_begun}. dev, test: {measure.label} of the best of them on dev, so a large n flatters dev."
     seeds = _seeds(records)
-    spread = f"standard deviation over {seeds} seeds" if seeds > 1 else f"over seeds; one seed has none ({NONE})"
+    over = exploration.config.search.repeated.counted(seeds)
+    spread = f"standard deviation over {over}" if seeds > 1 else f"over seeds; one seed has none ({NONE})"
     yield f"deviation: of dev, {spread}."
     yield from _of_effects(model, measure)
     if not all(numbers["selected_whole"] for numbers in records):

@@ -18,9 +18,17 @@ from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.descriptive import effect_size
-from skipstack.search.statistics.estimates import Estimate, over_seeds, over_sentences_too
+from skipstack.search.statistics.estimates import (
+    Estimate,
+    mean_over_corpora,
+    over_folds,
+    over_seeds,
+    over_sentences_too,
+)
 from skipstack.search.statistics.pseudo_values import OfCounts, Values, pseudo_values
 from skipstack.search.statistics.randomisation import over_sentences
+from skipstack.spaces.domains import Json
+from skipstack.spaces.replicates import Replicates
 from skipstack.spaces.trial import as_network
 
 Split = Literal["dev", "test"]
@@ -43,7 +51,7 @@ def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
         return None
     counts_RSC = _counts(trial, split, tuple(scores))
     if counts_RSC is None:
-        return over_seeds(tuple(scores.values()))
+        return _over_calls(scores, trial.replicates, split)
     units_RUC, documents = _units(counts_RSC, trial.documents)
     estimate = over_sentences_too(_mean(scores), pseudo_values(units_RUC, scores_of(trial.measure)))
     return _known(_of_sentences(estimate, counts_RSC, documents), trial.measure, counts_RSC)
@@ -54,14 +62,14 @@ def difference(
 ) -> Estimate | None:
     """The difference of a trial to a reference; None if one of them was not measured on the split.
 
-    Shared seeds are paired, since the same seed draws the same weights, dropout and data order for both; if there are
-    any, other seeds are left out. Trials without a shared seed are compared unpaired. Sentences are paired if both were
-    measured on the same corpus, or ``same_sentences`` says so.
+    Shared seeds are paired, since the same seed draws the same weights, dropout and data order for both; so are calls
+    with the same replicates, fold by fold. If there are any, other seeds are left out. Trials without a shared seed are
+    compared unpaired. Sentences are paired if both were measured on the same corpus, or ``same_sentences`` says so.
     """
     ours, theirs = by_seed(trial, split), by_seed(reference, split)
     if not ours or not theirs:
         return None
-    shared = tuple(seed for seed in ours if seed in theirs)
+    shared = tuple(seed for seed in ours if seed in theirs and trial.replicates == reference.replicates)
     seeds = (shared, shared) if shared else (tuple(ours), tuple(theirs))
     value = _mean({seed: ours[seed] for seed in seeds[0]}) - _mean({seed: theirs[seed] for seed in seeds[1]})
     counts = _paired_counts(trial, reference, split, seeds, same_sentences)
@@ -71,7 +79,7 @@ def difference(
         estimate = over_sentences_too(value, *([tables[0] - tables[1]] if shared else tables), scale=scale)
         return _known(_of_sentences(estimate, counts[0], documents), trial.measure, counts[0])
     if shared:
-        return over_seeds([ours[seed] - theirs[seed] for seed in shared], scale=scale)
+        return _over_calls({seed: ours[seed] - theirs[seed] for seed in shared}, trial.replicates, split, scale)
     return Estimate(value=value, seeds=min(map(len, seeds)), why="no seed in common, and no counts by sentence")
 
 
@@ -120,6 +128,22 @@ def scores_of(measure: Measure) -> OfCounts:
         return sign * measure.of_counts(counts_xC)
 
     return scores
+
+
+def _over_calls(
+    values: Mapping[int, float], replicates: Replicates, split: Split, scale: float | None = None
+) -> Estimate:
+    """The mean over calls by their numbers: over seeds, over folds, or over the values of a list."""
+    if not replicates.name:
+        return over_seeds(tuple(values.values()), scale=scale)
+    if replicates.folds:
+        found = over_folds(tuple(values.values()), replicates.number, held_out=split == "dev", scale=scale)
+        return replace(found, over=replicates.counted(len(values)))
+    by_value: dict[Json, list[float]] = {}
+    for call, value in values.items():
+        by_value.setdefault(replicates.value(call), []).append(value)
+    found = mean_over_corpora([over_seeds(each, scale=scale) for each in by_value.values()])
+    return replace(found, over=replicates.counted(len(values)))
 
 
 def _tables(

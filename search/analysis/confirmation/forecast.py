@@ -69,9 +69,9 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
     Seeds may train together. If s seeds took m seconds, k seeds therefore take between m min(1, k / s) and
     m max(1, k / s): further seeds take between no time and as much as the first ones.
     """
-    proposer, seeds = made.study.search.proposer, made.study.search.seeds
+    proposer = made.study.search.proposer
     assert isinstance(proposer, ListedConfig | PathConfig)
-    paces = _paces(record, seeds)
+    paces = _paces(record, made.study.search.lanes_of_a_trial)
     resolution, why = _resolution(record, made)
     seconds = None
     if paces:
@@ -86,7 +86,7 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
     return Forecast(
         trials=len(proposer.points),
         most=most(proposer),
-        seeds=seeds,
+        seeds=made.study.search.seeds,
         searched=record.study.search.seeds,
         seconds=seconds,
         resolution=resolution,

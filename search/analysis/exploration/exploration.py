@@ -154,10 +154,11 @@ class Exploration:
         """The gain of half as many trials again."""
         scores, deviations = self.seen.trials["score"].dropna(), self.seen.seeds.groupby("trial")["dev"].var()
         usual = deviations.dropna().mean() ** 0.5  # NaN without a trial with several seeds
+        known = not pd.isna(usual) and not self.config.search.replicates  # these differ by more than chance
         return continued(
             scores.tolist(),
             self.epochs,
-            None if pd.isna(usual) else float(usual),
+            float(usual) if known else None,
             proposer=self.config.search.proposer.kind,
         )
 

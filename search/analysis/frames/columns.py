@@ -48,7 +48,7 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     ),
     "seeds": (
         Column("trial", "int64", "number of the trial; only trials that have a score"),
-        Column("seed", "int64", "the seed"),
+        Column("seed", "int64", "the seed; with replicates, the number of the call"),
         Column("best_epoch", "int64", "the trial's best epoch; where seeds race, that of this seed's group"),
         Column("dev", "float64", "the measure on dev at that epoch, of this seed"),
         Column("test", "float64", "the measure on test, of this seed"),
@@ -58,7 +58,7 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "curves": (
         Column("trial", "int64", "number of the trial"),
         Column("epoch", "int64", "number of the epoch, from 1"),
-        Column("seed", "int64", "the seed, whose values stand in this row"),
+        Column("seed", "int64", "the seed, whose values stand in this row; with replicates, the number of the call"),
         Column("score", "float64", "the trial's score at this epoch: over all its seeds, the larger the better"),
         Column("dev", "float64", "the measure on dev, of this seed"),
         Column("seconds", "float64", "seconds that the epoch took, of all seeds that were trained together"),
@@ -66,7 +66,7 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     ),
     "sentences": (
         Column("trial", "int64", "number of the trial; only trials that were measured on test"),
-        Column("seed", "int64", "the seed"),
+        Column("seed", "int64", "the seed; with replicates, the number of the call"),
         Column("sentence", "int64", "number of the sentence, text or line in the test split, from 0"),
         Column("event", "int64", "the event that has what was counted"),
     ),

@@ -15,6 +15,18 @@ from tests.search.statistics.forecast import SEARCHES as FORECAST_SEARCHES
 from tests.search.statistics.forecast import forecasts
 from tests.search.statistics.named import ASKED, Asked, named
 from tests.search.statistics.simulated import FAILING, SEEDS, WORLDS, World, experiment
+from tests.search.statistics.simulated_folds import (
+    CHOSEN,
+    CORRECTED,
+    ON_TEST,
+    PARTITIONS,
+    PLAIN,
+    VALIDATED,
+    Chosen,
+    Validated,
+)
+from tests.search.statistics.simulated_folds import covered as covered_of_folds
+from tests.search.statistics.simulated_folds import marked as marked_of_chosen
 from tests.search.statistics.simulated_limits import (
     DOCUMENTED,
     RARE,
@@ -87,6 +99,22 @@ def search_row(world: World) -> str:
     return line(world.name, *(f"{100 * share:.1f}" for share in shares))
 
 
+def fold_row(world: Validated) -> str:
+    """What intervals over folds cover, in percent, by how they are computed; and how wide the corrected one is."""
+    found, wide = covered_of_folds(world, REPEATS)
+    return line(world.name, *_percent_of_folds(found), f"{wide:.2f}")
+
+
+def chosen_row(world: Chosen) -> str:
+    """How often a chosen config that is no better is found to be, in percent, by how intervals are computed."""
+    return line(world.name, *_percent_of_folds(marked_of_chosen(world, LIMIT_REPEATS)))
+
+
+def _percent_of_folds(found: Mapping[str, float]) -> list[str]:
+    names = (PLAIN, PARTITIONS, CORRECTED, ON_TEST)
+    return [f"{100 * found[name]:.0f}" if name in found else "–" for name in names]
+
+
 def effect_row(setting: Setting) -> str:
     """How many effects have a sign, how many of these are wrong; what bands hold in percent; errors."""
     found = described(setting, SEARCHES)
@@ -132,6 +160,8 @@ TABLES: Mapping[str, tuple[Callable[[Any], str], Sequence[Any]]] = {
     "documents": (document_row, DOCUMENTED),
     "spans": (span_row, RARE),
     "shapes": (shape_row, tuple(SHAPES)),
+    "folds": (fold_row, VALIDATED),
+    "chosen": (chosen_row, CHOSEN),
     "effects": (effect_row, SETTINGS),
     "named": (named_row, ASKED),
     "forecasts": (forecast_row, tuple(FORECAST_SEARCHES)),

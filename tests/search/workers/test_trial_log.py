@@ -34,7 +34,7 @@ def lines(folder: Path) -> list[str]:
 
 def test_each_line_has_its_time_and_its_seed(log: TrialLog, tmp_path: Path) -> None:
     log.hear("one\ntw")
-    log.seed = 3
+    log.speaker = "seed 3"
     log.hear("o\n\nthree\n")
     log.hear("without end")
     log.rest()
@@ -66,7 +66,7 @@ def test_another_attempt_follows_in_a_line_of_its_own(log: TrialLog, tmp_path: P
         file.write("torn")
     again = TrialLog(tmp_path, "-- attempt 2", several=False)
     again.begin()
-    again.seed = 1
+    again.speaker = "seed 1"
     again.hear("again\n")
     again.close()
     whole = (tmp_path / LOG).read_text()
