@@ -63,7 +63,7 @@ class Study:
             return frame.copy()
         calls = frame["seed"].tolist()
         told = frame.assign(seed=list(map(replicates.seed, calls)))
-        told[replicates.name] = list(map(replicates.value, calls))
+        told.insert(len(told.columns), replicates.name, list(map(replicates.value, calls)))
         first = ["trial", *(["epoch"] if "epoch" in frame else []), "seed", replicates.name]
         return told[[*first, *(name for name in told.columns if name not in first)]]
 
