@@ -1,11 +1,9 @@
 """Follows a study that another process runs: each look reads only the new lines of its ledger."""
 
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -15,9 +13,8 @@ from skipstack.dashboards.live.counts import Level, StudyCounts
 from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.collection import collection_put_off
-from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.analysis.study_frames import StudyFrames, are_at_hand
+from skipstack.search.analysis.study_frames import StudyFrames
 from skipstack.search.ledger.event_values import Gain, HoursOver, Usage
 from skipstack.search.ledger.events import (
     FAULTS,
@@ -278,20 +275,3 @@ class Followed:
 def followed(path: str) -> Followed:
     """The follower of the study in a folder, shared by all sessions."""
     return Followed(Path(path))
-
-
-def read_ahead(paths: Iterable[Path]) -> None:
-    """Begin to read, in a thread of its own, the study that was last written to, if that takes seconds: its page is
-    likely to be opened next.
-    """
-    Thread(target=_read_ahead, args=(list(paths),), daemon=True, name="skipstack reading").start()
-
-
-def _read_ahead(paths: Sequence[Path]) -> None:
-    with suppress(UserError, OSError):  # which its page tells
-        written = {
-            path: max(file.stat().st_mtime for file in Ledger(StudyFolder(path).ledger).files()) for path in paths
-        }
-        last = max(paths, key=lambda path: written[path], default=None)
-        if last is not None and not are_at_hand(last):
-            followed(str(last)).trials()

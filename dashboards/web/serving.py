@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from skipstack.dashboards.formats.style import COLOURS, FONT
 from skipstack.dashboards.web.hosts import only_for
-from skipstack.dashboards.web.study_folders import studies_below
 from skipstack.data.basis.errors import UserError
 
 HOST: Final = "127.0.0.1"
@@ -68,7 +67,6 @@ def serve(
         from streamlit.web.bootstrap import load_config_options
 
         from skipstack.dashboards.web import app
-        from skipstack.dashboards.web.following import read_ahead
 
         chosen = listener.getsockname()[1]
         load_config_options({**OPTIONS, "server_port": chosen, "browser_serverPort": chosen})
@@ -81,7 +79,6 @@ def serve(
         server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", timeout_graceful_shutdown=2))
         address = f"http://{HOST}:{chosen}"
         print(address, flush=True)
-        read_ahead(studies_below(folders).values())
         if browser:
             webbrowser.open(address)
         with suppress(KeyboardInterrupt):  # the normal end
