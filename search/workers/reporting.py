@@ -7,6 +7,8 @@ from typing import Any, Final, Protocol, final
 
 from skipstack.data.basis.errors import unknown
 from skipstack.search.record.folder import make_trial_folder
+from skipstack.search.workers.call_checkpoints import CallCheckpoint, CallCheckpoints
+from skipstack.search.workers.global_random_state import restore_written, written_states
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import present, read
 from skipstack.spaces.subject import leaves
@@ -65,19 +67,36 @@ class SeedReport:
     seconds: float
 
 
+def _nothing(*_: object) -> None:
+    """What is done where nobody waits for it."""
+
+
 @final
 class Report:
     """The second argument of a function, one for each of its seeds: ``report(score=0.93)`` ends an epoch.
 
     ``folder``: a folder for this seed of this trial, which survives interruptions; created on first access. ``epoch``:
     of the last report, 0 before the first. A call returns if the trial goes on, and raises TrialOver if not, which ends
-    the function.
+    the function. ``check_goes_on`` raises it, too.
     """
 
-    def __init__(self, folder: Path, hand_over: Callable[[int, float, Mapping[str, float]], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        hand_over: Callable[[int, float, Mapping[str, float]], None],
+        *,
+        checkpoints: CallCheckpoints,
+        restored: Callable[[CallCheckpoint], None] = _nothing,
+        check_goes_on: Callable[[], None] = _nothing,
+    ) -> None:
         self.epoch = 0
+        self._latest: Mapping[str, float] | None = None
+        self._has_reported = False
         self._folder = folder
         self._hand_over = hand_over
+        self._checkpoints = checkpoints
+        self._restored = restored
+        self._check_goes_on = check_goes_on
 
     @property
     def folder(self) -> Path:
@@ -103,8 +122,50 @@ class Report:
             raise ReportError(f"report(epoch=...): got {epoch!r} (allowed: an epoch counted from 1)")
         if self.epoch and following != self.epoch + 1:
             raise ReportError(f"report(epoch=...): got {following} after {self.epoch} (allowed: {self.epoch + 1})")
-        self.epoch = following
+        self.epoch, self._latest, self._has_reported = following, dict(numbers), True
+        self._checkpoints.reports(following, self._latest)
         self._hand_over(following, numbers.pop(SCORE), numbers)
+        self._checkpoints.reported(following)
+
+    def checkpoint(self, state: Path | str | bytes, *, epoch: int | None = None) -> None:
+        """Keep what the call goes on from if its process ends: a copy of a file or a folder, or bytes.
+
+        The last one stays until the trial ends. ``epoch``: whose end it is, the last that was reported by default; that
+        of the next report where it is called before it, so that a trial that is paused there goes on from it.
+        """
+        self._check_goes_on()
+        whose = self.epoch if epoch is None else epoch
+        if isinstance(whose, bool) or whose not in (self.epoch, self.epoch + 1):
+            raise ReportError(
+                f"report.checkpoint(epoch=...): got {epoch!r} (allowed: {self.epoch}, the last that was reported, or "
+                f"{self.epoch + 1}, the next)"
+            )
+        if isinstance(state, bytearray | memoryview):
+            state = bytes(state)
+        given = Path(state) if isinstance(state, str) else state
+        if not isinstance(given, Path | bytes):
+            raise ReportError(f"report.checkpoint(...): got {type(state).__name__} (allowed: a path, or bytes)")
+        if isinstance(given, Path) and not (given.is_file() or given.is_dir()):
+            raise ReportError(f"report.checkpoint(...): {given} is not there (allowed: a file or a folder)")
+        report = self._latest if whose == self.epoch else None
+        self._checkpoints.write(given, whose, chance=written_states(), report=report)
+
+    def restore(self) -> Path | None:
+        """The last checkpoint of this call, the file or the folder; None where there is none: it begins.
+
+        ``epoch`` and the global random generators are then as they were; epochs after it that were reported before are
+        not counted again. The path is good until the next checkpoint. Called before the first report.
+        """
+        if self._has_reported:
+            raise ReportError(f"report.restore(): called after epoch {self.epoch} (allowed: before the first report)")
+        self._check_goes_on()
+        found = self._checkpoints.latest()
+        if found is None:
+            return None
+        self.epoch, self._latest = found.epoch, found.report
+        restore_written(found.chance)
+        self._restored(found)
+        return found.path
 
 
 class Reporting(Protocol):
