@@ -21,6 +21,7 @@ from skipstack.search.driver.faults import Fault, StudyInterruptedError
 from skipstack.search.driver.functions import asked
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import Measured, TrialTask
+from skipstack.search.record.folder import ARTIFACTS
 from skipstack.search.workers.call_checkpoints import CallCheckpoints
 from skipstack.search.workers.function_worker import joined
 from skipstack.search.workers.reporting import Report, SeedReport, Values
@@ -191,7 +192,8 @@ class AskedTrial:
     def _report_of(self, task: TrialTask, seed: int) -> Report:
         own = task.replicates.folder(seed)
         checkpoints = CallCheckpoints(task.folder, own, attempt=task.attempt, reported=task.reported)
-        return Report(task.folder / own, partial(self._hand_over, seed), checkpoints=checkpoints)
+        artifacts = task.folder / ARTIFACTS / own
+        return Report(task.folder / own, partial(self._hand_over, seed), artifacts=artifacts, checkpoints=checkpoints)
 
     def _only(self, seed: int | None) -> int:
         seed = self.seeds[0] if seed is None and len(self.configs) == 1 else seed

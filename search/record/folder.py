@@ -19,6 +19,9 @@ BEST = "best.safetensors"
 CALL_CHECKPOINTS = "checkpoints"
 """In a trial's folder: what the calls of a user's function go on from (``search/workers/call_checkpoints.py``)."""
 
+ARTIFACTS = "artifacts"
+"""In a trial's folder: what a user's function gave to be kept, by its calls."""
+
 LOG = "log.txt"
 """In a trial's folder: what its processes print and warn, and its tracebacks."""
 

@@ -15,6 +15,7 @@ from typing import Any, Final, final
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.driver.functions import takes_report
 from skipstack.search.driver.task import TrialTask
+from skipstack.search.record.folder import ARTIFACTS
 from skipstack.search.workers.call_checkpoints import CallCheckpoint, CallCheckpoints
 from skipstack.search.workers.global_random_state import GlobalRandomState
 from skipstack.search.workers.hearing import speaking
@@ -39,6 +40,7 @@ class SeedRun:
         self._report = Report(
             task.folder / own,
             self._hand_over,
+            artifacts=task.folder / ARTIFACTS / own,
             checkpoints=CallCheckpoints(task.folder, own, attempt=task.attempt, reported=task.reported),
             restored=self._go_on_from,
             check_goes_on=self._check_goes_on,
