@@ -69,6 +69,9 @@ __all__ = [
     "begin",
     "choice",
     "extend",
+    "from_optuna",
+    "from_tune",
+    "from_wandb",
     "load",
     "loguniform",
     "open",
@@ -380,6 +383,50 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
     from skipstack.search.tracking.reading import located
 
     return Study(located([Path(folder)], tracking_uri)[0], _page)
+
+
+def from_optuna(study: Any, *, out: AnyPath) -> Study:
+    """The finished trials of an Optuna study as a finished study of ours in the new folder ``out``: reports, pages and
+    warm starts (``search.warm_start``) read it like any other. What Optuna does not say is said in its description.
+
+    Trials that were pruned are stopped ones. Raises UserError for several objectives, and where no trial has ended.
+    """
+    check_system()
+    from skipstack.search.earlier_studies.elsewhere.finished_trials import write_study
+    from skipstack.search.earlier_studies.elsewhere.optuna_study import optuna_search
+
+    write_study(optuna_search(study), Path(out))
+    return open(out)
+
+
+def from_tune(
+    folder: AnyPath, *, score: str, direction: Direction = "maximize", space: Space | None = None, out: AnyPath
+) -> Study:
+    """The trials of a Ray Tune experiment's ``folder``, as ``from_optuna`` has those of Optuna.
+
+    ``score``: the metric that ranks them, of which each result is an epoch. ``space``: its axes; without it they are as
+    wide as what was tried. Raises UserError where the folder has no trials, or none has that metric.
+    """
+    check_system()
+    from skipstack.search.earlier_studies.elsewhere.finished_trials import write_study
+    from skipstack.search.earlier_studies.elsewhere.tune_results import tune_search
+
+    write_study(tune_search(Path(folder), score, direction, {} if space is None else space.axes), Path(out))
+    return open(out)
+
+
+def from_wandb(table: AnyPath, *, score: str, space: Space, direction: Direction = "maximize", out: AnyPath) -> Study:
+    """The finished runs in a ``table`` that W&B's page has exported as CSV, as ``from_optuna`` has those of Optuna.
+
+    ``score``: the column that ranks them. ``space``: the axes, each a column. Raises UserError for a column that is not
+    there, and for a value that its axis does not have.
+    """
+    check_system()
+    from skipstack.search.earlier_studies.elsewhere.finished_trials import write_study
+    from skipstack.search.earlier_studies.elsewhere.wandb_table import wandb_search
+
+    write_study(wandb_search(Path(table), score, direction, space.axes), Path(out))
+    return open(out)
 
 
 def _page(study: Study) -> str:

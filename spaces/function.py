@@ -17,6 +17,9 @@ FUNCTION: Final = "function"
 SEED: Final = "seed"
 """The argument in which a function gets its seed."""
 
+ELSEWHERE: Final = ""
+"""The source of a function that another tool has called."""
+
 RESERVED: Final = (FUNCTION, SEED)
 
 Direction = Literal["maximize", "minimize"]

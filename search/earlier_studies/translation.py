@@ -11,7 +11,7 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.driver.preparation import needs
 from skipstack.search.ledger.events import CorpusPrepared
 from skipstack.search.record.study_record import StudyRecord
-from skipstack.spaces.function import FunctionConfig
+from skipstack.spaces.function import ELSEWHERE, FunctionConfig
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig, as_network
@@ -53,9 +53,14 @@ class Translation:
 
     @staticmethod
     def _function(subject: Subject, base: FunctionConfig) -> Subject:
-        """The config of a function; one with another source is another function."""
-        if not isinstance(subject, FunctionConfig) or subject.function.source != base.function.source:
+        """The config of a function; one with another source is another function. What another tool has called is not
+        known: whoever names its trials says that it is the same.
+        """
+        own = base.function
+        if not isinstance(subject, FunctionConfig) or subject.function.source not in (own.source, ELSEWHERE):
             raise UserError(f"got {subject.title} (allowed: {base.title}, with the same source)")
+        if subject.function.direction != own.direction:
+            raise UserError(f"got scores to {subject.function.direction} (allowed: {own.direction})")
         return subject.model_copy(update={"function": base.function})
 
     def _network(self, record: StudyRecord, config: TrialConfig) -> tuple[Subject, float | None]:

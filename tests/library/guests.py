@@ -78,7 +78,8 @@ def main(how: str, kind: str, folder: Path) -> None:
     settings: dict[str, Any] = {"search.retries": 1, "search.scheduler": "none", "search.proposer": "random"}
     settings |= {"search.time_limit": 3.0} if function is silent else {}
     if how == "search":
-        skipstack.search(space, function, trials=8, seeds=1, epochs=2, settings=settings, out=folder)
+        epochs = 2 if function is silent else None
+        skipstack.search(space, function, trials=8, seeds=1, epochs=epochs, settings=settings, out=folder)
         return
     skipstack.resume(folder, function)
     skipstack.extend(folder, function, points=[POINT])

@@ -50,6 +50,7 @@ from skipstack.search.record.domain_parts import parts as parts_of
 from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.selection import FIXED_DESIGNS
 from skipstack.spaces.changes import changes, chosen
+from skipstack.spaces.function import ELSEWHERE, FunctionConfig
 from skipstack.spaces.paths import overlap
 from skipstack.spaces.trial import CORPUS, TrialConfig
 
@@ -184,6 +185,9 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
         f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
         f"{counted(exploration.epochs, 'epoch')}, {duration(exploration.seconds)} of training and evaluation"
     )
+    base = exploration.config.space.base
+    if isinstance(base, FunctionConfig) and base.function.source == ELSEWHERE:
+        yield Sentence(sentence(exploration.config.about))
     if exploration.enough is not None:
         yield Sentence(enough_in_words(exploration.enough, exploration.measure))
     if exploration.over is not None:
