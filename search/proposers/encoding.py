@@ -115,8 +115,10 @@ class Encoding:
         """The values to be tried on one axis of each row."""
         if (listed := self._listed[axis]) is not None:
             return np.broadcast_to(listed, (len(rows_ND), len(listed)))
-        near_NV = np.clip(rows_ND[:, axis, None] + _BOTH_WAYS, 0.0, 1.0)
-        return np.round(near_NV * steps) / steps if (steps := self._steps[axis]) else near_NV
+        near_NV: Numbers = np.clip(rows_ND[:, axis, None] + _BOTH_WAYS, 0.0, 1.0)
+        if steps := self._steps[axis]:
+            near_NV = np.round(near_NV * steps) / steps
+        return near_NV
 
     @cached_property
     def _listed(self) -> list[Numbers | None]:
