@@ -3,6 +3,7 @@
 Larger is better in every objective; an unmeasured value is -inf, worse than any other. Shapes: N points, K objectives.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -58,16 +59,19 @@ def places(points: Points) -> list[int]:
     the place is the number of larger values.
     """
     distinct = list(dict.fromkeys(points))
-    rank_of = dict(zip(distinct, ranks(distinct), strict=True))
     order: list[Vector] = []
-    for rank in range(max(rank_of.values(), default=-1) + 1):
-        alike = [point for point in distinct if rank_of[point] == rank]
-        order += [alike[place] for place in net(alike)]
+    if distinct and len(distinct[0]) == 1:
+        order = sorted(distinct, reverse=True)
+    else:
+        rank_of = dict(zip(distinct, ranks(distinct), strict=True))
+        for rank in range(max(rank_of.values(), default=-1) + 1):
+            alike = [point for point in distinct if rank_of[point] == rank]
+            order += [alike[place] for place in net(alike)]
     place_of: dict[Vector, int] = {}
-    before = 0
+    times, before = Counter(points), 0
     for point in order:
         place_of[point] = before
-        before += points.count(point)
+        before += times[point]
     return [place_of[point] for point in points]
 
 

@@ -1,123 +1,208 @@
 """Bayesian optimisation with a Gaussian process."""
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, final
+from typing import Final, final
 
 import numpy as np
-import optuna
-from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
-from optuna.trial import TrialState
 
-from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.objectives.pareto import Vector, best
-from skipstack.search.proposers.costs import Charged
-from skipstack.search.proposers.proposer import Curve
-from skipstack.search.proposers.sampled import Outcome, Sampled
+from skipstack.search.proposers.ascent import Promises
+from skipstack.search.proposers.costs import AxisCost, Costs
+from skipstack.search.proposers.encoding import Encoding, Numbers
+from skipstack.search.proposers.improvement import HypervolumeImprovement, Improvement
+from skipstack.search.proposers.proposer import Curve, Proposer, Seen
+from skipstack.search.proposers.regression import Kernel, Process, fitted
+from skipstack.spaces.domains import Choice
 from skipstack.spaces.space import Point, Space
 
 CONDITIONED, RUNNING = 100, 32
 """Maximum numbers of ended and of running trials that the process is conditioned on."""
 
+CASES, CASES_OF_SEVERAL = 16, 6
+"""How many cases of the running trials' values are drawn, with one objective and with several."""
+
+AGAIN: Final = 8
+"""A kernel is fitted again when there is one scored trial more in so many."""
+
+ITERATIONS: Final = 12
+"""The maximum number of iterations of a fit; the next one goes on where it ended."""
+
+NEAR: Final = 5
+"""So many of the best rows are varied."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """The row of a trial that has a score, and its values in the objectives."""
+
+    row: Numbers
+    values: Vector
+
 
 @final
-class GaussianProcess(Sampled):
-    """A Gaussian process (Matern 5/2, one length scale an axis) and its expected improvement, by Optuna's sampler.
+class GaussianProcess(Proposer):
+    """A Gaussian process (Matern 5/2, one length scale an axis) and its expected improvement.
 
     Each point maximises the logarithm of the expected improvement, with several objectives that of the hypervolume
-    (Ament et al., 2023; Daulton et al., 2020), given the running trials; points are random until ``random_trials``
-    trials have a score. A completed trial counts with the best score of its curve; a stopped one with its last, which
-    underestimates it, as a process has no way to rank it. A paused one counts like a stopped one, and once more when it
-    ends after a promotion. Trials that diverged or failed are ignored.
+    (Ament et al., 2023; Yang et al., 2019), given the running trials: their values are drawn from the process in some
+    cases, and the improvement is the mean over these. Points are random until ``random_trials`` trials have a score. A
+    completed trial counts with the best score of its curve; a stopped one with its last, which underestimates it, as a
+    process has no way to rank it. A paused one counts like a stopped one, and once more when it ends after a promotion.
+    Trials that diverged or failed are ignored.
 
-    A process needs values on all axes. Optuna leaves conditional axes out and draws them at random. Here all axes are
-    modelled, and an inactive axis gets a random value, so that the process learns that it has no effect there. (With a
-    constant value the process would keep expecting improvements from the other values.) A proposed point has the values
-    of its active axes. The sampler would give the same point again; so instead of a point that is not allowed or was
-    proposed before, a random neighbour of it is taken.
+    A process needs values on all axes: an inactive choice is as near to each of its values as to any other, an inactive
+    number is in the middle of its range, and neither is varied in the search for a point. Of the points that promise
+    most, the first is taken that is allowed and new, each moved to where the study's own rules hold
+    (``Space.repaired``); if there is none, a neighbour of the best.
 
-    Fitting takes O(N³) time, and the study waits for it. If more than ``CONDITIONED`` trials have a score, the process
-    is conditioned on the best ``CONDITIONED`` / 2 of them and on the latest of the others; of the running ones, on the
-    latest ``RUNNING``.
+    Fitting takes O(N³) time, and the study waits for it. So kernels are fitted each time that there are 12 % more
+    scores, each fit from where the one before ended: after 10, 11, ... 16, 18, 20, ... scores, so a replay finds the
+    same. If more than ``CONDITIONED`` trials have a score, the process is conditioned on the best half of so many and
+    on the latest of the others; of the running ones, on the latest ``RUNNING``.
 
-    If costs count, the expected improvement per second is maximised (Snoek et al., 2012), or that of the hypervolume.
-    The costs cover all axes, too, with random values on inactive ones.
+    If costs count, the expected improvement per second is maximised (Snoek et al., 2012), or that of the hypervolume:
+    it is divided by the time of an epoch to the power of 1 - n / ``cooled``, n being the trial's number.
     """
-
-    stream: ClassVar[str] = "gp"
-    tries: ClassVar[int] = 1
 
     def __init__(
         self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None, *, random_trials: int = 10
     ) -> None:
-        super().__init__(space, seed, objectives, cooled)
-        optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of an optional package that would speed it up
-        self._random_trials = random_trials
+        self._space = space
+        self._seed = seed
+        self._objectives = objectives
+        self._cooled = cooled
+        self._random_trials = max(random_trials, 2)
+        self._costs = Costs(space)
+        self._seen = Seen(space)
+        self._encoding = Encoding(space)
+        self._scored: list[_Scored] = []
+        """In the order in which they ended."""
+        self._running: dict[int, Numbers] = {}
+        self._kernels: list[list[Kernel]] = []
+        """Those fitted so far: for each number of ``_fits``, one an objective."""
 
-    def _sampler(self, seed: int, charged: Charged | None) -> optuna.samplers.GPSampler:
-        kind = optuna.samplers.GPSampler if charged is None else partial(_PerSecond, charged)
-        return kind(seed=seed, n_startup_trials=self._random_trials, warn_independent_sampling=False)
+    def ask(self, number: int) -> Point | None:
+        """The point that promises most; None if the space is exhausted."""
+        source = generator(self._seed, "gp", number)
+        if len(self._scored) < self._random_trials:
+            return self._seen.unseen(source)
+        points = [self._space.repaired(self._encoding.point(row), source) for row in self._promising(number, source)]
+        new = (point for point in points if point not in self._seen and self._space.allowed(point))
+        near = (point for point in self._space.neighbours(points[0], source) if point not in self._seen)
+        return next(new, None) or next(near, None) or self._seen.unseen(source)
 
-    def _history(self) -> optuna.Study:
-        over = self._study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
-        running = self._study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
-        if len(over) <= CONDITIONED and len(running) <= RUNNING:
-            return self._study
-        ahead = set(best([tuple(trial.values) for trial in over], CONDITIONED // 2))
-        others = [place for place in range(len(over)) if place not in ahead]
-        known = sorted([*ahead, *others[-(CONDITIONED - len(ahead)) :]])
-        excerpt = optuna.create_study(directions=self._study.directions, sampler=self._recorder)
-        excerpt.add_trials([*(over[place] for place in known), *running[-RUNNING:]])
-        return excerpt
+    def took(self, number: int, seconds: float) -> None:
+        """Learn the time of an epoch."""
+        if self._cooled is not None:
+            self._costs.took(number, seconds)
 
-    def _instead(self, point: Point, source: np.random.Generator) -> Point | None:
-        neighbours = self._space.neighbours(point, source)
-        near = next((neighbour for neighbour in neighbours if neighbour not in self._seen), None)
-        return self._seen.unseen(source) if near is None else near
+    def proposed(self, number: int, point: Point) -> None:
+        """Trial ``number`` runs at ``point``; the next asks avoid its neighbourhood."""
+        self._seen.add(point)
+        if self._cooled is not None:
+            self._costs.proposed(number, point)
+        self._running[number] = self._encoding.row(point)
 
-    def _recorded(self, point: Point) -> Point:
-        source = generator(self._seed, self.stream, "inactive", canonical_json(point))
-        drawn = {path: domain.sample(source) for path, domain in self._space.domains.items()}
-        return {**drawn, **point}
+    def promoted(self, number: int, point: Point) -> None:
+        """Trial ``number`` runs again."""
+        self._running[number] = self._encoding.row(point)
 
-    def _scored(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
-        scores = [score for _, score in curve]
-        return Outcome(TrialState.COMPLETE, [max(scores) if reason == "completed" else scores[-1], *further])
+    def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
+        """Learn from the reports of trial ``number`` so far, as if it were stopped."""
+        self.ended(number, "stopped", curve, further)
+
+    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
+        """Learn from the reports of trial ``number``; from one that ends while paused, it learnt before."""
+        if number in self._running:
+            self._learn(self._running.pop(number), reason, curve, further)
+
+    def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
+        """Learn from what an earlier study reported."""
+        self._learn(self._encoding.row(point), reason, curve, further)
+
+    def _learn(self, row: Numbers, reason: Reason, curve: Curve, further: Vector) -> None:
+        if reason in ("completed", "stopped") and curve and all(map(math.isfinite, further)):
+            scores = [score for _, score in curve]
+            self._scored.append(_Scored(row, (max(scores) if reason == "completed" else scores[-1], *further)))
+
+    def _promising(self, number: int, source: np.random.Generator) -> Numbers:
+        """The rows that promise most, the best first."""
+        known = _known(self._scored)
+        rows_ND, values_NK = _arrays(known)
+        running = list(self._running.values())[-RUNNING:]
+        running_RD = np.array(running).reshape(-1, rows_ND.shape[1])
+        cases = 1 if not running else CASES if self._objectives == 1 else CASES_OF_SEVERAL
+        spread_NE, running_RE = self._encoding.spread(rows_ND), self._encoding.spread(running_RD)
+        processes = []
+        for kernel, values_N in zip(self._fitted(), values_NK.T, strict=True):
+            scale_E = np.sqrt(kernel.weights_D[self._encoding.axes])
+            drawn_SR = source.standard_normal((cases, len(running)))
+            processes.append(Process(kernel, spread_NE * scale_E, values_N, running_RE * scale_E, drawn_SR))
+        cases_SPK = np.stack([process.cases_SR for process in processes], axis=2)
+        every_SPK = np.concatenate([np.broadcast_to(values_NK, (cases, *values_NK.shape)), cases_SPK], axis=1)
+        improvement: Improvement | HypervolumeImprovement
+        if self._objectives == 1:
+            improvement = Improvement(every_SPK[..., 0].max(axis=1))
+        else:
+            least_K = values_NK.min(axis=0)
+            improvement = HypervolumeImprovement(every_SPK, least_K - 0.1 * np.abs(least_K))
+        ahead = best([each.values for each in known], NEAR)
+        promises = Promises(self._encoding, processes, improvement.of, self._charge(number))
+        return promises.climbed(source, rows_ND[ahead])
+
+    def _fitted(self) -> list[Kernel]:
+        """The kernel of each objective, fitted to the scores of the last number of ``_fits``."""
+        kernels = [Kernel.plain(len(self._space.domains))] * self._objectives
+        for place, count in enumerate(_fits(self._random_trials, len(self._scored))):
+            if place == len(self._kernels):
+                rows_ND, values_NK = _arrays(_known(self._scored[:count]))
+                spread_NE = self._encoding.spread(rows_ND)
+                self._kernels.append(
+                    [
+                        fitted(spread_NE, self._encoding.starts, values_N, kernel, ITERATIONS)
+                        for kernel, values_N in zip(kernels, values_NK.T, strict=True)
+                    ]
+                )
+            kernels = self._kernels[place]
+        return kernels
+
+    def _charge(self, number: int) -> "partial[Numbers] | None":
+        """The penalty for the time of an epoch, from all reports so far; None if time does not count."""
+        weight = 0.0 if self._cooled is None else max(1 - number / self._cooled, 0.0)
+        costs = self._costs.by_axis() if weight else {}
+        return partial(_charge, [costs[path] for path in self._space.domains], weight) if costs else None
 
 
-@final
-class _PerSecond(optuna.samplers.GPSampler):
-    """Optuna's sampler with another acquisition function. It overrides a private method of Optuna; a test checks that
-    Optuna still calls it.
-    """
+def _charge(costs: Sequence[AxisCost], weight: float, axis: int, numbers: Numbers) -> Numbers:
+    cost = costs[axis]
+    found: Numbers = weight * (cost.of(numbers) if isinstance(cost.domain, Choice) else cost.at(numbers))
+    return found
 
-    def __init__(self, charged: Charged, **options: Any) -> None:
-        super().__init__(**options)
-        self._charged = charged
 
-    def infer_relative_search_space(self, study: optuna.Study, trial: Any) -> dict[str, BaseDistribution]:
-        """The search space of the base class; its order is that of the columns of the process."""
-        self._axes = list(super().infer_relative_search_space(study, trial).items())
-        return dict(self._axes)
+def _fits(first: int, count: int) -> list[int]:
+    """The numbers of scores, up to ``count``, after which kernels are fitted."""
+    found = [first]
+    while (further := found[-1] + max(1, found[-1] // AGAIN)) <= count:
+        found.append(further)
+    return found
 
-    def _optimize_acqf(self, acqf: Any, best_params: Any) -> Any:
-        improvement = acqf.eval_acqf
-        acqf.eval_acqf = lambda x: improvement(x) - self._charge(x)
-        return super()._optimize_acqf(acqf, best_params)
 
-    def _charge(self, x: Any) -> Any:
-        """The penalty for a tensor with the axes last: positions in their ranges, or indices of choices."""
-        charge = x.new_zeros(x.shape[:-1])
-        for column, (path, distribution) in enumerate(self._axes):
-            cost, own = self._charged.costs.get(path), x[..., column]
-            if cost is None:
-                continue
-            if isinstance(distribution, CategoricalDistribution):
-                charge = charge + x.new_tensor(cost.effects)[own.detach().round().long()]
-                continue
-            if isinstance(distribution, IntDistribution):  # its range here is half a step longer at each end
-                steps = distribution.high - distribution.low
-                own = (own * (steps + 1) - 0.5) / (steps or 1)
-            charge = charge + cost.at(own)
-        return self._charged.weight * charge
+def _known(scored: Sequence[_Scored]) -> list[_Scored]:
+    """Those that the process is conditioned on: all, or the best and the latest of the others."""
+    if len(scored) <= CONDITIONED:
+        return list(scored)
+    ahead = set(best([each.values for each in scored], CONDITIONED // 2))
+    others = [place for place in range(len(scored)) if place not in ahead]
+    return [scored[place] for place in sorted([*ahead, *others[-(CONDITIONED - len(ahead)) :]])]
+
+
+def _arrays(known: Sequence[_Scored]) -> tuple[Numbers, Numbers]:
+    """Their rows, and their values with mean 0 and variance 1."""
+    values_NK = np.array([each.values for each in known])
+    values_NK = (values_NK - values_NK.mean(axis=0)) / np.maximum(values_NK.std(axis=0), 1e-10)
+    return np.array([each.row for each in known]), values_NK

@@ -33,7 +33,7 @@ def test_the_wait_for_a_point(objectives: int, capsys: pytest.CaptureFixture[str
         process.ask(trials + RUNNING)
         waits[trials] = time.process_time() - started
     with capsys.disabled():
-        seconds = ", ".join(f"{waits[trials]:.1f} s after {trials:,} trials" for trials in waits)
+        seconds = ", ".join(f"{1000 * waits[trials]:.0f} ms after {trials:,} trials" for trials in waits)
         print(
             f"\n{os.cpu_count()} cores, {platform.machine()}, optuna {optuna.__version__}, {len(space.domains)} axes, "
             f"{RUNNING} trials running, objectives: {objectives}: {seconds}"

@@ -5,12 +5,9 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-import optuna
-
 from skipstack.search.ledger.events import Reason
 from skipstack.search.objectives.pareto import Vector
 from skipstack.search.proposers.config import EvolutionConfig, PathConfig
-from skipstack.search.proposers.costs import Charged
 from skipstack.search.proposers.evolution import Evolution
 from skipstack.search.proposers.gaussian_process import GaussianProcess
 from skipstack.search.proposers.path import Path
@@ -75,19 +72,6 @@ SMALL = EvolutionConfig(population=4, sample=2)
 """So that a short history has children."""
 
 
-def quick(process: GaussianProcess) -> GaussianProcess:
-    """A process that looks for its points from two places instead of ten: what every proposer promises, holds alike."""
-    usual = process._sampler
-
-    def sampler(seed: int, charged: Charged | None) -> optuna.samplers.GPSampler:
-        found = usual(seed, charged)
-        found._n_preliminary_samples, found._n_local_search = 64, 2
-        return found
-
-    process._sampler = sampler
-    return process
-
-
 STEPS = PathConfig(
     points=({KIND: "sgd", DEPTH: 5, HIDDEN: 8, RATE: 0.1, MOMENTUM: 0.5},),
     starts=({KIND: "sgd", DEPTH: 1, HIDDEN: 8, RATE: 0.01, MOMENTUM: 0.0},),
@@ -110,9 +94,10 @@ MAKERS: Mapping[str, Make] = {
     "prior, finite": lambda: Prior(FINITE, seed=3),
     "prior, mixed": lambda: Prior(MIXED, seed=3),
     "prior, two objectives": lambda: Prior(MIXED, seed=3, objectives=2),
-    "gp, finite": lambda: quick(GaussianProcess(FINITE, seed=3, random_trials=4)),
-    "gp, mixed": lambda: quick(GaussianProcess(MIXED, seed=3, random_trials=5)),
-    "gp per second, mixed": lambda: quick(GaussianProcess(MIXED, 3, 1, 20, random_trials=5)),
+    "gp, finite": lambda: GaussianProcess(FINITE, seed=3, random_trials=4),
+    "gp, mixed": lambda: GaussianProcess(MIXED, seed=3, random_trials=5),
+    "gp per second, mixed": lambda: GaussianProcess(MIXED, 3, 1, 20, random_trials=5),
+    "gp, two objectives": lambda: GaussianProcess(MIXED, seed=3, objectives=2, random_trials=5),
     "evolution, finite": lambda: Evolution(FINITE, 3, SMALL),
     "evolution, mixed": lambda: Evolution(MIXED, 3, SMALL),
     "evolution, two objectives": lambda: Evolution(MIXED, 3, SMALL),
@@ -143,9 +128,8 @@ def objectives(name: str) -> int:
     return 2 if name.endswith("two objectives") else 1
 
 
-def length(name: str) -> int:
-    """Trials that show what the proposer called ``name`` does: a Gaussian process takes a second for each."""
-    return 9 if name.startswith("gp") else 14
+LENGTH = 14
+"""Trials that show what a proposer does."""
 
 
 def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4, objectives: int = 1) -> Iterator[Told]:

@@ -1,16 +1,15 @@
-"""The Gaussian process: conditional axes filled in, stopped trials counted, several objectives, and that it learns."""
+"""The Gaussian process: stopped trials counted, several objectives, when kernels are fitted, and that it learns."""
 
 import math
 
 import numpy as np
-import optuna
 import pytest
 
 from skipstack.search.proposers import gaussian_process
 from skipstack.search.proposers.gaussian_process import GaussianProcess
 from skipstack.search.proposers.proposer import Proposer, Random
 from skipstack.spaces.space import Point, Space, SpaceConfig
-from tests.search.proposers.histories import BETA1, BETA2, KIND, MIXED, MOMENTUM, RATE, climb, quick
+from tests.search.proposers.histories import KIND, MOMENTUM, RATE, climb
 
 CURVED = Space(
     SpaceConfig.model_validate(
@@ -25,25 +24,8 @@ CURVED = Space(
 )
 
 
-def trials_of(proposer: GaussianProcess) -> list[optuna.trial.FrozenTrial]:
-    proposer._tell_optuna()
-    return proposer._study.get_trials(deepcopy=False)
-
-
-def test_an_axis_that_is_not_active_has_any_value_in_the_process_and_none_in_the_point() -> None:
-    process = GaussianProcess(MIXED, seed=0)
-    filled = set()
-    for number in range(8):
-        point = process.ask(number)
-        assert point is not None
-        process.proposed(number, point)
-        told = trials_of(process)[-1].params
-        missing = set(MIXED.domains) - set(point)
-        assert missing in ({MOMENTUM}, {BETA1, BETA2})
-        assert set(told) == set(MIXED.domains)
-        assert all(MIXED.domains[path].contains(told[path]) for path in missing)
-        filled |= {told[path] for path in missing}
-    assert len(filled) >= 8, "never the same, or it would seem to matter"
+def values_of(process: GaussianProcess) -> list[tuple[float, ...]]:
+    return [each.values for each in process._scored]
 
 
 def test_stopped_trials_count_with_their_last_score_and_completed_ones_with_their_best() -> None:
@@ -51,7 +33,7 @@ def test_stopped_trials_count_with_their_last_score_and_completed_ones_with_thei
     for number, reason in enumerate(["completed", "stopped", "failed", "diverged"]):
         process.proposed(number, {KIND: "adam", RATE: 0.001 * (number + 1)})
         process.ended(number, reason, [(1, 0.5), (2, 0.25)])  # type: ignore[arg-type]
-    assert [trial.values for trial in trials_of(process)] == [[0.5], [0.25], None, None]
+    assert values_of(process) == [(0.5,), (0.25,)]
 
 
 def test_of_many_trials_it_knows_the_best_and_the_latest_and_answers_as_if_there_were_no_others(
@@ -61,6 +43,7 @@ def test_of_many_trials_it_knows_the_best_and_the_latest_and_answers_as_if_there
     monkeypatch.setattr(gaussian_process, "RUNNING", 2)
     scores = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.05, 0.04, 0.03, 0.02, 0.01]
     known = [1, 3, 5, *(9, 10, 11), *(14, 15)]  # the best three, the latest three others, the latest that run
+    monkeypatch.setattr(gaussian_process, "fitted", lambda *given: given[3])  # which learns from more trials over time
     source, every = np.random.default_rng(0), GaussianProcess(CURVED, 0, random_trials=4)
     few = GaussianProcess(CURVED, 0, random_trials=4)
     points = [CURVED.sample(source) for _ in range(16)]
@@ -69,10 +52,10 @@ def test_of_many_trials_it_knows_the_best_and_the_latest_and_answers_as_if_there
             process.proposed(number, points[number])
             if number < len(scores):
                 process.ended(number, "completed", [(1, scores[number])])
-    answer = quick(few).ask(16)
-    assert quick(every).ask(16) == answer
+    answer = few.ask(16)
+    assert every.ask(16) == answer
     assert every.ask(16) == answer, "asking changes nothing"
-    assert len(trials_of(every)) == 16
+    assert len(values_of(every)) == 12
 
 
 def climbed(proposer: Proposer) -> float:
@@ -92,22 +75,48 @@ def test_it_finds_the_best_value_of_a_conditional_axis(seed: int) -> None:
 
 
 def test_with_two_objectives_it_looks_for_the_front_between_them() -> None:
-    process = quick(GaussianProcess(CURVED, seed=0, objectives=2, random_trials=6))
-    for number in range(8):
+    """Each rate is on the front of the score and of its opposite: points go where the ones before left gaps."""
+
+    def size(point: Point) -> float:
+        return math.log10(float(str(point[RATE])))
+
+    process = GaussianProcess(CURVED, seed=0, objectives=2, random_trials=4)
+    for number in range(12):
         point = process.ask(number)
         assert point is not None
         process.proposed(number, point)
-        size = 3 + math.log10(float(str(point[RATE])))
-        process.ended(number, "completed", [(1, size)], (-size,))
-    assert [trial.values for trial in trials_of(process) if trial.values][-1] == pytest.approx([size, -size])
-    again = quick(GaussianProcess(CURVED, seed=0, objectives=2, random_trials=6))
-    for trial in trials_of(process):
-        if trial.values:
-            point = {KIND: trial.params[KIND].strip('"'), RATE: trial.params[RATE]}
-            again.observed(
-                point | ({MOMENTUM: trial.params[MOMENTUM]} if point[KIND] == "sgd" else {}),
-                "completed",
-                [(1, trial.values[0])],
-                (trial.values[1],),
-            )
-    assert again.ask(8) == process.ask(8), "observed trials teach what own ones do"
+        process.ended(number, "completed", [(1, size(point))], (-size(point),))
+    sizes = np.sort([-4.0, -1.0, *(values[0] for values in values_of(process))])
+    assert np.diff(sizes).max() < 0.5
+    drawn = [np.sort([-4.0, -1.0, *(size(CURVED.sample(source)) for _ in range(12))]) for source in map(rng, range(40))]
+    assert np.median([np.diff(each).max() for each in drawn]) > 0.6
+
+
+def rng(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_observed_trials_teach_what_own_ones_do() -> None:
+    own, earlier = (GaussianProcess(CURVED, seed=0, objectives=2, random_trials=4) for _ in range(2))
+    source = rng(3)
+    for number in range(6):
+        point, values = CURVED.sample(source), source.random(2).tolist()
+        own.proposed(number, point)
+        own.ended(number, "completed", [(1, values[0])], (values[1],))
+        earlier.observed(point, "completed", [(1, values[0])], (values[1],))
+    assert earlier.ask(8) == own.ask(8)
+
+
+def test_kernels_are_fitted_again_with_each_eighth_more_scores_whoever_asks_when() -> None:
+    source = rng(0)
+    points = [CURVED.sample(source) for _ in range(60)]
+    often, once = (GaussianProcess(CURVED, seed=0) for _ in range(2))
+    for number, point in enumerate(points):
+        for process in (often, once):
+            process.proposed(number, point)
+            process.ended(number, "completed", [(1, math.log10(float(str(point[RATE]))))])
+        often.ask(100)
+    assert once.ask(100) == often.ask(100)
+    fits = gaussian_process._fits(10, 60)
+    assert fits == [10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 27, 30, 33, 37, 41, 46, 51, 57]
+    assert len(once._kernels) == len(often._kernels) == len(fits)

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.search.proposers.costs import AxisCost, Charged, Costs
+from skipstack.search.proposers.encoding import Encoding
 from skipstack.search.proposers.gaussian_process import GaussianProcess
 from skipstack.search.proposers.prior import Prior
 from skipstack.search.proposers.proposer import Proposer
 from skipstack.search.proposers.tpe import BETTER, Tpe, _PerSecond
 from skipstack.spaces.domains import Choice, Integer, Log
 from skipstack.spaces.space import Point, Space, SpaceConfig
-from tests.search.proposers.histories import BETA1, DEPTH, HIDDEN, KIND, MIXED, MOMENTUM, RATE, quick
+from tests.search.proposers.histories import BETA1, DEPTH, HIDDEN, KIND, MIXED, MOMENTUM, RATE
 
 SIZES = Space(
     SpaceConfig.model_validate(
@@ -92,7 +93,7 @@ def test_a_process_prefers_the_cheap_one_of_two_that_promise_as_much() -> None:
     """Size makes no difference to the score: points are small as long as costs count, and are not where they do not."""
 
     def sizes(cooled: int | None) -> list[float]:
-        process = quick(GaussianProcess(SIZES, 0, 1, cooled, random_trials=6))
+        process = GaussianProcess(SIZES, 0, 1, cooled, random_trials=6)
         source = np.random.default_rng(0)
         for trial in range(12):
             point = SIZES.sample(source)
@@ -176,9 +177,6 @@ def test_the_last_trials_cost_nothing(kind: type[Tpe] | type[GaussianProcess]) -
             proposer.proposed(trial, point)
             proposer.took(trial, seconds(point))
             proposer.ended(trial, "completed", [(1, score(point))])
-    for proposer in (free, cooled):
-        if isinstance(proposer, GaussianProcess):
-            quick(proposer)
     assert cooled.ask(12) == free.ask(12)
     assert cooled.ask(20) == free.ask(20)
     assert cooled.ask(6) != free.ask(6)
@@ -213,31 +211,24 @@ def test_of_its_candidates_optuna_takes_the_one_that_is_best_by_equation_15() ->
     assert study.trials[-1].params[RATE] == pytest.approx(samples[RATE][best])
 
 
-def test_a_process_is_charged_at_the_places_that_optuna_means() -> None:
-    """By Optuna's own translation of its numbers into values, over a choice, integers and a logarithmic range."""
-    import torch
-    from optuna._gp.search_space import SearchSpace
-
-    process = quick(GaussianProcess(SIZES, 0, 1, 100, random_trials=4))
-    source = np.random.default_rng(0)
+def test_a_process_charges_a_row_what_its_point_costs() -> None:
+    """Over a choice, integers and a logarithmic range; what Optuna's samplers charge for the same values."""
+    process = GaussianProcess(SIZES, 0, 1, 100, random_trials=4)
+    costs, source = Costs(SIZES), np.random.default_rng(0)
     for trial in range(8):
         point = SIZES.sample(source)
-        process.proposed(trial, point)
-        process.took(trial, seconds(point))
-        process.ended(trial, "completed", [(1, score(point))])
-    process._tell_optuna()
-    charged = process._charged(8)
-    assert charged is not None
-    sampler = process._sampler(0, charged)
-    space = sampler.infer_relative_search_space(process._study, None)
-    own = SearchSpace(space)
-    numbers = own.sample_normalized_params(64, np.random.RandomState(0))
-    charge = sampler._charge(torch.from_numpy(numbers)).numpy()  # type: ignore[attr-defined]
-    for row, value in zip(numbers, charge, strict=True):
-        params = own.get_unnormalized_param(row)
-        place = [1, 2, 3, 4, 5].index(int(params[DEPTH]))
-        expected = charged.of({DEPTH: place, HIDDEN: params[HIDDEN], RATE: params[RATE]})
-        assert value == pytest.approx(float(expected), abs=1e-9)
+        for each in (process, costs):
+            each.proposed(trial, point)
+            each.took(trial, seconds(point))
+    expected = Charged(costs.by_axis(), 0.75)
+    charge = process._charge(25)
+    assert charge is not None
+    encoding = Encoding(SIZES)
+    for row in encoding.random(source, 64):
+        point = encoding.point(row)
+        place = [1, 2, 3, 4, 5].index(int(number(point, DEPTH)))
+        of = {DEPTH: place, HIDDEN: number(point, HIDDEN), RATE: number(point, RATE)}
+        assert sum(charge(axis, np.array(place)) for axis, place in enumerate(row)) == pytest.approx(expected.of(of))
 
 
 @pytest.mark.parametrize("domain", [Integer(3, 3), Log(0.1, 0.1)])

@@ -25,13 +25,13 @@ from tests.search.proposers.histories import (
     FINITE,
     HIDDEN,
     KIND,
+    LENGTH,
     MAKERS,
     MIXED,
     MOMENTUM,
     SMALL,
     WIDE,
     Make,
-    length,
     live,
     objectives,
     tell,
@@ -51,20 +51,20 @@ def test_replaying_any_part_of_a_history_gives_the_next_answer_of_the_one_that_l
 ) -> None:
     lived, replayed = make(), make()
     asked = 0
-    for told in live(lived, seed, trials=length(name), objectives=objectives(name)):
+    for told in live(lived, seed, trials=LENGTH, objectives=objectives(name)):
         tell(replayed, told)  # never asked before this point in time
         asked += told.reason is None
         if told.number % 5 == 0:
             mine, theirs = lived.ask(asked), replayed.ask(asked)
             assert theirs == mine
             assert list(theirs or ()) == list(mine or ())  # in the same order
-    assert asked == length(name)
+    assert asked == LENGTH
 
 
 @every
 def test_a_proposer_that_was_never_asked_answers_like_one_that_was_asked_for_everything(name: str, make: Make) -> None:
     lived, replayed = make(), make()
-    history = list(live(lived, seed=2, trials=length(name), objectives=objectives(name)))
+    history = list(live(lived, seed=2, trials=LENGTH, objectives=objectives(name)))
     for told in history:
         tell(replayed, told)
     assert [replayed.ask(number) for number in (20, 21, 20)] == [lived.ask(number) for number in (20, 21, 20)]
@@ -73,7 +73,7 @@ def test_a_proposer_that_was_never_asked_answers_like_one_that_was_asked_for_eve
 @every
 def test_asking_changes_nothing(name: str, make: Make) -> None:
     asked, quiet = make(), make()
-    for told in live(quiet, seed=5, trials=length(name), objectives=objectives(name)):
+    for told in live(quiet, seed=5, trials=LENGTH, objectives=objectives(name)):
         asked.ask(99)
         tell(asked, told)
     assert [asked.ask(20), asked.ask(20)] == [quiet.ask(20)] * 2
@@ -81,11 +81,11 @@ def test_asking_changes_nothing(name: str, make: Make) -> None:
 
 @every
 def test_each_point_is_allowed_and_new_and_has_the_active_axes_only(name: str, make: Make) -> None:
-    proposed = points(make(), trials=length(name), sought=objectives(name))
+    proposed = points(make(), trials=LENGTH, sought=objectives(name))
     space = WIDE if isinstance(make(), OneAtATime) else MIXED if HIDDEN in proposed[0] else FINITE
     composed = {WIDE: (3,), FINITE: (2, 3), MIXED: ()}[space]
     assert all(space.allowed(point) for point in proposed)
-    assert len({space.config(point).identity for point in proposed}) == len(proposed) == length(name)
+    assert len({space.config(point).identity for point in proposed}) == len(proposed) == LENGTH
     assert {point[KIND] for point in proposed} == {"sgd", "adam"}
     for point in proposed:
         assert (MOMENTUM in point) == (point[KIND] == "sgd")
@@ -121,7 +121,7 @@ def test_another_seed_gives_other_points(name: str, other: Make) -> None:
 def test_diverged_and_failed_trials_are_never_shown_as_a_score(name: str, make: Make) -> None:
     """Without a score, all that is known of them is that their points were proposed."""
     told_all, told_ends = make(), make()
-    history = list(live(make(), seed=5, trials=length(name), objectives=objectives(name)))
+    history = list(live(make(), seed=5, trials=LENGTH, objectives=objectives(name)))
     scoreless = [told for told in history if told.reason in ("diverged", "failed")]
     assert {told.reason for told in scoreless} == {"diverged", "failed"}
     for told in history:
@@ -134,15 +134,13 @@ def test_diverged_and_failed_trials_are_never_shown_as_a_score(name: str, make: 
 def test_what_earlier_studies_observed_may_be_proposed_again_and_replays_alike(name: str, make: Make) -> None:
     first, second = make(), make()
     earlier = [
-        told
-        for told in live(make(), seed=3, trials=length(name), objectives=objectives(name))
-        if told.reason is not None
+        told for told in live(make(), seed=3, trials=LENGTH, objectives=objectives(name)) if told.reason is not None
     ]
     for proposer in (first, second):
         for told in earlier:
             assert told.reason is not None
             proposer.observed(told.point, told.reason, told.curve, told.further)
-    alike = [points(each, trials=length(name) // 3, sought=objectives(name)) for each in (first, second)]
+    alike = [points(each, trials=LENGTH // 3, sought=objectives(name)) for each in (first, second)]
     assert alike[0] == alike[1]
     if name in ("grid", "listed", "random, finite", "tpe, finite", "evolution, finite"):
         rest = points(second, trials=1000, sought=objectives(name))
@@ -206,7 +204,7 @@ def test_the_global_random_states_are_neither_read_nor_changed(name: str, make: 
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002
         before = global_states()
-        sequences.append(points(make(), trials=length(name), sought=objectives(name)))
+        sequences.append(points(make(), trials=LENGTH, sought=objectives(name)))
         assert global_states() == before
     assert sequences[0] == sequences[1]
 
@@ -214,8 +212,8 @@ def test_the_global_random_states_are_neither_read_nor_changed(name: str, make: 
 IN_ANOTHER_PROCESS = """
 import json
 from tests.search.proposers.histories import MAKERS, live
-from tests.search.proposers.histories import length, objectives
-told = {name: live(make(), 7, length(name), objectives=objectives(name)) for name, make in MAKERS.items()}
+from tests.search.proposers.histories import LENGTH, objectives
+told = {name: live(make(), 7, LENGTH, objectives=objectives(name)) for name, make in MAKERS.items()}
 print(json.dumps({name: [each.point for each in own] for name, own in told.items()}))
 """
 
@@ -223,7 +221,7 @@ print(json.dumps({name: [each.point for each in own] for name, own in told.items
 def test_the_sequence_is_the_same_in_another_process() -> None:
     root = Path(__file__).parents[3]
     mine = {
-        name: [told.point for told in live(make(), 7, length(name), objectives=objectives(name))]
+        name: [told.point for told in live(make(), 7, LENGTH, objectives=objectives(name))]
         for name, make in MAKERS.items()
     }
     done = subprocess.run(

@@ -11,6 +11,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import TrialState, create_trial
 
 from skipstack.data.basis.seeding import derive
+from skipstack.search.proposers import tpe
 from skipstack.search.proposers.proposer import Random
 from skipstack.search.proposers.tpe import Tpe
 from skipstack.spaces.space import Point
@@ -149,3 +150,18 @@ def test_nothing_global_changes_but_the_verbosity_of_optuna(capfd: pytest.Captur
     assert logging.getLogger().level == root
     assert optuna.logging.get_verbosity() == optuna.logging.WARNING
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("objectives", [1, 2])
+def test_it_samples_what_optunas_own_sampler_does(objectives: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which splits trials and finds groups anew each time; also while trials run, and after some were stopped."""
+
+    def proposed() -> list[Point]:
+        proposer = Tpe(MIXED, 3, objectives)
+        history = live(proposer, seed=4, trials=30, objectives=objectives)
+        return [told.point for told in history if told.reason is None]
+
+    ours = proposed()
+    monkeypatch.setattr(tpe, "_SplitOnce", optuna.samplers.TPESampler)
+    assert proposed() == ours
+    assert len(ours) == 30
