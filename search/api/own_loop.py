@@ -136,7 +136,8 @@ class AskedTrial:
         self._told: dict[int, SeedReport] = {}
         self._began = dict.fromkeys(task.seeds, time.monotonic())
         self._reports = {
-            each: Report(task.folder / replicates.folder(each), partial(self._hand_over, each)) for each in task.seeds
+            each: Report(task.folder / replicates.folder(each), partial(self._hand_over, each), task.objectives)
+            for each in task.seeds
         }
 
     @property
@@ -155,7 +156,7 @@ class AskedTrial:
 
     def report(
         self,
-        score: float,
+        score: float | None = None,
         *,
         seed: int | None = None,
         epoch: int | None = None,

@@ -42,7 +42,9 @@ class FunctionWorker(Worker):
         assert isinstance(task.config, FunctionConfig), "a study of a function is run with it"
         self._measure = task.config.measure
         values = task.config.values
-        self._runs = [SeedRun(function, values, task.replicates, each, task.folder) for each in task.seeds]
+        self._runs = [
+            SeedRun(function, values, task.replicates, each, task.folder, task.objectives) for each in task.seeds
+        ]
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:

@@ -6,7 +6,7 @@ Only one thread of a trial runs at a time. ``advance`` resumes the thread, which
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from pathlib import Path
@@ -26,11 +26,17 @@ OURS: Final = Path(__file__).name
 @final
 class SeedRun:
     """A call of ``function`` with ``values``: the one of this ``number`` among ``replicates``. ``folder``: that of its
-    trial.
+    trial. ``objectives``: as in ``TrialTask``.
     """
 
     def __init__(
-        self, function: Objective, values: Mapping[str, Json], replicates: Replicates, number: int, folder: Path
+        self,
+        function: Objective,
+        values: Mapping[str, Json],
+        replicates: Replicates,
+        number: int,
+        folder: Path,
+        objectives: Sequence[str] = (),
     ) -> None:
         self.latest: SeedReport | None = None
         """The last report."""
@@ -38,7 +44,7 @@ class SeedRun:
         self._function = function
         self._words = replicates.words(number)
         self._values = Values(values, replicates.arguments(number))
-        self._report = Report(folder / replicates.folder(number), self._hand_over)
+        self._report = Report(folder / replicates.folder(number), self._hand_over, objectives)
         self._chance = GlobalRandomState(replicates.seed(number))
         self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
         # In the context of its maker, whose log hears it.
@@ -92,12 +98,8 @@ class SeedRun:
     def _call(self, function: Callable[..., Any]) -> None:
         """Call it. What it returns is its report, if it has made none."""
         returned = function(self._values, self._report) if takes_report(function) else function(self._values)
-        if returned is None or self._report.epoch:
-            return
-        if isinstance(returned, Mapping):
-            self._report(**returned)
-        else:
-            self._report(returned)
+        if returned is not None and not self._report.epoch:
+            self._report.returned(returned)
 
     def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
         """Store a report, suspend the thread and wait to be resumed."""
