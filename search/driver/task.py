@@ -28,8 +28,8 @@ class TrialTask:
     ordinary trial's. ``time_left``: seconds that the trial may still train, ``gpu_share``: the part of a GPU's memory
     that its process may take; None: no limit. ``best``: the epoch whose weights are measured; None: that of the file,
     whichever it is. ``code``: the files of its network's own code, as this process loaded them.
-    ``replicates``: by which the ``seeds`` of a function are the numbers of its calls. ``objectives``: what it reports, by
-    name, the score first; none where it reports the score alone.
+    ``replicates``: by which the ``seeds`` of a function are the numbers of its calls. ``objectives``: the names of what
+    it reports, the score first; none where that is all.
     """
 
     number: int
