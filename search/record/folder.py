@@ -16,6 +16,12 @@ CHECKPOINT = "checkpoint.safetensors"
 BEST = "best.safetensors"
 """In a trial's folder: the weights of all lanes at the trial's best epoch."""
 
+CALL_CHECKPOINTS = "checkpoints"
+"""In a trial's folder: what the calls of a user's function go on from (``search/workers/call_checkpoints.py``)."""
+
+ARTIFACTS = "artifacts"
+"""In a trial's folder: what a user's function gave to be kept, by its calls."""
+
 LOG = "log.txt"
 """In a trial's folder: what its processes print and warn, and its tracebacks."""
 
@@ -97,10 +103,10 @@ class StudyFolder:
 def delete_checkpoints(folder: Path) -> None:
     """Delete all that a trial in ``folder`` would go on from; another process may be deleting it, too."""
     (folder / CHECKPOINT).unlink(missing_ok=True)
-    for group in list(folder.glob(GROUP.format("*"))):
-        while group.exists():
+    for further in [*folder.glob(GROUP.format("*")), folder / CALL_CHECKPOINTS]:
+        while further.exists():
             with suppress(FileNotFoundError):  # the other was faster
-                shutil.rmtree(group)
+                shutil.rmtree(further)
 
 
 def make_trial_folder(folder: Path) -> None:

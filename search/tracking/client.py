@@ -6,7 +6,7 @@ All that calls it runs in the process that has MLflow (``tracking_process.py``).
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -63,17 +63,21 @@ def connected(uri: str) -> "MlflowClient":
     return MlflowClient(uri)
 
 
-def put(run: "Run", files: Mapping[str, str | bytes], uri: str) -> None:
-    """Write files among the artifacts of a run of the store at ``uri``; the client would ask for the run each time."""
+def put(run: "Run", files: Mapping[str, str | bytes | Path], uri: str) -> None:
+    """Write files among the artifacts of a run of the store at ``uri``; the client would ask for the run each time.
+
+    A path is a file of the same name.
+    """
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
     artifacts = get_artifact_repository(run.info.artifact_uri, tracking_uri=uri)
     with TemporaryDirectory(prefix="skipstack-") as folder:
         for name, content in files.items():
-            path = Path(folder) / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
-            within = path.parent.relative_to(folder).as_posix()
+            path = content if isinstance(content, Path) else Path(folder) / name
+            if not isinstance(content, Path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.encode() if isinstance(content, str) else content)
+            within = PurePosixPath(name).parent.as_posix()
             artifacts.log_artifact(str(path), None if within == "." else within)  # type: ignore[no-untyped-call]
 
 

@@ -51,7 +51,8 @@ class Entry:
 
     ``formerly``: the name that an earlier version gave the run; it loses this one where it still has it. ``status`` is
     None where it stays as it is. ``start`` and ``end`` are Unix milliseconds. ``files``: texts by the names that they
-    have among the run's artifacts; ``log``: whether the log of the trial is to be among them, too.
+    have among the run's artifacts; ``log``: whether the log of the trial is to be among them, too, and the artifacts of
+    its function.
     """
 
     name: str = ""

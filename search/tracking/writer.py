@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.record.folder import LOG, StudyFolder
+from skipstack.search.record.folder import ARTIFACTS, LOG, StudyFolder
 from skipstack.search.record.log_file import LogFile
 from skipstack.search.tracking.client import connected, put, search_runs
 from skipstack.search.tracking.entry import NOTE, STUDY, Entry, Read, RunKey, is_whole, key_of, of_study
@@ -131,7 +131,7 @@ class Writer:
         run_id = self._run_ids[key]
         if entry.formerly and not made:
             self._client.update_run(run_id, name=entry.name)
-        refused = self._put(run if made else run_id, entry.files | (self._log(key) if entry.log else {}))
+        refused = self._put(run if made else run_id, entry.files | (self._left(key) if entry.log else {}))
         if entry.corpus is not None and refused is None:  # after the files: whoever finds it need not look for them
             self._client.log_inputs(run_id, [_dataset(entry.corpus)])
         self._client.log_batch(
@@ -181,7 +181,7 @@ class Writer:
             if name not in found.tags:
                 self._client.set_experiment_tag(found.experiment_id, name, value)
 
-    def _put(self, run: "Run | str", files: Mapping[str, str | bytes]) -> str | None:
+    def _put(self, run: "Run | str", files: Mapping[str, str | bytes | Path]) -> str | None:
         """Write files among the artifacts of a run, or of the one with this id; None, or why they are not there."""
         if self.without_files is not None or not files:
             return self.without_files
@@ -191,14 +191,19 @@ class Writer:
             return one_line(error)
         return None
 
-    def _log(self, key: RunKey) -> dict[str, str]:
-        """The log of a trial by its name; none if it said nothing, or its log cannot be read."""
+    def _left(self, key: RunKey) -> dict[str, str | bytes | Path]:
+        """The log of a trial by its name, and the artifacts of its function; no log if it said nothing, or cannot be
+        read.
+        """
         if self._folder is None or key[1] is None:
             return {}
+        folder, left = StudyFolder(self._folder, key[0]), dict[str, str | bytes | Path]()
         with suppress(UserError):
-            if text := LogFile(StudyFolder(self._folder, key[0]).log(key[1])).whole():
-                return {LOG: text}
-        return {}
+            if text := LogFile(folder.log(key[1])).whole():
+                left[LOG] = text
+        trial = folder.trial(key[1])
+        kept = [path for path in sorted((trial / ARTIFACTS).rglob("*")) if path.is_file() and not path.is_symlink()]
+        return left | {path.relative_to(trial / ARTIFACTS).as_posix(): path for path in kept}
 
     def _points(self, run: "Run") -> set[tuple[str, int]]:
         """The metrics of a run, each with all its steps."""

@@ -34,7 +34,8 @@ class FunctionWorker(Worker):
     """Calls a function with each seed of a trial. The score of an epoch is the mean over the seeds.
 
     A seed whose call returned keeps its last report while others go on. In a new worker the calls start again, and only
-    a function that saves its own state continues from there; epochs that the ledger has are not reported again.
+    a function that restores its checkpoint, or saves its own state, continues from there; epochs that the ledger has
+    are not reported again.
     """
 
     def __init__(self, task: TrialTask, function: Objective) -> None:
@@ -42,9 +43,7 @@ class FunctionWorker(Worker):
         assert isinstance(task.config, FunctionConfig), "a study of a function is run with it"
         self._measure = task.config.measure
         values = task.config.values
-        self._runs = [
-            SeedRun(function, values, task.replicates, each, task.folder, task.objectives) for each in task.seeds
-        ]
+        self._runs = [SeedRun(function, values, task, each) for each in task.seeds]
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:

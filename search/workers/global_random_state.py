@@ -1,8 +1,9 @@
 """The global random generators of a process (Python, numpy, torch), with a separate state for each seed."""
 
+import base64
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -41,6 +42,42 @@ class GlobalRandomState:
             np.random.seed(self._seed % NUMPY_SEEDS)  # noqa: NPY002 (functions of others use it)
         if (torch := sys.modules.get("torch")) is not None and "torch" not in self._states:
             torch.manual_seed(self._seed)
+
+
+def written_states() -> dict[str, Any]:
+    """The states of now as JSON."""
+    states = _states()
+    kind, words, place, has_gauss, gauss = states["numpy"]
+    version, own, next_gauss = states["random"]
+    return {
+        "random": [version, list(own), next_gauss],
+        "numpy": [kind, words.tolist(), place, has_gauss, gauss],
+        **({"torch": _text(states["torch"])} if "torch" in states else {}),
+        **({"cuda": [_text(each) for each in states["cuda"]]} if "cuda" in states else {}),
+    }
+
+
+def restore_written(written: Mapping[str, Any]) -> None:
+    """Set the generators to states that ``written_states`` gave, maybe elsewhere; of other GPUs as far as they go."""
+    version, own, next_gauss = written["random"]
+    states: dict[str, Any] = {"random": (version, tuple(own), next_gauss), "numpy": tuple(written["numpy"])}
+    if "torch" in written:
+        import torch  # who wrote them had it, and would have it later than here
+
+        states["torch"] = _tensor(written["torch"])
+        if "cuda" in written and torch.cuda.is_available():
+            states["cuda"] = [_tensor(each) for each in written["cuda"][: torch.cuda.device_count()]]
+    _restore(states)
+
+
+def _text(state: Any) -> str:
+    return base64.b64encode(state.numpy().tobytes()).decode()
+
+
+def _tensor(text: str) -> Any:
+    import torch
+
+    return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8)
 
 
 def _states() -> dict[str, Any]:

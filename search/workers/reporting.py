@@ -1,16 +1,21 @@
 """The arguments of a user's function: its values, and the object by which it reports an epoch."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final, Protocol, final
 
+from skipstack.data.basis.atomic_files import atomic_file
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.explain import shown
 from skipstack.search.objectives.objectives import column
 from skipstack.search.record.folder import make_trial_folder
+from skipstack.search.workers.call_checkpoints import CallCheckpoint, CallCheckpoints
+from skipstack.search.workers.global_random_state import restore_written, written_states
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import present, read
 from skipstack.spaces.subject import leaves
@@ -69,13 +74,18 @@ class SeedReport:
     seconds: float
 
 
+def _nothing(*_: object) -> None:
+    """What is done where nobody waits for it."""
+
+
 @final
 class Report:
     """The second argument of a function, one for each of its seeds: ``report(score=0.93)`` ends an epoch.
 
     ``folder``: a folder for this seed of this trial, which survives interruptions; created on first access. ``epoch``:
     of the last report, 0 before the first. A call returns if the trial goes on, and raises TrialOver if not, which ends
-    the function. In a study of several objectives it has a value for each: ``report(accuracy=0.93, seconds=12.0)``.
+    the function. ``check_goes_on`` raises it, too. ``objectives``: as in ``TrialTask``; a report then has a value for
+    each: ``report(accuracy=0.93, seconds=12.0)``.
     """
 
     def __init__(
@@ -83,12 +93,24 @@ class Report:
         folder: Path,
         hand_over: Callable[[int, float, Mapping[str, float]], None],
         objectives: Sequence[str] = (),
+        *,
+        artifacts: Path,
+        checkpoints: CallCheckpoints,
+        restored: Callable[[CallCheckpoint], None] = _nothing,
+        check_goes_on: Callable[[], None] = _nothing,
     ) -> None:
         self.epoch = 0
+        self._figures: dict[str, list[float]] = {}
+        self._latest: Mapping[str, float] | None = None
+        self._has_reported = False
         self._folder = folder
         self._hand_over = hand_over
+        self._artifacts = artifacts
+        self._checkpoints = checkpoints
+        self._restored = restored
+        self._check_goes_on = check_goes_on
         self._score, *self._further = objectives or (SCORE,)
-        self._taken = {*TAKEN, *map(column, self._further)}
+        self._taken = (*TAKEN, *map(column, self._further))
 
     @property
     def folder(self) -> Path:
@@ -107,30 +129,27 @@ class Report:
         was reported before is ignored. ``metrics``: the further objectives, and any other numbers. Raises ReportError
         for a value that is no number, and for an objective without a value.
         """
-        if score is not None and self._score != SCORE:
-            if self._score in metrics:
-                raise ReportError(
-                    f"report({self._score}=...): got it twice (allowed: once, by its name or as the first)"
-                )
+        if score is not None and self._score in metrics:
+            raise ReportError(f"report({self._score}=...): got it twice (allowed: once, by its name or as the first)")
+        if score is not None:
             metrics[self._score] = score
-        elif score is not None:
-            metrics[SCORE] = score
         self._check_objectives(metrics)
-        numbers = {SCORE: _number(self._score, metrics.pop(self._score))}
-        for name in self._further:
-            numbers[column(name)] = _finite(name, metrics.pop(name))
-        for name in metrics:
-            if name in self._taken:
-                raise ReportError(f"report({name}=...): the study keeps its own under this name (allowed: another)")
+        given = {SCORE: _number(self._score, metrics.pop(self._score))}
+        given |= {column(name): _finite(name, metrics.pop(name)) for name in self._further}
+        _check_names(metrics, self._taken, "report")
         told = {"test_score": test} if test is not None else {}
-        numbers |= {name: _number(name, value) for name, value in {**told, **metrics}.items()}
+        given |= {name: _number(name, value) for name, value in {**told, **metrics}.items()}
+        numbers = {name: fmean(values) for name, values in self._figures.items()} | given
         following = self.epoch + 1 if epoch is None else epoch
         if isinstance(following, bool) or not isinstance(following, int) or following < 1:
             raise ReportError(f"report(epoch=...): got {epoch!r} (allowed: an epoch counted from 1)")
         if self.epoch and following != self.epoch + 1:
             raise ReportError(f"report(epoch=...): got {following} after {self.epoch} (allowed: {self.epoch + 1})")
-        self.epoch = following
+        self._figures = {}
+        self.epoch, self._latest, self._has_reported = following, dict(numbers), True
+        self._checkpoints.reports(following, self._latest)
         self._hand_over(following, numbers.pop(SCORE), numbers)
+        self._checkpoints.reported(following)
 
     def returned(self, value: Any) -> None:
         """End the only epoch of a function that returned ``value``: its score, or a mapping of arguments."""
@@ -145,13 +164,75 @@ class Report:
     def _check_objectives(self, given: Mapping[str, object]) -> None:
         """Raises ReportError where an objective has no value."""
         wanted = (self._score, *self._further)
-        missing = [name for name in wanted if name not in given]
-        if missing:
+        if missing := [name for name in wanted if name not in given]:
             near = get_close_matches(missing[0], [name for name in given if name not in wanted], n=1)
             raise ReportError(
                 f"report(...): got {', '.join(given) or 'nothing'} without {', '.join(missing)} "
                 f"({f'nearest: {near[0]!r}; ' if near else ''}allowed: {', '.join(wanted)}, and others beside)"
             )
+
+    def log(self, **figures: float) -> None:
+        """Note figures of the epoch that is under way, such as a loss: metrics of its report, each the mean of all that
+        were noted in the epoch. None of them ranks a trial.
+        """
+        taken = (*self._taken, SCORE, TEST, EPOCH, self._score, *self._further)
+        _check_names(figures, taken, "report.log")
+        for name, value in figures.items():
+            self._figures.setdefault(name, []).append(_number(name, value, "report.log"))
+
+    def artifact(self, path: Path | str) -> None:
+        """Keep a copy of a file, or of a folder's files, with the trial; one of the same name is replaced. It is
+        uploaded to the trial's run in MLflow when the trial ends.
+        """
+        given = _there(Path(path), "report.artifact")
+        name = given.resolve().name
+        files = [given] if given.is_file() else [each for each in sorted(given.rglob("*")) if each.is_file()]
+        make_trial_folder(self._artifacts)
+        for each in files:
+            to = self._artifacts / name / each.relative_to(given)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_file(to) as beside:
+                shutil.copyfile(each, beside)
+
+    def checkpoint(self, state: Path | str | bytes, *, epoch: int | None = None) -> None:
+        """Keep what the call goes on from if its process ends: a copy of a file or a folder, or bytes.
+
+        The last one stays until the trial ends. ``epoch``: whose end it is, the last that was reported by default; that
+        of the next report where it is called before it, so that a trial that is paused there goes on from it.
+        """
+        self._check_goes_on()
+        whose = self.epoch if epoch is None else epoch
+        if isinstance(whose, bool) or whose not in (self.epoch, self.epoch + 1):
+            raise ReportError(
+                f"report.checkpoint(epoch=...): got {epoch!r} (allowed: {self.epoch}, the last that was reported, or "
+                f"{self.epoch + 1}, the next)"
+            )
+        if isinstance(state, bytearray | memoryview):
+            state = bytes(state)
+        given = Path(state) if isinstance(state, str) else state
+        if not isinstance(given, Path | bytes):
+            raise ReportError(f"report.checkpoint(...): got {type(state).__name__} (allowed: a path, or bytes)")
+        if isinstance(given, Path):
+            _there(given, "report.checkpoint")
+        report = self._latest if whose == self.epoch else None
+        self._checkpoints.write(given, whose, chance=written_states(), report=report)
+
+    def restore(self) -> Path | None:
+        """The last checkpoint of this call, the file or the folder; None where there is none: it begins.
+
+        ``epoch`` and the global random generators are then as they were; epochs after it that were reported before are
+        not counted again. The path is good until the next checkpoint. Called before the first report.
+        """
+        if self._has_reported:
+            raise ReportError(f"report.restore(): called after epoch {self.epoch} (allowed: before the first report)")
+        self._check_goes_on()
+        found = self._checkpoints.latest()
+        if found is None:
+            return None
+        self.epoch, self._latest = found.epoch, found.report
+        restore_written(found.chance)
+        self._restored(found)
+        return found.path
 
 
 class Reporting(Protocol):
@@ -172,6 +253,18 @@ Objective = Reporting | Scoring
 """A user's function, called once for each seed of each trial, or each replicate of each seed."""
 
 
+def _check_names(numbers: Iterable[str], taken: Sequence[str], call: str) -> None:
+    for name in numbers:
+        if name in taken:
+            raise ReportError(f"{call}({name}=...): the study keeps its own under this name (allowed: another)")
+
+
+def _there(path: Path, call: str) -> Path:
+    if not (path.is_file() or path.is_dir()):
+        raise ReportError(f"{call}(...): {path} is not there (allowed: a file or a folder)")
+    return path
+
+
 def _finite(name: str, value: Any) -> float:
     """A number by which trials can be ranked."""
     if isfinite(number := _number(name, value)):
@@ -179,10 +272,10 @@ def _finite(name: str, value: Any) -> float:
     raise ReportError(f"report({name}=...): got {number} (allowed: a finite number)")
 
 
-def _number(name: str, value: Any) -> float:
+def _number(name: str, value: Any, call: str = "report") -> float:
     """Convert a number of any library to a Python float."""
     try:
         return float(value)
     except (TypeError, ValueError):
-        shown = "test" if name == "test_score" else name
-        raise ReportError(f"report({shown}=...): got {value!r} (allowed: a number)") from None
+        named = "test" if name == "test_score" else name
+        raise ReportError(f"{call}({named}=...): got {value!r} (allowed: a number)") from None

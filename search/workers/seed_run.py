@@ -6,7 +6,7 @@ Only one thread of a trial runs at a time. ``advance`` resumes the thread, which
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
 from pathlib import Path
@@ -14,37 +14,38 @@ from typing import Any, Final, final
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.driver.functions import takes_report
+from skipstack.search.driver.task import TrialTask
+from skipstack.search.record.folder import ARTIFACTS
+from skipstack.search.workers.call_checkpoints import CallCheckpoint, CallCheckpoints
 from skipstack.search.workers.global_random_state import GlobalRandomState
 from skipstack.search.workers.hearing import speaking
-from skipstack.search.workers.reporting import Objective, Report, SeedReport, TrialOver, Values
+from skipstack.search.workers.reporting import SCORE, Objective, Report, SeedReport, TrialOver, Values
 from skipstack.spaces.domains import Json
-from skipstack.spaces.replicates import Replicates
 
 OURS: Final = Path(__file__).name
 
 
 @final
 class SeedRun:
-    """A call of ``function`` with ``values``: the one of this ``number`` among ``replicates``. ``folder``: that of its
-    trial. ``objectives``: as in ``TrialTask``.
-    """
+    """A call of ``function`` with ``values``: the one of this ``number`` among those of the ``task``."""
 
-    def __init__(
-        self,
-        function: Objective,
-        values: Mapping[str, Json],
-        replicates: Replicates,
-        number: int,
-        folder: Path,
-        objectives: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, function: Objective, values: Mapping[str, Json], task: TrialTask, number: int) -> None:
+        replicates, own = task.replicates, task.replicates.folder(number)
         self.latest: SeedReport | None = None
-        """The last report."""
+        """The last report, or that of the checkpoint from which the call goes on."""
         self.returned = False
         self._function = function
         self._words = replicates.words(number)
         self._values = Values(values, replicates.arguments(number))
-        self._report = Report(folder / replicates.folder(number), self._hand_over, objectives)
+        self._report = Report(
+            task.folder / own,
+            self._hand_over,
+            task.objectives,
+            artifacts=task.folder / ARTIFACTS / own,
+            checkpoints=CallCheckpoints(task.folder, own, attempt=task.attempt, reported=task.reported),
+            restored=self._go_on_from,
+            check_goes_on=self._check_goes_on,
+        )
         self._chance = GlobalRandomState(replicates.seed(number))
         self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
         # In the context of its maker, whose log hears it.
@@ -103,13 +104,21 @@ class SeedRun:
 
     def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
         """Store a report, suspend the thread and wait to be resumed."""
-        if self._closing:
-            raise TrialOver
+        self._check_goes_on()
         self.latest = SeedReport(epoch, score, metrics, time.perf_counter() - self._began)
         self._theirs.release()
         self._mine.acquire()
+        self._check_goes_on()
+
+    def _check_goes_on(self) -> None:
         if self._closing:
             raise TrialOver
+
+    def _go_on_from(self, checkpoint: CallCheckpoint) -> None:
+        """A call that reports nothing after it has its last report nevertheless."""
+        if checkpoint.report is not None:
+            numbers = dict(checkpoint.report)
+            self.latest = SeedReport(checkpoint.epoch, numbers.pop(SCORE), numbers, 0.0)
 
 
 def _as_ordinary_error(error: BaseException) -> BaseException:

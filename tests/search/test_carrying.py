@@ -10,7 +10,7 @@ import pytest
 
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.ledger.events import Interrupted, Reported
-from skipstack.search.record.folder import CHECKPOINT, StudyFolder
+from skipstack.search.record.folder import CALL_CHECKPOINTS, CHECKPOINT, StudyFolder
 from skipstack.search.record.reading import read_study
 from tests.search.chaos import SMALL
 from tests.search.hosts import missing
@@ -109,6 +109,81 @@ def test_what_a_function_leaves_elsewhere_is_in_the_study_s_folder(cluster: Clus
                 f"weights-{epochs}": bytes([epochs]) * int(10_000 * (1 + x)),
                 "state/epoch": str(epochs).encode(),
             }
+    cluster.check_nothing_stays()
+
+
+TORCH = """
+import io, sys, time
+import torch
+import skipstack
+
+def objective(config, report):
+    model = torch.nn.Linear(4, 1)
+    optimiser = torch.optim.SGD(model.parameters(), lr=config["rate"], momentum=0.9)
+    if (kept := report.restore()) is not None:
+        model_state, optimiser_state = torch.load(kept)
+        model.load_state_dict(model_state)
+        optimiser.load_state_dict(optimiser_state)
+        print("goes on after epoch", report.epoch)
+    for epoch in range(report.epoch + 1, 13):
+        inputs = torch.randn(64, 4)
+        loss = (model(inputs) - inputs.sum(1, keepdim=True) - torch.rand(())).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        time.sleep(PAUSE)
+        state = io.BytesIO()
+        torch.save((model.state_dict(), optimiser.state_dict()), state)
+        report.checkpoint(state.getvalue(), epoch=epoch)
+        print("epoch", epoch, "is computed")
+        report(score=loss.item(), epoch=epoch)
+
+how, folder, *address = sys.argv[1:]
+PAUSE = 0.25 if address else 0.0
+space = skipstack.Space(rate=skipstack.loguniform(0.001, 0.1))
+settings = {"search.scheduler": "none", "search.proposer": "random"}
+if how == "search":
+    where = {"address": address[0]} if address else {"engine": "serial"}
+    options = {"trials": 4, "seeds": 2, "epochs": 12, "direction": "minimize"}
+    skipstack.search(space, objective, settings=settings, out=folder, **options, **where)
+else:
+    skipstack.resume(folder, objective)
+"""
+
+
+def test_a_torch_function_goes_on_from_its_checkpoints_after_its_driver_was_killed(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """Bit for bit as one that nobody killed, in one process, and not from the beginning."""
+    folder, alone = cluster.disk / "study", tmp_path / "alone"
+    cluster.start()
+    process = cluster.driver("search", str(folder), cluster.hosts.head, code=TORCH)
+
+    def eighth_reports() -> bool:
+        return folder.exists() and any(isinstance(event, Reported) and event.epoch == 8 for event in events(folder))
+
+    wait_for(eighth_reports, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    reported = {number: len(trial.reports) for number, trial in read_study(folder).trials.items()}
+    again = cluster.driver("resume", str(folder), cluster.hosts.head, code=TORCH)
+    _, error = again.communicate(timeout=600)
+    assert again.returncode == 0, error
+    whole = cluster.driver("search", str(alone), code=TORCH)
+    _, error = whole.communicate(timeout=600)
+    assert whole.returncode == 0, error
+    record, expected = read_study(folder), read_study(alone)
+    assert len(record.trials) == 4
+    for number, trial in expected.trials.items():
+        mine = record.trials[number]
+        assert [each.metrics for each in mine.reports] == [each.metrics for each in trial.reports]
+        assert len(trial.reports) == 12
+        log = StudyFolder(folder).log(number).read_text()
+        if 8 <= reported.get(number, 0) < 12:
+            assert log.count("goes on after epoch") == 2, "both seeds"
+            assert log.count("epoch 1 is computed") == 2, "by each seed once: what comes later may not have been sent"
+    assert any(8 <= count < 12 for count in reported.values())
+    assert not list(folder.rglob(CALL_CHECKPOINTS))
     cluster.check_nothing_stays()
 
 

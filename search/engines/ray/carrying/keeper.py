@@ -16,7 +16,14 @@ from typing import Final, Protocol
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.faults import lost_disk_interrupts, own_file_interrupts
 from skipstack.search.engines.ray.carrying.parcels import PIECE, Parcel, Piece, versions
-from skipstack.search.record.folder import CHECKPOINT, GROUP, StudyFolder, delete_checkpoints, make_trial_folder
+from skipstack.search.record.folder import (
+    CALL_CHECKPOINTS,
+    CHECKPOINT,
+    GROUP,
+    StudyFolder,
+    delete_checkpoints,
+    make_trial_folder,
+)
 from skipstack.search.workers.attempts import ATTEMPT, check_latest, claim
 
 ARRIVING: Final = ".arriving."
@@ -153,7 +160,7 @@ class Keeper(Keeping):
     def _settle(self, trial: int, folder: Path, parcel: Parcel) -> None:
         """Give the files of a whole sending their names."""
         for name, path in self._arriving.pop((trial, parcel.sending)).items():
-            if trial in self._over and (name == CHECKPOINT or _group(name) is not None):
+            if trial in self._over and _is_of_checkpoints(name):
                 path.unlink()
                 continue
             target = folder / name
@@ -197,6 +204,11 @@ def _group(name: str) -> str | None:
     """The folder of racing seeds that a file of a trial belongs to, if it does."""
     top, _, rest = name.partition("/")
     return top if rest and fnmatch(top, GROUP.format("*")) else None
+
+
+def _is_of_checkpoints(name: str) -> bool:
+    """Whether nobody needs a file once its trial has ended."""
+    return name == CHECKPOINT or _group(name) is not None or PurePosixPath(name).parts[0] == CALL_CHECKPOINTS
 
 
 def _written(folder: Path, sending: str, piece: Piece) -> Path:

@@ -1,0 +1,156 @@
+"""The checkpoints of one call of a user's function: what it goes on from in another process.
+
+In the folder of a trial: ``checkpoints/seed-0/00000003-0001-000001/``, by epoch, attempt, and number of the attempt's
+checkpoints; there ``content/`` with what the function gave, and ``whole.json``, which is written last and says how
+large each file is. One whose files are not all there in their sizes is not seen: writing was cut off, or files are
+still on their way from another machine.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from skipstack.data.basis.atomic_files import fsync_path, write_atomically
+from skipstack.search.driver.faults import own_file_interrupts
+from skipstack.search.record.folder import CALL_CHECKPOINTS, make_trial_folder
+from skipstack.search.workers.attempts import check_latest, claim
+
+WHOLE: Final = "whole.json"
+CONTENT: Final = "content"
+
+BYTES: Final = "checkpoint"
+"""The name of the file that holds a checkpoint given as bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallCheckpoint:
+    """A whole one. ``epoch``: whose end it is; ``chance``: the states of the global generators; ``report``: the named
+    arguments of that epoch's report, None while it is not made, or where there was none.
+    """
+
+    folder: Path
+    epoch: int
+    name: str
+    files: Mapping[str, int]
+    chance: Mapping[str, Any]
+    report: Mapping[str, float] | None
+
+    @property
+    def path(self) -> Path:
+        """What the function gave: a file or a folder."""
+        return self.folder / CONTENT / self.name
+
+    def write(self) -> None:
+        """Make it seen, with all that it has here."""
+        notes = {name: getattr(self, name) for name in ("epoch", "name", "files", "chance", "report")}
+        write_atomically(self.folder / WHOLE, json.dumps(notes).encode(), fsync=True)
+
+
+class CallCheckpoints:
+    """Those of the ``call``, a folder in that of the trial, for one ``attempt`` at a trial of whose epochs the ledger
+    has ``reported``.
+
+    Only the latest stays. One of an epoch that is not reported yet counts once the ledger has that report; until then
+    the one before it stays, too.
+    """
+
+    def __init__(self, trial: Path, call: Path, *, attempt: int, reported: int) -> None:
+        self._trial = trial
+        self._folder = trial / CALL_CHECKPOINTS / call
+        self._attempt = attempt
+        self._counted = reported
+        self._written = 0
+        self._claimed = False
+        self._awaits_report: CallCheckpoint | None = None
+
+    def latest(self) -> CallCheckpoint | None:
+        """The one to go on from; all others go."""
+        with own_file_interrupts(self._folder):
+            self._claim()
+            counted = [each for each in self._whole() if each.epoch <= self._counted]
+            self._keep(counted[-1:])
+        return counted[-1] if counted else None
+
+    def write(
+        self, given: Path | bytes, epoch: int, *, chance: Mapping[str, Any], report: Mapping[str, float] | None
+    ) -> None:
+        """Keep a copy. On an error those before it are as they were. Raises as ``TrialFiles.write`` does."""
+        with own_file_interrupts(self._folder):
+            self._claim()
+            self._written += 1
+            folder = self._folder / f"{epoch:08d}-{self._attempt:04d}-{self._written:06d}"
+            name = BYTES if isinstance(given, bytes) else given.resolve().name
+            files = _copied(given, folder / CONTENT / name)
+            written = CallCheckpoint(folder, epoch, name, files, chance, report)
+            written.write()
+            self._awaits_report = written if report is None and epoch else None
+            self._settle()
+
+    def reports(self, epoch: int, report: Mapping[str, float]) -> None:
+        """An epoch is about to be reported: a checkpoint of it keeps what its report says."""
+        awaits, self._awaits_report = self._awaits_report, None
+        if awaits is not None and awaits.epoch == epoch:
+            with own_file_interrupts(self._folder):
+                replace(awaits, report=report).write()
+
+    def reported(self, epoch: int) -> None:
+        """The ledger has an epoch."""
+        if epoch > self._counted:
+            self._counted = epoch
+            if self._written:
+                with own_file_interrupts(self._folder):
+                    self._settle()
+
+    def _settle(self) -> None:
+        """Keep the latest, and the latest that counts."""
+        whole = self._whole()
+        counted = [each for each in whole if each.epoch <= self._counted]
+        self._keep([*counted[-1:], *whole[-1:]])
+
+    def _keep(self, kept: list[CallCheckpoint]) -> None:
+        names = {each.folder.name for each in kept}
+        for folder in self._folder.iterdir() if self._folder.exists() else ():
+            if folder.name not in names:
+                (folder / WHOLE).unlink(missing_ok=True)  # first, so that it is not seen while it goes
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _whole(self) -> list[CallCheckpoint]:
+        """Those that are whole, the latest last."""
+        found = [_read(folder) for folder in sorted(self._folder.glob("*-*-*"))]
+        return [each for each in found if each is not None]
+
+    def _claim(self) -> None:
+        """Raises SupersededError if a later attempt at the trial has begun."""
+        check_latest(self._trial, self._attempt)
+        if not self._claimed:
+            make_trial_folder(self._trial)
+            claim(self._trial, self._attempt)
+            self._claimed = True
+
+
+def _read(folder: Path) -> CallCheckpoint | None:
+    """The checkpoint in a folder; None unless it is whole."""
+    try:
+        found = CallCheckpoint(folder, **json.loads((folder / WHOLE).read_bytes()))
+        there = {name: (folder / CONTENT / name).stat().st_size for name in found.files}
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+    return found if there == found.files else None
+
+
+def _copied(given: Path | bytes, to: Path) -> dict[str, int]:
+    """Write what was given, on the disk when this returns; the sizes of its files by their paths below its parent."""
+    to.parent.mkdir(parents=True)
+    if isinstance(given, bytes):
+        to.write_bytes(given)
+    elif given.is_dir():
+        shutil.copytree(given, to, copy_function=shutil.copyfile)
+    else:
+        shutil.copyfile(given, to)
+    files = [to] if to.is_file() else [each for each in sorted(to.rglob("*")) if each.is_file()]
+    for each in files:
+        fsync_path(each)
+    return {each.relative_to(to.parent).as_posix(): each.stat().st_size for each in files}
