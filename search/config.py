@@ -7,10 +7,11 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_
 
 from skipstack.data.basis.frozen import Frozen
 from skipstack.search.objectives.enough import EnoughConfig
-from skipstack.search.objectives.objectives import Objective
+from skipstack.search.objectives.objectives import Further, Objective, Objectives, checked_objectives, further
 from skipstack.search.proposers.config import ModelBasedConfig, ProposerConfig, ProposerName
 from skipstack.search.schedulers.config import AshaConfig, SchedulerConfig, SchedulerName
 from skipstack.spaces.config import SpaceConfig
+from skipstack.spaces.function import Direction
 from skipstack.spaces.replicates import Replicates, checked
 
 SEEDS_OF_A_SEARCH: Final = 1_000_000
@@ -40,8 +41,9 @@ class SearchConfig(Frozen):
         ProposerConfig, BeforeValidator(of_kind, json_schema_input_type=ProposerName | ProposerConfig)
     ] = ModelBasedConfig()
     """The proposer, which chooses the trials; a kind may stand for a mapping: ``tpe`` for ``{kind: tpe}``."""
-    objectives: tuple[Objective, ...] = ("score",)
-    """The objectives, the score first. With several, reports show the Pareto front; ASHA and proposers rank by it."""
+    objectives: Annotated[Objectives, BeforeValidator(checked_objectives)] = ("score",)
+    """The objectives, the score first; of a function a mapping of what it reports, each ``maximize`` or ``minimize``.
+    With several, reports show the Pareto front; ASHA and proposers rank by it."""
     warm_start: tuple[str, ...] = ()
     """Folders of earlier studies from whose trials the proposer learns; the best trials on other corpora are tried
     first. The paths start at the study file's own folder."""
@@ -89,15 +91,26 @@ class SearchConfig(Frozen):
 
     @model_validator(mode="after")
     def _can_rank_by_its_objectives(self) -> Self:
-        names = self.objectives
-        if names[:1] != ("score",) or len(set(names)) < len(names):
-            got = ", ".join(names) or "none"
-            raise ValueError(f"got the objectives {got} (allowed: score first, then any of the others, each once)")
-        if len(names) > 1 and self.scheduler.kind not in ("asha", "none"):
+        number = len(self.objectives)
+        if number > 1 and self.scheduler.kind not in ("asha", "none"):
             raise ValueError(
-                f"got {len(names)} objectives with {self.scheduler.kind} (allowed with several: asha, or none)"
+                f"got {number} objectives with {self.scheduler.kind} (allowed with several: asha, or none)"
             )
         return self
+
+    @property
+    def further(self) -> tuple[Further, ...]:
+        """The objectives after the score."""
+        return further(self.objectives)
+
+    def measures(self, objective: Objective) -> bool:
+        """Whether this objective of networks is sought."""
+        return not self.reported and objective in self.objectives
+
+    @property
+    def reported(self) -> dict[str, Direction]:
+        """The objectives that a function reports by their names; none where it reports the score alone."""
+        return self.objectives if isinstance(self.objectives, dict) else {}
 
     @property
     def repeated(self) -> Replicates:

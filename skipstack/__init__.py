@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from skipstack.search.api.run_options import DeviceName
     from skipstack.search.api.study import Study
     from skipstack.search.bundles.bundle import Bundle as Model
+    from skipstack.search.config import StudyConfig
     from skipstack.search.workers.reporting import Objective, Report, TrialOver
     from skipstack.spaces.constraint_functions import ConstraintFunction
     from skipstack.spaces.domains import Json
@@ -105,7 +106,8 @@ def search(
     objective: Objective | None = None,
     *,
     constraints: Sequence[str | Constraint] = (),
-    direction: Direction = "maximize",
+    direction: Direction | None = None,
+    objectives: Mapping[str, Direction] | None = None,
     corpus: str | None = None,
     data_dir: AnyPath | None = None,
     scale: str | None = None,
@@ -132,8 +134,12 @@ def search(
     ``config`` has the values of the axes by their names, of any name but ``function``, those of the base beside them,
     and ``config["seed"]``; an axis for which the base has no value has there the middle of its range, or its first
     choice. ``report(score=0.93)`` ends an epoch, and ends the function where the trial is stopped; ``epochs``: how many
-    there are at most, 100 where nobody says it. ``direction``: ``minimize`` where a lower score is better. Such a study
-    is resumed, extended and ablated with the function again.
+    there are at most, 100 where nobody says it. ``direction``: ``minimize`` where a lower score is better, ``maximize``
+    where nobody says it. Such a study is resumed, extended and ablated with the function again.
+
+    ``objectives``: several values that the function reports or returns by their names, each with its direction:
+    ``{"accuracy": "maximize", "seconds": "minimize"}`` for ``report(accuracy=0.93, seconds=12.0)``. The first is the
+    score; ``Study.front`` has the trials that no other dominates.
 
     ``replicates``: what else the calls of a trial differ in. With ``{"fold": 5}`` each seed is five calls, on which
     ``config["fold"]`` is 0 to 4, and there is one seed unless ``seeds`` says more; ``{"corpus": ["a", "b"]}`` makes a
@@ -156,14 +162,15 @@ def search(
         _study(study),
         scale=scale,
         corpus=corpus,
-        overrides=_settings(settings, replicates),
+        overrides=_settings(settings, replicates, objectives),
         trials=trials,
         hours=hours,
         epochs=epochs,
         seeds=seeds,
-        function=None if objective is None else source_of(objective, direction),
+        function=None if objective is None else source_of(objective, direction or "maximize"),
         constraints=_constraints(constraints),
     )
+    _check_direction(config, direction)
     where = _execution(options, objective)
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
     return _finished(begin(config, path, where, data_dir=_path(data_dir), corpus_folder=corpora))
@@ -173,7 +180,8 @@ def begin(
     study: AnyStudy,
     *,
     constraints: Sequence[str | Constraint] = (),
-    direction: Direction = "maximize",
+    direction: Direction | None = None,
+    objectives: Mapping[str, Direction] | None = None,
     scale: str | None = None,
     settings: Mapping[str, Any] | None = None,
     trials: int | None = None,
@@ -223,14 +231,15 @@ def begin(
     config, corpora = load_study(
         _study(study),
         scale=scale,
-        overrides=_settings(settings, replicates),
+        overrides=_settings(settings, replicates, objectives),
         trials=trials,
         hours=hours,
         epochs=epochs,
         seeds=seeds,
-        function=source_of(asked, direction),
+        function=source_of(asked, direction or "maximize"),
         constraints=rules,
     )
+    _check_direction(config, direction)
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
     run = begun(config, path, where, data_dir=None, corpus_folder=corpora)
     return OwnLoop(run, lambda: _shown(run))
@@ -508,10 +517,24 @@ def _study(given: AnyStudy) -> str | Path | Mapping[str, Any]:
 
 
 def _settings(
-    settings: Mapping[str, Any] | None, replicates: Mapping[str, int | Sequence[str | float]] | None
+    settings: Mapping[str, Any] | None,
+    replicates: Mapping[str, int | Sequence[str | float]] | None,
+    objectives: Mapping[str, Direction] | None,
 ) -> Mapping[str, Any]:
-    """Settings as ``load_study`` takes them, with the replicates before them."""
-    return {**({} if replicates is None else {"search.replicates": replicates}), **(settings or {})}
+    """Settings as ``load_study`` takes them, with the replicates and the objectives before them."""
+    own = {"search.replicates": replicates, "search.objectives": objectives}
+    return {**{path: value for path, value in own.items() if value is not None}, **(settings or {})}
+
+
+def _check_direction(config: StudyConfig, direction: Direction | None) -> None:
+    """Raises UserError for a direction beside objectives that have their own."""
+    from skipstack.data.basis.errors import UserError
+
+    if direction is not None and config.search.reported:
+        raise UserError(
+            f"direction: got {direction!r} beside the objectives {', '.join(config.search.reported)}, which have "
+            "directions (allowed: one of both)"
+        )
 
 
 def _constraints(given: Sequence[str | Constraint]) -> list[str | ConstraintFunction]:

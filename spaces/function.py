@@ -1,13 +1,13 @@
 """The subject of a trial that calls a user's function instead of training a network."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import ConfigDict, JsonValue, PositiveInt
+from pydantic import ConfigDict, Field, JsonValue, PositiveInt
 
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.tasks.measure import Measure
-from skipstack.data.tasks.reported import HIGHER, LOWER
+from skipstack.data.tasks.reported import SCORE, reported_score
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
 
@@ -47,6 +47,8 @@ class FunctionSource(Frozen):
     source: str
     direction: RecordedDirection = "maximise"
     """Whether a higher score is better, or a lower one."""
+    score: Annotated[str, Field(exclude_if=lambda name: name == SCORE)] = SCORE
+    """What its score is called."""
     epochs: PositiveInt = EPOCHS
     """The number of reports of a complete trial; a function may return earlier."""
 
@@ -82,4 +84,4 @@ class FunctionConfig(Subject):
     @property
     def measure(self) -> Measure:
         """The measure of the function's reports."""
-        return HIGHER if self.function.direction == "maximise" else LOWER
+        return reported_score(self.function.score, larger_is_better=self.function.direction == "maximise")

@@ -1,4 +1,4 @@
-"""Score against cost: trials by seconds, parameters or latency, and their Pareto front."""
+"""Score against cost: trials by seconds, parameters, latency or another objective, and their Pareto front."""
 
 from typing import Any, Final, Literal
 
@@ -30,19 +30,43 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
     """
     known = trials[np.isfinite(trials["dev"]) & trials[cost].notna() & (trials[cost] > 0)]
     unit, size = time_unit(float(known[cost].max())) if cost == "seconds" and len(known) else ("", 1.0)
-    rows = known.assign(
-        value=known["dev"] * shown(measure),
-        cost=known[cost].astype(float) / size,
-        kind=kinds(known["state"]),
-    )[["value", "cost", "kind"]]
-    front = pareto_front(rows, larger_is_better=measure.factor > 0)
+    costs = known[cost].astype(float) / size
+    return _drawn(trials, known, costs, measure, f"{unit} {TITLES[cost]}".strip(), "costs less", "cost")
+
+
+def score_against_objective(
+    trials: pd.DataFrame, measure: Measure, column: str, name: str, *, larger_is_better: bool
+) -> Any:
+    """As ``score_against_cost``, with another objective of a function in place of the cost: a ``column`` of ``trials``,
+    called ``name``.
+    """
+    known = trials[np.isfinite(trials["dev"]) & np.isfinite(trials[column])]
+    title = f"{name} ({'higher' if larger_is_better else 'lower'} is better)"
+    better = f"has {'more' if larger_is_better else 'less'} {name}"
+    return _drawn(trials, known, known[column], measure, title, better, name, larger_costs_less=larger_is_better)
+
+
+def _drawn(
+    trials: pd.DataFrame,
+    known: pd.DataFrame,
+    costs: "pd.Series[float]",
+    measure: Measure,
+    title: str,
+    better: str,
+    noun: str,
+    *,
+    larger_costs_less: bool = False,
+) -> Any:
+    rows = known.assign(value=known["dev"] * shown(measure), cost=costs, kind=kinds(known["state"]))
+    rows = rows[["value", "cost", "kind"]]
+    front = pareto_front(rows, larger_is_better=measure.factor > 0, larger_costs_less=larger_costs_less)
     every = max(1, -(-len(rows) // MOST))
     drawn = pd.concat([rows.iloc[::every], front]).loc[lambda both: ~both.index.duplicated()]
     there = present(drawn["kind"])
-    wide = len(rows) > 0 and rows["cost"].max() > 20 * rows["cost"].min()
+    wide = len(rows) > 0 and rows["cost"].min() > 0 and rows["cost"].max() > 20 * rows["cost"].min()
     x = alt.X(
         "cost:Q",
-        title=f"{unit} {TITLES[cost]}".strip(),
+        title=title,
         axis=alt.Axis(format="~s" if len(rows) and rows["cost"].max() >= 1000 else "~g", tickCount=6),
         scale=alt.Scale(type="log") if wide else alt.Scale(zero=False),
     )
@@ -51,8 +75,9 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
         title=value_title(measure),
         scale=value_scale(measure),
     )
+    steps: Literal["step-before", "step-after"] = "step-before" if larger_costs_less else "step-after"
     layers = [
-        alt.Chart(data(front)).mark_line(interpolate="step-after", color=INK, strokeWidth=1.5).encode(x=x, y=y),
+        alt.Chart(data(front)).mark_line(interpolate=steps, color=INK, strokeWidth=1.5).encode(x=x, y=y),
         alt.Chart(data(drawn))
         .mark_point(size=36, opacity=0.9)
         .encode(
@@ -66,15 +91,19 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
     silent = len(trials) - len(rows)
     return finished(
         alt.layer(*layers),
-        f"{len(front):,} of {len(rows):,} trials are beaten by none that costs less",
+        f"{len(front):,} of {len(rows):,} trials are beaten by none that {better}",
         "These are filled, on the line.",
         some_of(len(drawn), len(rows), "trials"),
-        not_drawn(silent, "trial", "without a score or a cost"),
+        not_drawn(silent, "trial", f"without a score or a {noun}"),
     )
 
 
-def pareto_front(rows: pd.DataFrame, *, larger_is_better: bool) -> pd.DataFrame:
-    """The Pareto front, by ``cost``: rows whose ``value`` no row of equal or lower cost has; the first of equals."""
-    best_first = rows.sort_values(["cost", "value"], ascending=[True, not larger_is_better], kind="stable")
+def pareto_front(rows: pd.DataFrame, *, larger_is_better: bool, larger_costs_less: bool = False) -> pd.DataFrame:
+    """The Pareto front, by ``cost``: rows whose ``value`` no row of equal or lower cost has; the first of equals.
+
+    ``larger_costs_less``: of equal or higher cost.
+    """
+    ascending = [not larger_costs_less, not larger_is_better]
+    best_first = rows.sort_values(["cost", "value"], ascending=ascending, kind="stable")
     values = best_first["value"] if larger_is_better else -best_first["value"]
     return best_first[values > values.cummax().shift(fill_value=-np.inf)]

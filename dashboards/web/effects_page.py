@@ -9,7 +9,7 @@ import streamlit as st
 
 from skipstack.dashboards.reports.exploration.report import about
 from skipstack.dashboards.reports.pictures.picture import Drawn
-from skipstack.dashboards.reports.pictures.search_pictures import search_chart
+from skipstack.dashboards.reports.pictures.search_pictures import objective_charts, search_chart
 from skipstack.dashboards.web.downloads import whole_report
 from skipstack.dashboards.web.elements import charts, empty, report, sentence
 from skipstack.dashboards.web.snapshot import snapshot
@@ -99,6 +99,9 @@ def _costs(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
     from skipstack.dashboards.charts.costs import score_against_cost
 
     yield search_chart("Score and training time", seen)
+    if seen.config.search.reported:
+        yield from objective_charts(seen)
+        return
     yield search_chart("Score and parameters", seen)
     trials = seen.seen.trials
     none = "" if trials["latency"].notna().any() else "latency is no objective of this study"

@@ -58,13 +58,13 @@ class Measure(ABC):
 
     name: ClassVar[str]
     """The name in ledgers and curves."""
-    label: ClassVar[str]
+    label: str
     """The name for people, and with ``article`` before it."""
-    article: ClassVar[str] = "an"
+    article: str = "an"
     factor: ClassVar[float] = 100
     """The factor from scores to displayed values. Larger scores are better: if the factor is negative, the score is the
     negative of the measure."""
-    unit: ClassVar[str]
+    unit: str
     """The suffix of a split's name in headings."""
     baseline: ClassVar[str] = "most frequent tag of each word"
     """The baseline for comparison, in words."""

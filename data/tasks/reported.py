@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
 
 
+SCORE: Final = "score"
+"""What a score is called to which nobody gave another name."""
+
+
 @dataclass(frozen=True)
 class ReportedScore(Measure):
-    """A score as reported. It has no counts per sentence, so only seeds show its variance."""
+    """A score as reported, called ``label``. It has no counts per sentence, so only seeds show its variance."""
 
-    name = "score"
-    label = "score"
-    article = "a"
+    name = SCORE
+    label: str = SCORE
+    article: str = "a"
     factor = 1
-    unit = "score"
+    unit: str = SCORE
     counted = ()
 
     def written(self, score: float, sign: str = "") -> str:
@@ -61,3 +65,9 @@ HIGHER: Final = ReportedScore()
 
 LOWER: Final = _LowerScore()
 """The measure of scores to minimise."""
+
+
+def reported_score(label: str, *, larger_is_better: bool) -> Measure:
+    """The measure of scores that are called ``label``."""
+    kind = ReportedScore if larger_is_better else _LowerScore
+    return kind(label, "an" if label[0].lower() in "aeiou" else "a", label)

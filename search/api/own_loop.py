@@ -155,7 +155,7 @@ class AskedTrial:
 
     def report(
         self,
-        score: float,
+        score: float | None = None,
         *,
         seed: int | None = None,
         epoch: int | None = None,
@@ -193,7 +193,13 @@ class AskedTrial:
         own = task.replicates.folder(seed)
         checkpoints = CallCheckpoints(task.folder, own, attempt=task.attempt, reported=task.reported)
         artifacts = task.folder / ARTIFACTS / own
-        return Report(task.folder / own, partial(self._hand_over, seed), artifacts=artifacts, checkpoints=checkpoints)
+        return Report(
+            task.folder / own,
+            partial(self._hand_over, seed),
+            task.objectives,
+            artifacts=artifacts,
+            checkpoints=checkpoints,
+        )
 
     def _only(self, seed: int | None) -> int:
         seed = self.seeds[0] if seed is None and len(self.configs) == 1 else seed

@@ -141,6 +141,11 @@ def check_study(study: StudyConfig) -> None:
     """Raises UserError for a study that cannot run with any corpora."""
     if isinstance(study.space.base, FunctionConfig):
         check_function(study.search, study.space.base)
+    elif study.search.reported:
+        raise UserError(
+            f"search.objectives: got {', '.join(study.search.reported)} with directions for a study that trains "
+            "networks (allowed: a list of score, parameters, latency; directions with a function)"
+        )
     elif study.search.replicates:
         raise UserError(
             f"search.replicates: got {study.search.repeated.name} for a study that trains networks (allowed: with a "
@@ -200,9 +205,12 @@ def check_function(search: SearchConfig, base: FunctionConfig) -> None:
     """Raises UserError for search options that a function does not support, of which only its reported score is known,
     and for replicates whose name something else has.
     """
-    if len(search.objectives) > 1:
+    if len(search.objectives) > 1 and not search.reported:
         got = ", ".join(search.objectives)
-        raise UserError(f"search.objectives: got {got} (allowed for a function: score, the one that it reports)")
+        raise UserError(
+            f"search.objectives: got {got} (allowed for a function: what it reports, each with its direction, such as "
+            "{accuracy: maximize, seconds: minimize})"
+        )
     if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds" and base.epochs > 1:
         raise UserError(
             "search.scheduler.resource: got seeds (allowed: epochs or seconds, as a function may return at any epoch; "

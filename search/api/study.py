@@ -48,6 +48,12 @@ class Study:
         """The ``n`` best trials, the best first: rows as those of ``trials``, fewer where fewer have a score."""
         return self.frames.trials.loc[[trial.number for trial in self.record.ranked()[:n]]]
 
+    def front(self) -> "pd.DataFrame":
+        """The trials on the Pareto front of several objectives, the best score first: rows as those of ``trials``; none
+        for a single objective.
+        """
+        return self.frames.trials.loc[[trial.number for trial in self.record.front()]]
+
     def curves(self) -> "pd.DataFrame":
         """A row for each epoch of each seed of each trial, with every metric that was reported."""
         return self._calls_told_apart(self.frames.curves)

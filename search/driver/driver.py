@@ -251,7 +251,7 @@ class Driver:
             metrics=result.metrics,
             seconds=result.seconds,
             seeds=tuple(self._group(number) or ()),
-            latency=result.latency if "latency" in self.record.study.search.objectives else None,
+            latency=result.latency if self.record.study.search.measures("latency") else None,
         )
         self._heard[number] = reported.time
         self._state.apply(reported)
@@ -390,7 +390,7 @@ class Driver:
             point=point,
             config_identity=config.identity,
             seeds=tuple(self._group(number) or search.lane_seeds),
-            parameters=self._parameters(config) if "parameters" in search.objectives else None,
+            parameters=self._parameters(config) if search.measures("parameters") else None,
         )
 
     def _reuse(self, proposed: Proposed, known: Known) -> None:

@@ -26,7 +26,7 @@ from skipstack.search.ledger.events import (
     WarmStarted,
 )
 from skipstack.search.objectives.enough import Enough
-from skipstack.search.objectives.objectives import further
+from skipstack.search.objectives.objectives import vector
 from skipstack.search.objectives.pareto import Vector
 from skipstack.search.proposers.build import proposer
 from skipstack.search.record.asked_points import Request
@@ -148,7 +148,7 @@ class StudyState:
             case Reported(trial=number):
                 self.longest = max(self.longest, event.seconds)
                 self.proposer.took(number, event.seconds / max(len(event.seeds), 1))
-                self.scheduler.weigh(number, self._further(number))
+                self.scheduler.weigh(number, self._further(number, None if self.ends_group(event) else event))
                 self.decision = self.scheduler.report(number, event.epoch, self._score(event), event.seconds)
             case Decided(trial=number):
                 self._check(event)
@@ -179,9 +179,10 @@ class StudyState:
         return self._base is not None and _equal(proposed.point, self._base)
 
     def _observe(self, warm_started: WarmStarted) -> None:
-        objectives = self.record.study.search.objectives
+        sought = self.record.study.search.further
         for each in warm_started.observed:
-            beside = further(objectives, parameters=each.parameters, latency=each.latency)
+            values = {"parameters": each.parameters, "latency": each.latency, **each.reported}
+            beside = vector(sought, values)
             self.proposer.observed(dict(each.point), each.reason, each.curve, beside)
 
     def _left(self, number: int) -> None:
@@ -198,9 +199,9 @@ class StudyState:
         assert best is not None, "a group that did not diverge has a best epoch"
         return best.score
 
-    def _further(self, number: int) -> Vector:
-        """The values of a trial in the objectives after the score."""
-        return self.record.trials[number].further(self.record.study.search.objectives)
+    def _further(self, number: int, at: Reported | None = None) -> Vector:
+        """The values of a trial in the objectives after the score, those of a function at a report, or at its best."""
+        return self.record.trials[number].further(self.record.study.search.further, at)
 
     def _check(self, decided: Decided) -> None:
         """Raise UserError for a decision that this code would not take: another version, or a person, wrote it."""

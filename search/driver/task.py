@@ -28,7 +28,8 @@ class TrialTask:
     ordinary trial's. ``time_left``: seconds that the trial may still train, ``gpu_share``: the part of a GPU's memory
     that its process may take; None: no limit. ``best``: the epoch whose weights are measured; None: that of the file,
     whichever it is. ``code``: the files of its network's own code, as this process loaded them.
-    ``replicates``: by which the ``seeds`` of a function are the numbers of its calls.
+    ``replicates``: by which the ``seeds`` of a function are the numbers of its calls. ``objectives``: the names of what
+    it reports, the score first; none where that is all.
     """
 
     number: int
@@ -49,6 +50,7 @@ class TrialTask:
     best: int | None = None
     code: tuple[CodeSource, ...] = ()
     replicates: Replicates = SEEDS_ALONE
+    objectives: tuple[str, ...] = ()
 
 
 def trial_task(
@@ -80,6 +82,7 @@ def trial_task(
         share=1 if trial is None else trial.share,
         code=sources(config.network_code),
         replicates=record.study.search.repeated,
+        objectives=tuple(record.study.search.reported),
         time_left=None if limit is None else limit - (0.0 if trial is None else trial.seconds),
     )
 

@@ -65,9 +65,12 @@ class Reading:
         return found
 
     def _observed(self, path: str, record: StudyRecord, trial: TrialRecord, translated: Translated) -> Observed:
-        for name, value in (("parameters", trial.parameters), ("latency", trial.latency)):
-            if name in self.study.search.objectives and value is None:
-                raise UserError(f"got no {name} (allowed: trials of a study that has them as an objective)")
+        search = self.study.search
+        values = {each: trial.value(each) for each in search.further}
+        known = {each.column: value for each, value in values.items() if value is not None}
+        for each in values:
+            if each.column not in known and not (search.reported and trial.reason == "diverged"):
+                raise UserError(f"got no {each.name} (allowed: trials of a study that has them as an objective)")
         curve, whole = comparable(trial, self.study)
         ended: Reason = "completed" if whole else "stopped"
         return Observed(
@@ -78,6 +81,7 @@ class Reading:
             curve=tuple(curve),
             parameters=trial.parameters,
             latency=trial.latency,
+            reported=known if search.reported else {},
             recording=self._recording(path, record, trial, whole=whole),
         )
 

@@ -252,7 +252,8 @@ class Recording(Frozen):
 class Observed(Frozen):
     """A trial of an earlier study as a point of this study's space; ``config_identity``: of this study's config there.
 
-    ``recording``: present if the trial can be reused when its point is proposed.
+    ``reported``: the values of a function's further objectives, by their names among metrics. ``recording``: present if
+    the trial can be reused when its point is proposed.
     """
 
     trial: NonNegativeInt
@@ -262,6 +263,7 @@ class Observed(Frozen):
     curve: tuple[tuple[PositiveInt, Number], ...]
     parameters: Parameters | None = None
     latency: float | None = None
+    reported: Annotated[dict[str, Number], Field(exclude_if=operator.not_)] = Field(default_factory=dict)
     recording: Recording | None = None
 
 

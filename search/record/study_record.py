@@ -292,12 +292,11 @@ class StudyRecord:
 
         A stopped trial counts with its best score.
         """
-        objectives, ranked = self.study.search.objectives, self.ranked()
-        if len(objectives) == 1:
+        sought = self.study.search.further
+        if not sought:
             return []
-        return [
-            ranked[place] for place in front([(trial.score or 0.0, *trial.further(objectives)) for trial in ranked])
-        ]
+        ranked = self.ranked()
+        return [ranked[place] for place in front([(trial.score or 0.0, *trial.further(sought)) for trial in ranked])]
 
     @property
     def lost(self) -> int:

@@ -5,6 +5,7 @@ Array legend: R seeds, S sentences of the test split, C counts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ledger.events import SCORELESS, Decided, Metrics, Reason, Reported, Retried, Reused, Untested
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.objectives.objectives import Objective, further
+from skipstack.search.objectives.objectives import Further, vector
 from skipstack.search.objectives.pareto import Vector
 from skipstack.search.record.reports import Reports
 from skipstack.search.record.seed_races import best_of_groups
@@ -180,10 +181,23 @@ class TrialRecord:
         """The least of its reported latencies, since other processes on the machine only add to them."""
         return min((report.latency for report in self.reports if report.latency is not None), default=None)
 
-    def further(self, objectives: Sequence[Objective]) -> Vector:
-        """Its values in the objectives after the score, the larger the better."""
-        latency = self.latency if "latency" in objectives else None
-        return further(objectives, parameters=self.parameters, latency=latency)
+    def further(self, sought: Sequence[Further], at: Reported | None = None) -> Vector:
+        """Its values in the objectives after the score, the larger the better. ``at``: the report that has those of a
+        function, if not the best.
+        """
+        return vector(sought, {each.column: self.value(each, at) for each in sought})
+
+    def value(self, sought: Further, at: Reported | None = None) -> float | None:
+        """Its value in an objective after the score, as measured, the mean over its seeds; None if unknown."""
+        match sought.column:
+            case "parameters":
+                return self.parameters
+            case "latency":
+                return self.latency
+            case column:
+                report = self.best if at is None else at
+                lanes = () if report is None else report.metrics.get(column, ())
+                return fmean(lanes) if lanes else None
 
     @property
     def dev(self) -> dict[int, float]:

@@ -64,8 +64,9 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     points: list[Point] = []
     left_out: Counter[str] = Counter()
     extended = 0
+    further = [each.column for each in record.study.search.further]
     for trial in record.trials.values():
-        curve = _curve(trial, record.study.search.lanes_of_a_trial)
+        curve = _curve(trial, record.study.search.lanes_of_a_trial, further)
         if not _is_whole(trial, curve, whole):
             if not extrapolate or not curve or trial.reason in FAULTS:
                 left_out[trial.state] += 1
@@ -92,18 +93,21 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     )
 
 
-def _curve(trial: TrialRecord, seeds: int) -> tuple[EpochResult, ...]:
-    """The curve of a trial; racing seeds as if trained together, and missing seeds with the mean of the others."""
+def _curve(trial: TrialRecord, seeds: int, further: Sequence[str]) -> tuple[EpochResult, ...]:
+    """The curve of a trial, with the ``further`` objectives that are metrics; racing seeds as if trained together, and
+    missing seeds with the mean of the others.
+    """
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
-    return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds) for report in reports)
+    return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds, further) for report in reports)
 
 
-def _result(report: Reported, scores: tuple[float, ...], seeds: int) -> EpochResult:
+def _result(report: Reported, scores: tuple[float, ...], seeds: int, further: Sequence[str]) -> EpochResult:
     missing = max(seeds - len(scores), 0)
+    lanes = {LANES: scores, **{name: report.metrics[name] for name in further if name in report.metrics}}
     return EpochResult(
         epoch=report.epoch,
         score=report.score,
-        metrics={LANES: (*scores, *[fmean(scores)] * missing)},
+        metrics={name: (*values, *[fmean(values)] * missing) for name, values in lanes.items()},
         seconds=report.seconds * (len(scores) + missing) / len(scores),
         latency=report.latency,
     )

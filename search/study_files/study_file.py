@@ -30,7 +30,7 @@ from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice
-from skipstack.spaces.function import FunctionConfig, FunctionSource
+from skipstack.spaces.function import RECORDED, FunctionConfig, FunctionSource
 from skipstack.spaces.function_base import function_base
 from skipstack.spaces.paths import Tree, read, trial_paths, written
 from skipstack.spaces.probing import check_rules
@@ -207,7 +207,7 @@ class _Check:
         """The validated study. Raises UserError for a mistake."""
         network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
         whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
-        base = self._called(function, raw["base"], whole.axes) if network is None else network
+        base = self._called(function, raw["base"], whole) if network is None else network
         config = SpaceConfig(
             code=code, base=base, axes=whole.axes, constraints=whole.constraints, constraint_functions=functions
         )
@@ -223,11 +223,13 @@ class _Check:
         config = config.model_copy(update={"constraints": in_full(space.rules, config.constraints)})
         return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
 
-    def _called(self, function: FunctionSource | None, values: Raw, axes: Mapping[str, Axis]) -> FunctionConfig:
-        """The base config of a study whose trials call a function."""
+    def _called(self, function: FunctionSource | None, values: Raw, whole: "_Whole") -> FunctionConfig:
+        """The base config of a study whose trials call a function, which has its score from the study's objectives."""
         assert function is not None, "other trials train a network"
+        for score, direction in [*whole.search.reported.items()][:1]:
+            function = function.model_copy(update={"score": score, "direction": RECORDED[direction]})
         try:
-            return function_base(function, values, axes)
+            return function_base(function, values, whole.axes)
         except UserError as error:
             raise self._author(("base",)).error(["base"], str(error)) from None
 

@@ -58,7 +58,8 @@ def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
 def _opened(record: StudyRecord, name: str, uri: str) -> optuna.storages.BaseStorage:
     """The storage, with a study of this name that has no trial yet."""
     score = StudyDirection.MAXIMIZE if record.measure.factor > 0 else StudyDirection.MINIMIZE
-    directions = [score, *(StudyDirection.MINIMIZE for _ in record.study.search.objectives[1:])]
+    further = [each.sign > 0 for each in record.study.search.further]
+    directions = [score, *(StudyDirection.MAXIMIZE if larger else StudyDirection.MINIMIZE for larger in further)]
     try:
         storage = optuna.storages.get_storage(uri)
         optuna.create_study(storage=storage, study_name=name, directions=directions)
@@ -77,7 +78,8 @@ def _fill(storage: optuna.storages.BaseStorage, name: str, record: StudyRecord, 
     study = optuna.load_study(study_name=name, storage=storage)
     axes = {path: _Axis(domain) for path, domain in record.space.domains.items()}
     try:
-        _tell_names(study, [record.measure.name, *record.study.search.objectives[1:]])
+        search = record.study.search
+        _tell_names(study, list(search.reported) or [record.measure.name, *(each.name for each in search.further)])
         study.set_user_attr("about", record.study.about)
         study.set_user_attr("measure", record.measure.label)
         study.add_trials([_trial(record, each, axes, times) for each in record.trials.values()])
@@ -97,7 +99,9 @@ def _trial(record: StudyRecord, trial: TrialRecord, axes: "Mapping[str, _Axis]",
     state = _state(trial)
     values = None
     if trial.score is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
-        values = [own(trial.score), *(-each for each in trial.further(record.study.search.objectives))]
+        sought = record.study.search.further
+        ranked = zip(sought, trial.further(sought), strict=True)
+        values = [own(trial.score), *(each.sign * value for each, value in ranked)]
         if not all(map(math.isfinite, values)):
             state, values = TrialState.FAIL, None
     ended = times.ended.get(trial.number) if state.is_finished() else None

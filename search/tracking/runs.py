@@ -17,7 +17,7 @@ from functools import cache
 
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.search.ablation.comparisons import Comparison, compared, in_words, means
-from skipstack.search.config import StudyConfig
+from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.ledger.events import (
     SCORELESS,
     Ablated,
@@ -178,7 +178,7 @@ class ExpectedRuns:
         if search.replicates:
             entry.params["replicates"] = canonical_json(search.replicates)
         if len(search.objectives) > 1:
-            entry.params["objectives"] = ",".join(search.objectives)
+            entry.params["objectives"] = ",".join(_in_words(search))
         entry.params |= {f"scheduler.{name}": str(value) for name, value in search.scheduler if value is not None}
         kind = "study" if self._ablation is None else "ablation"
         entry.tags = self._tags(kind) | {"skipstack.role": kind, "skipstack.corpus": study.space.base.title}
@@ -376,6 +376,13 @@ def _by_lane(metrics: Metrics, seeds: Sequence[int], between: str) -> dict[str, 
         values[stored] = mean(lanes)
         values |= {f"{stored}{between}seed_{seed}": value for seed, value in zip(seeds, lanes, strict=False)}
     return values
+
+
+def _in_words(search: SearchConfig) -> Iterator[str]:
+    """The objectives by name, those of a function with their directions: ``accuracy:maximize``."""
+    if not search.reported:
+        yield from search.objectives
+    yield from (f"{name}:{direction}" for name, direction in search.reported.items())
 
 
 def _listed(seeds: Sequence[int]) -> str:

@@ -3,12 +3,16 @@
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, Protocol, final
 
 from skipstack.data.basis.atomic_files import atomic_file
 from skipstack.data.basis.errors import unknown
+from skipstack.data.basis.explain import shown
+from skipstack.search.objectives.objectives import column
 from skipstack.search.record.folder import make_trial_folder
 from skipstack.search.workers.call_checkpoints import CallCheckpoint, CallCheckpoints
 from skipstack.search.workers.global_random_state import restore_written, written_states
@@ -80,13 +84,15 @@ class Report:
 
     ``folder``: a folder for this seed of this trial, which survives interruptions; created on first access. ``epoch``:
     of the last report, 0 before the first. A call returns if the trial goes on, and raises TrialOver if not, which ends
-    the function. ``check_goes_on`` raises it, too.
+    the function. ``check_goes_on`` raises it, too. ``objectives``: as in ``TrialTask``; a report then has a value for
+    each: ``report(accuracy=0.93, seconds=12.0)``.
     """
 
     def __init__(
         self,
         folder: Path,
         hand_over: Callable[[int, float, Mapping[str, float]], None],
+        objectives: Sequence[str] = (),
         *,
         artifacts: Path,
         checkpoints: CallCheckpoints,
@@ -103,6 +109,8 @@ class Report:
         self._checkpoints = checkpoints
         self._restored = restored
         self._check_goes_on = check_goes_on
+        self._score, *self._further = objectives or (SCORE,)
+        self._taken = (*TAKEN, *map(column, self._further))
 
     @property
     def folder(self) -> Path:
@@ -110,17 +118,27 @@ class Report:
         make_trial_folder(self._folder)
         return self._folder
 
-    def __call__(self, score: float, *, epoch: int | None = None, test: float | None = None, **metrics: float) -> None:
+    def __call__(
+        self, score: float | None = None, *, epoch: int | None = None, test: float | None = None, **metrics: float
+    ) -> None:
         """End an epoch.
 
-        ``score``: ranks the trials. ``test``: the same measure on test data, by which nothing is selected; ablations
-        are confirmed on it if it is reported. ``epoch``: its number, counted from 1, for a function that continues from
-        its state in ``folder``; an epoch that was reported before is ignored. ``metrics``: any further numbers. Raises
-        ReportError for a value that is no number.
+        ``score``: ranks the trials; it may be given by the name that the study's objectives have for it. ``test``: the
+        same measure on test data, by which nothing is selected; ablations are confirmed on it if it is reported.
+        ``epoch``: its number, counted from 1, for a function that continues from its state in ``folder``; an epoch that
+        was reported before is ignored. ``metrics``: the further objectives, and any other numbers. Raises ReportError
+        for a value that is no number, and for an objective without a value.
         """
-        _check_names(metrics, TAKEN, "report")
+        if score is not None and self._score in metrics:
+            raise ReportError(f"report({self._score}=...): got it twice (allowed: once, by its name or as the first)")
+        if score is not None:
+            metrics[self._score] = score
+        self._check_objectives(metrics)
+        given = {SCORE: _number(self._score, metrics.pop(self._score))}
+        given |= {column(name): _finite(name, metrics.pop(name)) for name in self._further}
+        _check_names(metrics, self._taken, "report")
         told = {"test_score": test} if test is not None else {}
-        given = {name: _number(name, value) for name, value in {SCORE: score, **told, **metrics}.items()}
+        given |= {name: _number(name, value) for name, value in {**told, **metrics}.items()}
         numbers = {name: fmean(values) for name, values in self._figures.items()} | given
         following = self.epoch + 1 if epoch is None else epoch
         if isinstance(following, bool) or not isinstance(following, int) or following < 1:
@@ -133,11 +151,32 @@ class Report:
         self._hand_over(following, numbers.pop(SCORE), numbers)
         self._checkpoints.reported(following)
 
+    def returned(self, value: Any) -> None:
+        """End the only epoch of a function that returned ``value``: its score, or a mapping of arguments."""
+        if isinstance(value, Mapping):
+            self(**value)
+        elif self._further:
+            form = ", ".join(f'"{name}": ...' for name in (self._score, *self._further))
+            raise ReportError(f"the function returned {shown(value)} (allowed: {{{form}}})")
+        else:
+            self(value)
+
+    def _check_objectives(self, given: Mapping[str, object]) -> None:
+        """Raises ReportError where an objective has no value."""
+        wanted = (self._score, *self._further)
+        if missing := [name for name in wanted if name not in given]:
+            near = get_close_matches(missing[0], [name for name in given if name not in wanted], n=1)
+            raise ReportError(
+                f"report(...): got {', '.join(given) or 'nothing'} without {', '.join(missing)} "
+                f"({f'nearest: {near[0]!r}; ' if near else ''}allowed: {', '.join(wanted)}, and others beside)"
+            )
+
     def log(self, **figures: float) -> None:
         """Note figures of the epoch that is under way, such as a loss: metrics of its report, each the mean of all that
         were noted in the epoch. None of them ranks a trial.
         """
-        _check_names(figures, (*TAKEN, SCORE, TEST, EPOCH), "report.log")
+        taken = (*self._taken, SCORE, TEST, EPOCH, self._score, *self._further)
+        _check_names(figures, taken, "report.log")
         for name, value in figures.items():
             self._figures.setdefault(name, []).append(_number(name, value, "report.log"))
 
@@ -226,10 +265,17 @@ def _there(path: Path, call: str) -> Path:
     return path
 
 
+def _finite(name: str, value: Any) -> float:
+    """A number by which trials can be ranked."""
+    if isfinite(number := _number(name, value)):
+        return number
+    raise ReportError(f"report({name}=...): got {number} (allowed: a finite number)")
+
+
 def _number(name: str, value: Any, call: str = "report") -> float:
     """Convert a number of any library to a Python float."""
     try:
         return float(value)
     except (TypeError, ValueError):
-        shown = "test" if name == "test_score" else name
-        raise ReportError(f"{call}({shown}=...): got {value!r} (allowed: a number)") from None
+        named = "test" if name == "test_score" else name
+        raise ReportError(f"{call}({named}=...): got {value!r} (allowed: a number)") from None

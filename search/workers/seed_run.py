@@ -40,6 +40,7 @@ class SeedRun:
         self._report = Report(
             task.folder / own,
             self._hand_over,
+            task.objectives,
             artifacts=task.folder / ARTIFACTS / own,
             checkpoints=CallCheckpoints(task.folder, own, attempt=task.attempt, reported=task.reported),
             restored=self._go_on_from,
@@ -98,12 +99,8 @@ class SeedRun:
     def _call(self, function: Callable[..., Any]) -> None:
         """Call it. What it returns is its report, if it has made none."""
         returned = function(self._values, self._report) if takes_report(function) else function(self._values)
-        if returned is None or self._report.epoch:
-            return
-        if isinstance(returned, Mapping):
-            self._report(**returned)
-        else:
-            self._report(returned)
+        if returned is not None and not self._report.epoch:
+            self._report.returned(returned)
 
     def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
         """Store a report, suspend the thread and wait to be resumed."""

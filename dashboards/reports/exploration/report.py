@@ -95,7 +95,7 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
         ),
         content={"verdict": {"kind": KINDS[type(found)], "sentence": said}, **_content(seen, records), **more},
         records=records,
-        names=list(numbers_of(Row(axis="", value="", trials=0, scored=0))),
+        names=list(numbers_of(Row(axis="", value="", trials=0, scored=0, reported=dict.fromkeys(seen.seen.reported)))),
         pictures=lambda: [replace(each, folded=True) for each in search_pictures(seen)],
         traced=partial(traced, seen),
     )
@@ -155,7 +155,7 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
         "enough": None if exploration.enough is None else exploration.enough.model_dump(),
         "over": None if exploration.over is None else {**exploration.over.model_dump(), "cut": exploration.cut},
         "objectives": list(exploration.objectives),
-        "front": [{"trial": trial.number, **_objectives(trial, exploration)} for trial in exploration.front],
+        "front": [{"trial": trial.number, **exploration.values_of(trial)} for trial in exploration.front],
         "best": config
         and {
             "trial": exploration.best,
@@ -229,15 +229,16 @@ def _best(exploration: Exploration) -> Iterator[Block]:
 
 def _on_front(trial: Trial, exploration: Exploration) -> Iterator[str]:
     yield f"dev {exploration.measure.label} {scored(trial.score, exploration.measure)}"
-    if "parameters" in exploration.objectives:
-        yield NONE if trial.parameters is None else counted(trial.parameters, "parameter")
-    if "latency" in exploration.objectives:
-        yield NONE if trial.latency is None else f"{trial.latency:.3g} s for 1,000 tokens"
-
-
-def _objectives(trial: Trial, exploration: Exploration) -> Numbers:
-    values: Numbers = {"score": trial.score, "parameters": trial.parameters, "latency": trial.latency}
-    return {name: values[name] for name in exploration.objectives}
+    for each in exploration.further:
+        match each.column, trial.values[each.column]:
+            case _, None:
+                yield NONE
+            case "parameters", size:
+                yield counted(int(size), "parameter")
+            case "latency", seconds:
+                yield f"{seconds:.3g} s for 1,000 tokens"
+            case _, value:
+                yield f"{each.name} {value:.4g}"
 
 
 def _of_headline(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[str]:

@@ -57,6 +57,7 @@ def numbers_of(row: Row, confirmed: Change | None = None) -> Numbers:
         "seconds": row.seconds,
         "selected_parameters": row.parameters,
         "selected_latency": row.latency,
+        **{f"selected_{name}": value for name, value in row.reported.items()},
         "selected_on_front": row.on_front,
         "selected_reused": row.reused,
     }

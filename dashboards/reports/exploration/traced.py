@@ -96,6 +96,7 @@ class _Search:
             **dict.fromkeys(("epochs", "seconds"), self._spent(row.members)),
             "selected_parameters": self._of(best, "proposed"),
             "selected_latency": self._of(best, "reported"),
+            **{f"selected_{name}": self._of(best, "best") for name in row.reported},
         }
 
     def _search(self) -> tuple[Mapping[str, Any], Sources]:
@@ -117,9 +118,10 @@ class _Search:
         }
 
     def _objectives(self, trial: Trial) -> tuple[Mapping[str, Any], Sources]:
-        kinds: dict[str, Kind] = {"score": "best", "parameters": "proposed", "latency": "reported"}
-        values = {str(name): getattr(trial, name) for name in self._seen.objectives}
-        return values, {name: self._of([trial.number], kind) for name, kind in kinds.items()}
+        kinds: dict[str, Kind] = {"parameters": "proposed", "latency": "reported"}
+        values = self._seen.values_of(trial)
+        names = {name: name for name in values} | {each.name: each.column for each in self._seen.further}
+        return values, {name: self._of([trial.number], kinds.get(column, "best")) for name, column in names.items()}
 
     def _effects(self) -> Sources:
         whole = self._seen.seen.whole[self._modelled]

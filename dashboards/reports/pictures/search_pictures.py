@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from skipstack.dashboards.formats.page import Picture
@@ -26,7 +27,24 @@ def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:
 
 def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
     """The charts of a search, drawn on demand."""
-    return (search_chart(heading, exploration) for heading in CHARTS)
+    return chain((search_chart(heading, exploration) for heading in CHARTS), objective_charts(exploration))
+
+
+def objective_charts(exploration: "Exploration") -> Iterator[Drawn]:
+    """A chart for each objective that a function reports after its score."""
+    from skipstack.dashboards.charts.costs import score_against_objective
+
+    for each in exploration.further if exploration.config.search.reported else ():
+        score, *_ = exploration.objectives
+        draw = partial(
+            score_against_objective,
+            exploration.seen.trials,
+            exploration.measure,
+            each.column,
+            each.name,
+            larger_is_better=each.sign > 0,
+        )
+        yield Drawn(f"{score} and {each.name}", _too_few(exploration) or draw)
 
 
 def search_chart(heading: str, exploration: "Exploration") -> Drawn:

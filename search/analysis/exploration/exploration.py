@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, get_args
@@ -25,7 +25,7 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.ledger.events import Reason
 from skipstack.search.objectives.hours import cut_short
-from skipstack.search.objectives.objectives import Objective, further
+from skipstack.search.objectives.objectives import Further, Objectives, further, vector
 from skipstack.search.objectives.pareto import front
 from skipstack.search.record.comparable import resource_of
 from skipstack.search.schedulers.config import KeepBestConfig, RungConfig
@@ -40,13 +40,14 @@ FEW: Final = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
-    """A trial that is listed by itself. Scores by seed, the larger the better."""
+    """A trial that is listed by itself. Scores by seed, the larger the better; ``values``: in the objectives after the
+    score, by their columns, as measured.
+    """
 
     number: int
     score: float
     dev: tuple[float, ...]
-    parameters: int | None
-    latency: float | None
+    values: Mapping[str, int | float | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +83,7 @@ class Exploration:
     domains: Domains
     compared: tuple[int, ...]
     """The epochs of the rungs."""
-    objectives: tuple[Objective, ...] = ("score",)
+    objectives: Objectives = ("score",)
     front: tuple[Trial, ...] = ()
     """The trials on the Pareto front of several objectives, the best score first."""
     enough: Gain | None = None
@@ -93,6 +94,17 @@ class Exploration:
     """The number of attempts at trials that ended with their machine."""
     finished: bool = True
     """Whether the search is finished; its ablations may not be."""
+
+    @property
+    def further(self) -> tuple[Further, ...]:
+        """The objectives after the score."""
+        return further(self.objectives)
+
+    def values_of(self, trial: Trial) -> dict[str, int | float | None]:
+        """The values of a trial by objective; those of a function as it reports them."""
+        score, *_ = self.objectives
+        own = self.measure.score(trial.score) if self.config.search.reported else trial.score
+        return {score: own, **{each.name: trial.values[each.column] for each in self.further}}
 
     @property
     def effects(self) -> Effects:
@@ -197,7 +209,7 @@ def explore(
     parts = levels(trials, space.domains)
     model = effects(trials["score"], whole, reached, parts)
     ranked = _ranked(trials, raced=raced)
-    on_front = _front(trials.loc[ranked], study.search.objectives)
+    on_front = _front(trials.loc[ranked], study.search.further)
     seen = Seen(
         trials=trials,
         seeds=seeds,
@@ -206,6 +218,7 @@ def explore(
         ranked=ranked,
         base=base if base in ranked else None,
         front=frozenset(on_front),
+        reported=tuple(each.column for each in study.search.further) if study.search.reported else (),
         sign=measure.score(1.0),
         effects=model,
     )
@@ -231,7 +244,7 @@ def explore(
         domains=space.domains,
         compared=() if raced else tuple(_rungs(study, trials, reached)),
         objectives=study.search.objectives,
-        front=tuple(_trial(seen, number) for number in on_front),
+        front=tuple(_trial(seen, number, study.search.further) for number in on_front),
         enough=enough,
         over=over,
         lost=lost,
@@ -255,20 +268,16 @@ def _ranked(trials: pd.DataFrame, *, raced: bool) -> list[int]:
     return [int(number) for number in order.sort_values(["seeds", "score"], kind="stable").index]
 
 
-def _front(ranked: pd.DataFrame, objectives: Sequence[Objective]) -> list[int]:
-    if len(objectives) == 1:
+def _front(ranked: pd.DataFrame, sought: Sequence[Further]) -> list[int]:
+    if not sought:
         return []
-    numbers = zip(_known(ranked["parameters"]), _known(ranked["latency"]), strict=True)
-    others = [
-        further(objectives, parameters=None if size is None else int(size), latency=latency)
-        for size, latency in numbers
-    ]
-    points = [(score, *other) for score, other in zip(ranked["score"].tolist(), others, strict=True)]
+    rows = ranked[["score", *(each.column for each in sought)]].to_dict("records")
+    points = [(row["score"], *vector(sought, {str(name): _known(row[name]) for name in row})) for row in rows]
     return [int(ranked.index[place]) for place in front(points)]
 
 
-def _known(values: Iterable[float]) -> list[float | None]:
-    return [None if pd.isna(value) else value for value in values]
+def _known(value: Any) -> Any:
+    return None if pd.isna(value) else value
 
 
 def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> Sequence[int]:
@@ -283,14 +292,18 @@ def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> S
     return ends if len(ends) <= FEW else ()
 
 
-def _trial(seen: Seen, number: int) -> Trial:
+def _trial(seen: Seen, number: int, sought: Sequence[Further]) -> Trial:
     row: Any = seen.trials.loc[number]
     dev = seen.seeds.loc[seen.seeds["trial"] == number, "dev"]
-    (parameters,), (latency,) = _known([row["parameters"]]), _known([row["latency"]])
     return Trial(
         number=number,
         score=float(row["score"]),
         dev=tuple(seen.sign * value for value in dev.tolist()),
-        parameters=None if parameters is None else int(parameters),
-        latency=latency,
+        values={each.column: _value(each, row[each.column]) for each in sought},
     )
+
+
+def _value(sought: Further, value: Any) -> int | float | None:
+    if pd.isna(value):
+        return None
+    return int(value) if sought.column == "parameters" else float(value)

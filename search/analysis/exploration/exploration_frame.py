@@ -36,7 +36,8 @@ COLUMNS: Final = {
     "latency": ("float64", "of the selected trial, where it is an objective"),
     "reused": ("bool", "whether the selected trial was reused and not trained"),
 }
-"""The type and the description of each column, in order."""
+"""The type and the description of each column, in order. Of a function there is a further float64 column for each
+objective after the score, such as ``objective_seconds``: that of the selected trial."""
 
 
 def exploration_frame(exploration: Exploration) -> pd.DataFrame:
@@ -65,11 +66,12 @@ def exploration_frame(exploration: Exploration) -> pd.DataFrame:
             "parameters": row.parameters,
             "latency": row.latency,
             "reused": row.reused,
+            **row.reported,
         }
         for row in exploration.rows
     ]
-    columns = {name: pd.Series([row[name] for row in rows], dtype=dtype) for name, (dtype, _) in COLUMNS.items()}
-    return pd.DataFrame(columns)
+    dtypes = {name: dtype for name, (dtype, _) in COLUMNS.items()} | dict.fromkeys(exploration.seen.reported, "float64")
+    return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtype) for name, dtype in dtypes.items()})
 
 
 def _effect(effect: Effect | None, sign: float) -> dict[str, Any]:

@@ -5,8 +5,8 @@ more so the more trials it was selected from. So nothing here is tested, and no 
 trials, and those of a grid, are measured on test.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -28,7 +28,8 @@ class Row:
     to its end. ``effect``: of the value on the final score; None if the trials cannot carry it (``effects.py``).
     ``epochs``, ``seconds``: of all ``trials``. ``leads``: no other value of the axis has a better selected trial.
     ``state``, ``parameters``, ``latency`` and ``on_front`` (the Pareto front): of the selected trial, the latter three
-    if they are objectives. ``reused``: the selected trial was not trained here.
+    if they are objectives; ``reported``: its values in those that a function reports after the score. ``reused``: the
+    selected trial was not trained here.
     """
 
     axis: str
@@ -50,6 +51,7 @@ class Row:
     seconds: float = 0.0
     parameters: int | None = None
     latency: float | None = None
+    reported: Mapping[str, float | None] = field(default_factory=dict)
     on_front: bool = False
     reused: bool = False
 
@@ -60,7 +62,8 @@ class Seen:
 
     ``trials`` (by number), ``seeds``: the frames; ``parts``: from ``levels.levels``; ``whole``: whether each trial was
     trained to its end; ``ranked``: the trials with a score, the best first; ``base``: the base's trial, if any;
-    ``front``: the trials on the Pareto front. ``sign``: the factor from a measured value to a score.
+    ``front``: the trials on the Pareto front; ``reported``: the columns of the objectives that a function reports after
+    the score. ``sign``: the factor from a measured value to a score.
     """
 
     trials: pd.DataFrame
@@ -70,6 +73,7 @@ class Seen:
     ranked: Sequence[int]
     base: int | None
     front: frozenset[int]
+    reported: Sequence[str]
     sign: float
     effects: Effects
 
@@ -118,6 +122,7 @@ def _row(seen: Seen, axis: str, value: str, member: Any) -> Row:
         members=tuple(group.index),
         epochs=int(group["epochs"].sum()),
         seconds=sum(group["seconds"].tolist()),
+        reported=dict.fromkeys(seen.reported),
     )
     if not scored.any():
         return row
@@ -137,6 +142,7 @@ def _row(seen: Seen, axis: str, value: str, member: Any) -> Row:
         test=_scores(seeds["test"], seen.sign),
         parameters=None if pd.isna(trial["parameters"]) else int(trial["parameters"]),
         latency=None if pd.isna(trial["latency"]) else float(trial["latency"]),
+        reported={name: None if pd.isna(trial[name]) else float(trial[name]) for name in seen.reported},
         on_front=selected in seen.front,
         reused=bool(trial["reused"]),
     )

@@ -95,12 +95,13 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
 }
 """The columns of each frame, in order.
 
-``trials`` has a further column for each axis, named by its path: integers as Int64, other numbers as float64, booleans
-as boolean, text and names as str, other values as their JSON; NaN or NA if the axis is inactive. ``curves`` has a
-further float64 column for each other reported metric, by its name, such as ``train_loss``. ``sentences`` has a further
-float64 column for each count of the measure: ``correct`` and ``tags`` for accuracy; ``gold``, ``predicted``,
-``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled`` for LAS; ``nats`` and ``words`` for
-perplexity.
+``trials`` has a further float64 column for each objective of a function after the score, such as ``objective_seconds``:
+the mean over its seeds at its best epoch. Then it has a column for each axis, named by its path: integers as Int64,
+other numbers as float64, booleans as boolean, text and names as str, other values as their JSON; NaN or NA if the axis
+is inactive. ``curves`` has a further float64 column for each other reported metric, by its name, such as
+``train_loss``. ``sentences`` has a further float64 column for each count of the measure: ``correct`` and ``tags`` for
+accuracy; ``gold``, ``predicted``, ``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled``
+for LAS; ``nats`` and ``words`` for perplexity.
 """
 
 

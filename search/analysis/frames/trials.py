@@ -9,6 +9,7 @@ import pandas as pd
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.frames.columns import COLUMNS, typed_frame
 from skipstack.search.ledger.events import SCORELESS
+from skipstack.search.objectives.objectives import Further
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.descriptive import deviation, mean
@@ -19,7 +20,8 @@ def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.D
     """A row for each trial, or for each of ``of``, in this order; see ``COLUMNS``."""
     chosen = list(record.trials.values()) if of is None else of
     rows = [_row(record, trial) for trial in chosen]
-    frame = typed_frame("trials", {column.name: [row[column.name] for row in rows] for column in COLUMNS["trials"]})
+    columns = [*(column.name for column in COLUMNS["trials"]), *(each.column for each in _reported(record))]
+    frame = typed_frame("trials", {name: [row[name] for row in rows] for name in columns})
     for path, domain in record.space.domains.items():
         values = [_value(domain, trial.point[path]) if path in trial.point else None for trial in chosen]
         frame[path] = pd.Series(values, dtype=_dtype(domain), index=frame.index)
@@ -66,7 +68,8 @@ def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:
         "seconds": trial.seconds,
         "seeds": len(trial.seeds),
         "parameters": trial.parameters,
-        "latency": trial.latency if "latency" in record.study.search.objectives else math.nan,
+        "latency": trial.latency if record.study.search.measures("latency") else math.nan,
+        **{each.column: trial.value(each) if scored else math.nan for each in _reported(record)},
         "reused": trial.reused is not None,
         "message": trial.message,
         "point": canonical_json(trial.point),
@@ -75,6 +78,11 @@ def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:
         "ended_event": trial.happened.get("ended"),
         "tested_event": _tested_event(trial, test, best_event),
     }
+
+
+def _reported(record: StudyRecord) -> Sequence[Further]:
+    """The further objectives that a function reports."""
+    return record.study.search.further if record.study.search.reported else ()
 
 
 def _tested_event(trial: TrialRecord, test: Mapping[int, float], best: int | None) -> int | None:

@@ -10,7 +10,7 @@ import pytest
 
 from skipstack.dashboards.charts import curves as curves_module
 from skipstack.dashboards.charts.budgets import expected_best
-from skipstack.dashboards.charts.costs import MOST, score_against_cost
+from skipstack.dashboards.charts.costs import MOST, score_against_cost, score_against_objective
 from skipstack.dashboards.charts.curves import learning_curves
 from skipstack.dashboards.charts.drawing import as_png, as_svg, without_words, words
 from skipstack.dashboards.charts.effects import effects
@@ -113,6 +113,26 @@ def test_the_front_is_what_enumeration_finds(measure: Any) -> None:
     by_cost = [value for _, value in sorted(front)]
     assert ascending([-y for _, y in sorted(filled)]) == ascending(by_cost)
     assert words(chart).startswith(f"{len(front)} of 40 trials")
+
+
+@pytest.mark.parametrize("measure", [ACCURACY, PERPLEXITY])
+@pytest.mark.parametrize("larger", [True, False])
+def test_the_front_with_an_objective_of_either_direction_is_what_enumeration_finds(measure: Any, larger: bool) -> None:
+    draw = np.random.default_rng(5)
+    values, sizes = (draw.integers(low, low + 12, 40).astype(float) for low in (1, -6))
+    trials = trials_of(state=["completed"] * 40, dev=values.tolist()).assign(objective_size=sizes)
+    sign, own = 1 if measure is ACCURACY else -1, 1 if larger else -1
+    points = {(sign * value, own * size) for value, size in zip(values, sizes, strict=True)}
+    front = {a for a in points if not any(b != a and b[0] >= a[0] and b[1] >= a[1] for b in points)}
+    chart = score_against_objective(trials, measure, "objective_size", "size", larger_is_better=larger)
+    drawing = Drawing(chart)
+    filled = sorted(place(mark) for mark in drawing.coloured("symbol", INK))
+    assert len(filled) == len(front)
+    by_size = [sign * value for value, _ in sorted(front, key=lambda each: own * each[1])]
+    assert ascending([-y for _, y in filled]) == ascending(by_size)
+    assert words(chart).startswith(
+        f"{len(front)} of 40 trials are beaten by none that has {'more' if larger else 'less'}"
+    )
 
 
 def test_trials_without_a_score_or_a_cost_and_those_beyond_the_most_are_counted() -> None:
