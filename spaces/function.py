@@ -33,7 +33,7 @@ RECORDED: Final[Mapping[str, RecordedDirection]] = {
 """The record of each name of a direction; the last two are those of earlier versions."""
 
 EPOCHS: Final = 100
-"""The default maximum of reports per seed."""
+"""The default maximum of reports per seed; of a function that returns its one score, 1."""
 
 
 class FunctionSource(Frozen):

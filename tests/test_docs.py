@@ -155,7 +155,7 @@ def script(folder: Path, text: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_functions_of_the_guide_are_searched_by_optuna_and_by_us(tmp_path: Path) -> None:
     optuna, ours, _ = OWN.blocks("python")

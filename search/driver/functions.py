@@ -11,7 +11,7 @@ from skipstack.search.code_version import code_version
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import space_of
 from skipstack.spaces.constraint_functions import ConstraintFunction, check_given
-from skipstack.spaces.function import FUNCTION, RECORDED, Direction, FunctionSource
+from skipstack.spaces.function import EPOCHS, FUNCTION, RECORDED, Direction, FunctionSource
 
 
 def source_of(function: Callable[..., object], direction: Direction = "maximize") -> FunctionSource:
@@ -30,7 +30,8 @@ def source_of(function: Callable[..., object], direction: Direction = "maximize"
     except (OSError, TypeError):
         source, file = _code(inner), ""
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-    return FunctionSource(name=_name(inner), file=file, source=digest, direction=RECORDED[direction])
+    epochs = EPOCHS if takes_report(function) else 1  # the score that it returns is that of a whole trial
+    return FunctionSource(name=_name(inner), file=file, source=digest, direction=RECORDED[direction], epochs=epochs)
 
 
 def check_function_given(folder: StudyFolder, function: Callable[..., object] | None) -> str | None:

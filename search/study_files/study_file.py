@@ -146,6 +146,11 @@ def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | Non
         )
     if epochs is not None and epochs < 1:
         raise UserError(f"--epochs {epochs}: got {epochs} (allowed: 1 or more)")
+    if epochs is not None and epochs > function.epochs == 1:
+        raise UserError(
+            f"--epochs {epochs}: got {epochs} for a function that returns its one score (allowed: to leave it out, or "
+            "a second parameter, by which it reports)"
+        )
     return function if epochs is None else function.model_copy(update={"epochs": epochs})
 
 

@@ -37,6 +37,7 @@ def test_a_row_of_steps_tells_what_a_step_takes(monkeypatch: pytest.MonkeyPatch)
     assert {"times_as_fast_in_tf32", "times_as_fast_in_bfloat16", "times_nn_lstm"} < found.keys()
 
 
+@pytest.mark.slow
 def test_captured_steps_are_compared_with_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "CudaGraphs", lambda _: ReplayedOnCpu())
     with chosen("reference"):
@@ -74,6 +75,7 @@ def test_the_machine_says_what_every_figure_depends_on() -> None:
     assert json.loads(json.dumps(found)) == found
 
 
+@pytest.mark.slow
 def test_processes_side_by_side_are_added_up() -> None:
     found = side.side_by_side(Row(kind="side_by_side", preset="quickstart", lanes=1, processes=2), "cpu", 0.0, 60.0)
     assert found["tokens_a_second"] > found["slowest"] > 0
@@ -90,6 +92,7 @@ def test_what_only_a_gpu_has_is_skipped_on_a_cpu(kind: rows.Kind) -> None:
     assert answered(Row(kind=kind, preset="quickstart"), BRIEF).keys() == {"skipped"}
 
 
+@pytest.mark.slow
 def test_the_share_of_a_trial_is_what_a_search_would_give_it(tmp_path: Path) -> None:
     task, counted = measures.counted_task("quickstart", tmp_path)
     assert (task.device, len(task.seeds)) == ("cuda", 2)
@@ -111,6 +114,7 @@ def gone_wrong(*lanes: int, budget: float = 600.0, kind: rows.Kind = "steps") ->
     return told
 
 
+@pytest.mark.slow
 def test_whatever_goes_wrong_in_a_row_the_next_one_is_measured() -> None:
     raised, first, broken, second, killed, third, skipped = gone_wrong(1, 6, 2, 6, 3, 6, 5)
     assert raised["failed"] == "ValueError: a bug"
@@ -133,6 +137,7 @@ def test_what_no_time_is_left_for_is_skipped_and_says_so() -> None:
     assert gone_wrong(6, 6, budget=2.0) == [{"row": "steps", "lanes": 6, "skipped": "2 s of 2 were left"}] * 2
 
 
+@pytest.mark.slow
 def test_rows_of_a_kind_do_not_take_the_time_of_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(rows.MOST, "steps", 0.5)
     first, *others = gone_wrong(6, 6, 6)
@@ -140,6 +145,7 @@ def test_rows_of_a_kind_do_not_take_the_time_of_all_others(monkeypatch: pytest.M
     assert others == [{"row": "steps", "lanes": 6, "skipped": "the 0 s for rows of steps were over"}] * 2
 
 
+@pytest.mark.slow
 def test_lines_of_every_row_are_flushed_and_read_back_as_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,6 +162,7 @@ def test_lines_of_every_row_are_flushed_and_read_back_as_tables(
     assert "| preset | skipped |\n| --- | --- |\n| quickstart | a CPU has no caps |" in shown
 
 
+@pytest.mark.slow
 def test_a_row_that_failed_is_told_by_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_check, "planned", lambda *_: [Row(kind="losses", preset="no-such-preset")])
     assert gpu_check.main(["--device", "cpu", "--to", str(tmp_path / "rows.jsonl")]) == 1
@@ -167,6 +174,7 @@ def test_a_table_says_what_failed() -> None:
     )
 
 
+@pytest.mark.slow
 def test_after_ctrl_c_what_was_measured_is_there(tmp_path: Path) -> None:
     kept = tmp_path / "rows.jsonl"
     run = [sys.executable, "-m", "tests.benchmarks.gpu_check", "--device", "cpu", "--rows", "machine", "losses"]
@@ -186,6 +194,7 @@ def test_after_ctrl_c_what_was_measured_is_there(tmp_path: Path) -> None:
     assert len(rest.splitlines()) < len(presets())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_it_says_so_in_one_line() -> None:
     run = [sys.executable, "-m", "tests.benchmarks.gpu_check"]

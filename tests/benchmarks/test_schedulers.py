@@ -167,6 +167,7 @@ def test_the_spread_of_a_worst_median_is_what_other_seeds_would_make_of_it() -> 
     assert spread([Found("three", "m", (math.inf,) * 20, ())]) == (math.inf, math.inf)
 
 
+@pytest.mark.slow
 def test_the_rows_of_ray_tune_are_those_of_the_page() -> None:
     """The others, which take minutes, are made anew by the benchmark below."""
     method = "Ray Tune: random, ASHA"

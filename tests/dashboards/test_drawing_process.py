@@ -66,7 +66,7 @@ def test_one_that_hangs_is_not_waited_for_twice(drawing: DrawingProcess, monkeyp
         drawing.svg(POINTS, VERSION)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_report_has_its_words_where_addresses_are_limited_and_its_pictures_where_not(tmp_path: Path) -> None:
     with Ledger(tmp_path / "study" / "ledger") as ledger:
         ledger.append(*history(study(trials=30), seed=1))
@@ -112,7 +112,7 @@ def test_a_study_with_too_few_addresses_is_refused_in_one_line(engine: str, most
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_where_addresses_are_limited_is_finished_and_shown_without_pictures(tmp_path: Path) -> None:
     code = "from skipstack.dashboards.cli import main; main()"
     tiny = [*SMALL, "--engine", "serial", "--trials", "2", "--epochs", "1", "--seeds", "1"]

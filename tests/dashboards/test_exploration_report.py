@@ -367,6 +367,7 @@ def test_a_trial_that_was_not_trained_to_its_end_is_marked() -> None:
     assert "†" not in whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", get_args(Format))
 def test_nothing_that_was_only_seen_has_an_error_or_a_mark_of_significance(form: Format) -> None:
     for seed in range(1 if form == "html" else 4):  # whose pictures take seconds to draw

@@ -280,6 +280,7 @@ OF_TOYS: dict[str, tuple[Fuzz, int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", OF_TOYS)
 def test_damage_to_what_a_study_reads_is_told_or_has_no_effect(subject: str, tmp_path: Path, toys: None) -> None:
     fuzz, damages = OF_TOYS[subject]

@@ -6,6 +6,8 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from skipstack.dashboards.formats.page import Picture
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
@@ -118,6 +120,7 @@ def test_studies_are_drawn_by_what_they_confirmed_and_by_what_they_explored() ->
     assert explored.svg
 
 
+@pytest.mark.slow
 def test_a_report_without_pictures_loads_no_library_that_draws() -> None:
     code = (
         "import sys, skipstack.dashboards.cli\n"

@@ -83,6 +83,7 @@ def nowhere(printed: str, folder: Path) -> None:
         assert [path for path in files if secret.encode() in path.read_bytes()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "served",
     [pytest.param(True, id="refusing server"), pytest.param(False, id="no server", marks=pytest.mark.slow)],

@@ -67,7 +67,7 @@ def checked(study: Path) -> None:
     assert list(study.glob("mlartifacts/**/report.html"))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "redirections",
     [
@@ -86,7 +86,7 @@ def test_a_study_is_finished_whatever_its_streams_are(tmp_path: Path, redirectio
         assert told in ended.stderr.splitlines()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_goes_on_without_the_reader_of_what_it_shows(tmp_path: Path) -> None:
     words = program(*TINY, "--trials", 3, "--out", tmp_path / "study")
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
@@ -121,7 +121,7 @@ def test_a_study_whose_terminal_is_closed_is_interrupted_in_order(tmp_path: Path
     assert not read_study(study).finished
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_that_is_to_outlive_its_terminal_does(tmp_path: Path) -> None:
     study = tmp_path / "study"
     ignored = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); "  # as nohup begins a program

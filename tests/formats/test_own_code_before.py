@@ -26,7 +26,7 @@ def typed(*arguments: object) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_is_resumed_reported_and_exported(tmp_path: Path) -> None:
     study = shutil.copytree(BEFORE / "interrupted", tmp_path / "study")
     resumed = typed("resume", study, "--code", CODE, "--engine", "serial", "--device", "cpu")

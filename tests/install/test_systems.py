@@ -64,6 +64,7 @@ typed("search", "quickstart", "--engine", "serial", "--system-metrics", *{SMALL}
 """
 
 
+@pytest.mark.slow
 def test_a_study_is_planned_and_searched_with_nothing_that_linux_alone_has(tmp_path: Path) -> None:
     ran = run(MAC + TYPED + PLANNED_AND_SEARCHED, tmp_path)
     assert ran.returncode == 0, ran.stderr

@@ -38,6 +38,7 @@ def test_a_wheel_holds_each_file_once_under_one_name(prepared: Callable[[Path], 
     assert modules(made("wheel", source, tmp_path / "made")) == expected()
 
 
+@pytest.mark.slow
 def test_a_source_distribution_builds_the_same_wheel(tmp_path: Path) -> None:
     source = without_links(checkout(tmp_path / "source"))
     archive = made("sdist", source, tmp_path / "made")

@@ -19,6 +19,7 @@ for number, cell in enumerate(cells):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("how", "engine"), [("script", "serial"), pytest.param("kernel", "ray", marks=pytest.mark.slow)]

@@ -237,7 +237,7 @@ def test_a_hostile_log_moves_no_cursor_and_no_pipe_is_waited_for(tmp_path: Path)
     assert "cannot be read (it is no ordinary file)" in refusal("log", folder, 0)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_on_ray_a_function_is_heard_and_a_process_that_dies_too(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,7 +41,7 @@ for number, stream in enumerate((None, closed, Raising())):
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_is_finished_in_a_program_whose_streams_are_lost(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False

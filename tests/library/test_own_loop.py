@@ -165,6 +165,7 @@ def test_mistakes_of_a_loop_are_told(tmp_path: Path) -> None:
         skipstack.begin(study.folder)
 
 
+@pytest.mark.slow
 def test_the_worked_example_finds_the_best_rate(tmp_path: Path) -> None:
     example = ROOT / "docs" / "guide" / "own_loop.py"
     ran = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -27,7 +27,7 @@ class Own{name}({name}):
 NAMES = {"own_gru": "GruCell", "own_min_gru": "MinGruCell", "own_min_lstm": "MinLstmCell"}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_cells_of_ours_pass_every_check(tmp_path: Path) -> None:
     file = tmp_path / "ours.py"
     file.write_text(CODE + "".join(CELL.format(kind=kind, name=name) for kind, name in NAMES.items()))

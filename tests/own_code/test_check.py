@@ -73,6 +73,7 @@ def checked(file: Path) -> tuple[int, dict[str, list[tuple[str, str, str]]], str
     return ran.returncode, pieces, ran.stderr
 
 
+@pytest.mark.slow
 def test_right_pieces_pass_every_check() -> None:
     code, pieces, error = checked(RIGHT)
     assert (code, error) == (0, "")
@@ -88,6 +89,7 @@ def test_right_pieces_pass_every_check() -> None:
         assert [(outcome, check) for outcome, check, _ in lines] == [("holds", check) for check in CHECKS]
 
 
+@pytest.mark.slow
 def test_each_mistake_is_told_once_by_the_check_that_is_about_it() -> None:
     code, pieces, error = checked(BROKEN)
     assert code == 2
@@ -106,6 +108,7 @@ def test_each_mistake_is_told_once_by_the_check_that_is_about_it() -> None:
     assert found["waits"][1].startswith(f"broken.py:{line}: ")
 
 
+@pytest.mark.slow
 def test_right_formats_pass_every_check_and_one_without_an_example_is_open() -> None:
     code, pieces, error = checked(FORMATS)
     assert (code, error) == (0, "")
@@ -117,6 +120,7 @@ def test_right_formats_pass_every_check_and_one_without_an_example_is_open() -> 
         assert [(outcome, check) for outcome, check, _ in lines] == [("holds", check) for check in FORMAT_CHECKS]
 
 
+@pytest.mark.slow
 def test_each_mistake_of_a_format_is_told_once_by_the_check_that_is_about_it() -> None:
     code, pieces, error = checked(BROKEN_FORMATS)
     assert code == 2

@@ -104,7 +104,7 @@ def test_exponential_gates_overflow_nothing(pieces: dict[str, Any]) -> None:
     assert all(each.grad is not None and each.grad.isfinite().all() for each in ours.parameters())
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_cells_of_the_guide_pass_every_check(tmp_path: Path) -> None:
     (tmp_path / NAME).write_text(WRITTEN)
     command = [Path(sys.executable).parent / "skipstack", "check", tmp_path / NAME]

@@ -85,7 +85,7 @@ def test_a_page_from_nothing_is_the_same_bit_for_bit_but_for_times(made: tuple[S
     assert render(first).text == first.page.read_text()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_that_is_kept_is_not_run_again(made: tuple[Source, Source], tmp_path: Path) -> None:
     source, _ = made
     results.make(source, tmp_path)

@@ -56,7 +56,7 @@ def struck(study: Path, sent: signal.Signals, *arguments: str) -> str:
     return error
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_asked_to_end_goes_on_and_with_enough_begins_no_further_trial(tmp_path: Path) -> None:
     study = tmp_path / "study"
     search = [*STUDY, "--trials", "30", "--engine", "serial", "--out", str(study)]
@@ -70,7 +70,7 @@ def test_a_study_asked_to_end_goes_on_and_with_enough_begins_no_further_trial(tm
     assert record.ranked()[0].tested
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_study_asked_to_end_twice_does_not_wait_for_a_store_that_hangs(at_once: bool, tmp_path: Path) -> None:
     study = tmp_path / "study"

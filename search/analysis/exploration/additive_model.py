@@ -178,15 +178,25 @@ class _Posterior:
     the log-likelihood -log(V_i) / 2 - d_i^2 / (2 V_i), and if it was stopped
 
         + log Phi(k_i),    k_i = ((m_i - r_i) s_i^2 + g_i sigma^2) / (sigma s_i sqrt(V_i))
+
+    Of whole trials sums are enough, which are made once: only the stopped ones are looked at again for each sigma.
+
+    Array legend: S searches, N trials, E those that were stopped early, P mu and the betas.
     """
 
     def __init__(self, columns_SNP: Array, *, score_N: Array, gain_N: Array, deviation_N: Array) -> None:
-        self._columns_SNP = columns_SNP
-        self._transposed_SPN = np.ascontiguousarray(columns_SNP.swapaxes(1, 2))
         self._stopped_N = deviation_N > 0
         self._score_N = score_N
-        self._gain_N = np.where(self._stopped_N, gain_N, 0.0)
-        self._deviation_N = deviation_N
+        whole_SNP, whole_N = columns_SNP[:, ~self._stopped_N], score_N[~self._stopped_N]
+        self._whole = len(whole_N)
+        self._products_SPP = whole_SNP.swapaxes(1, 2) @ whole_SNP
+        self._sums_SP = whole_N @ whole_SNP
+        self._squares = float(whole_N @ whole_N)
+        self._columns_SEP = columns_SNP[:, self._stopped_N]
+        self._transposed_SPE = np.ascontiguousarray(self._columns_SEP.swapaxes(1, 2))
+        self._score_E = score_N[self._stopped_N]
+        self._gain_E = gain_N[self._stopped_N]
+        self._deviation_E = deviation_N[self._stopped_N]
         self._place_SP: Array = np.zeros((len(columns_SNP), columns_SNP.shape[2]))
 
     def maximum(self) -> tuple[Array, Array, Array, Array, Array]:
@@ -194,8 +204,9 @@ class _Posterior:
         start_SV = np.log(np.tile([0.7, 0.5], (len(self._place_SP), 1)))
         sigma_S, tau_S = _bounded(minimise(self._cost, start_SV, apart=0.01, differing=1e-3))
         curvature_SPP, _ = self._climb(sigma_S, tau_S)
-        middle_SN, spread_SN, above_SN = self._above(sigma_S)
-        expected_SN = np.where(self._stopped_N, middle_SN + spread_SN * self._hazard(above_SN), self._score_N)
+        middle_SE, spread_SE, above_SE = self._above(sigma_S)
+        expected_SN = np.tile(self._score_N, (len(self._place_SP), 1))
+        expected_SN[:, self._stopped_N] = middle_SE + spread_SE * _hazard(above_SE, _log_below(above_SE))
         return sigma_S, tau_S, self._place_SP, np.linalg.inv(curvature_SPP), expected_SN
 
     def _cost(self, logarithms_SV: Array) -> Array:
@@ -208,48 +219,57 @@ class _Posterior:
 
     def _climb(self, sigma_S: Array, tau_S: Array) -> tuple[Array, Array]:
         """Move to the modes of mu and beta by Newton's method; the curvatures and the log-likelihoods there."""
-        variance_SN = sigma_S[:, None] ** 2 + self._deviation_N**2
-        slope_SN = self._deviation_N / (sigma_S[:, None] * np.sqrt(variance_SN))
+        exact_S1 = sigma_S[:, None] ** -2.0
+        variance_SE = sigma_S[:, None] ** 2 + self._deviation_E**2
+        slope_SE = self._deviation_E / (sigma_S[:, None] * np.sqrt(variance_SE))
         precision_SP = np.repeat(tau_S[:, None] ** -2.0, self._place_SP.shape[1], axis=1)
         precision_SP[:, 0] = 0.0  # nothing is known of mu beforehand
         diagonal = np.arange(self._place_SP.shape[1])
         for _ in range(50):
-            _, _, above_SN = self._above(sigma_S)
-            apart_SN = self._score_N + self._gain_N - self._means()
-            hazard_SN = self._hazard(above_SN)
-            weight_SN = 1 / variance_SN + hazard_SN * (hazard_SN + above_SN) * slope_SN**2
-            curvature_SPP = self._transposed_SPN @ (weight_SN[:, :, None] * self._columns_SNP)
+            _, _, above_SE = self._above(sigma_S)
+            apart_SE = self._score_E + self._gain_E - _times(self._columns_SEP, self._place_SP)
+            below_SE = _log_below(above_SE)
+            hazard_SE = _hazard(above_SE, below_SE)
+            weight_SE = 1 / variance_SE + hazard_SE * (hazard_SE + above_SE) * slope_SE**2
+            curvature_SPP = self._transposed_SPE @ (weight_SE[:, :, None] * self._columns_SEP)
+            curvature_SPP += exact_S1[:, :, None] * self._products_SPP
             curvature_SPP[:, diagonal, diagonal] += precision_SP
-            push_SN = apart_SN / variance_SN + hazard_SN * slope_SN
-            gradient_SP = (self._transposed_SPN @ push_SN[:, :, None])[:, :, 0] - precision_SP * self._place_SP
+            fitted_SP = _times(self._products_SPP, self._place_SP)
+            gradient_SP = _times(self._transposed_SPE, apart_SE / variance_SE + hazard_SE * slope_SE)
+            gradient_SP += exact_S1 * (self._sums_SP - fitted_SP) - precision_SP * self._place_SP
             step_SP = np.linalg.solve(curvature_SPP, gradient_SP[:, :, None])[:, :, 0]
+            missed_S = self._squares - (self._place_SP * (2 * self._sums_SP - fitted_SP)).sum(axis=1)
             self._place_SP = self._place_SP + step_SP
             if np.abs(step_SP).max() < 1e-7:
                 break
-        logs_SN = -np.log(variance_SN) / 2 - apart_SN**2 / (2 * variance_SN)
-        return curvature_SPP, logs_SN.sum(axis=1) + self._log_below(above_SN).sum(axis=1)
-
-    def _means(self) -> Array:
-        return np.asarray((self._columns_SNP @ self._place_SP[:, :, None])[:, :, 0])
+        whole_S = -self._whole * np.log(sigma_S) - missed_S / (2 * sigma_S**2)
+        logs_SE = -np.log(variance_SE) / 2 - apart_SE**2 / (2 * variance_SE) + below_SE
+        return curvature_SPP, whole_S + logs_SE.sum(axis=1)
 
     def _above(self, sigma_S: Array) -> tuple[Array, Array, Array]:
-        """The mean and deviation of the final scores before truncation at the reached score, and k."""
-        variance_SN = sigma_S[:, None] ** 2 + self._deviation_N**2
-        joint_SN = self._means() * self._deviation_N**2 + (self._score_N + self._gain_N) * sigma_S[:, None] ** 2
-        middle_SN, spread_SN = joint_SN / variance_SN, sigma_S[:, None] * self._deviation_N / np.sqrt(variance_SN)
-        safe_SN = np.where(self._stopped_N, spread_SN, 1.0)
-        return middle_SN, spread_SN, np.where(self._stopped_N, (middle_SN - self._score_N) / safe_SN, 0.0)
+        """Of stopped trials: mean and deviation of the final scores before truncation at the reached score, and k."""
+        variance_SE = sigma_S[:, None] ** 2 + self._deviation_E**2
+        means_SE = _times(self._columns_SEP, self._place_SP)
+        joint_SE = means_SE * self._deviation_E**2 + (self._score_E + self._gain_E) * sigma_S[:, None] ** 2
+        middle_SE, spread_SE = joint_SE / variance_SE, sigma_S[:, None] * self._deviation_E / np.sqrt(variance_SE)
+        return middle_SE, spread_SE, (middle_SE - self._score_E) / spread_SE
 
-    def _hazard(self, above_SN: Array) -> Array:
-        """phi(k) / Phi(k), stable far below 0; 0 for a whole trial."""
-        logarithm_SN = -(above_SN**2) / 2 - np.log(2 * np.pi) / 2 - self._log_below(above_SN)
-        return np.where(self._stopped_N, np.exp(logarithm_SN), 0.0)
 
-    def _log_below(self, above_SN: Array) -> Array:
-        """Log Phi(k); 0 for a whole trial."""
-        from scipy.special import log_ndtr  # which takes a while to load
+def _times(matrices_SRP: Array, vectors_SP: Array) -> Array:
+    """The product of each search's matrix and vector."""
+    return np.asarray((matrices_SRP @ vectors_SP[:, :, None])[:, :, 0])
 
-        return np.where(self._stopped_N, log_ndtr(above_SN), 0.0)
+
+def _hazard(above_SE: Array, below_SE: Array) -> Array:
+    """phi(k) / Phi(k), stable far below 0, given log Phi(k)."""
+    return np.asarray(np.exp(-(above_SE**2) / 2 - np.log(2 * np.pi) / 2 - below_SE))
+
+
+def _log_below(above_SE: Array) -> Array:
+    """Log Phi(k)."""
+    from scipy.special import log_ndtr  # which takes a while to load
+
+    return np.asarray(log_ndtr(above_SE))
 
 
 def _bounded(logarithms_SV: Array) -> tuple[Array, Array]:

@@ -70,7 +70,7 @@ def said_of(stores: list[Path]) -> list[tuple[str, str]]:
     return [(said, what) for said, what in map(json.loads, done.stdout.splitlines())]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_no_damaged_store_trains_or_ends_the_process(sound: dict[str, Path], tmp_path: Path) -> None:
     damaged: list[Path] = []
     for kind, damages in OF.items():

@@ -26,6 +26,7 @@ def faults(how: str) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other allocators")
 def test_what_was_freed_is_used_again() -> None:
     pages = 20 * 2**26 // 4096

@@ -102,6 +102,7 @@ def test_without_a_compiler_and_with_one_that_fails_it_is_told(gpu: pytest.Monke
     assert abilities.no_triton.__wrapped__() == "Triton finds no C compiler"
 
 
+@pytest.mark.slow
 def test_a_study_warns_once_and_ends_well_by_the_loops_of_torch(
     gpu: pytest.MonkeyPatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,7 +134,7 @@ def test_a_shape_that_weights_do_not_have_is_refused_before_compiled_code(given:
                 given(size)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_numba_looks_at_every_index_where_it_is_asked_to() -> None:
     """``NUMBA_BOUNDSCHECK=1`` works with the options that we compile with: the kernels' tests can run under it."""
     program = """

@@ -176,6 +176,7 @@ axes: {model.stack.hidden: {choice: [4, 6]}}
 RUN = "search study.yaml --trials 2 --epochs 1 --seeds 1 --engine serial --out study"
 
 
+@pytest.mark.slow
 def test_each_operation_runs_where_numba_compiles_nothing() -> None:
     environment = {**os.environ, VARIABLE: "", "NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-m", prepare.__module__]

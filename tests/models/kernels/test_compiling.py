@@ -108,6 +108,7 @@ def test_what_is_used_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [each.name.split("-")[0] for each in functions.files] == ["test_compiling.twice"]
 
 
+@pytest.mark.slow
 def test_a_later_process_finds_what_an_earlier_one_compiled(tmp_path: Path) -> None:
     made = []
     for _ in range(2):
@@ -288,7 +289,7 @@ def foreign(_: bytes, number: random.Random, __: list[bytes]) -> bytes:
 DAMAGES: list[Callable[[bytes, random.Random, list[bytes]], bytes]] = [cut, flipped, zeroed, longer, another, foreign]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("repetitions", [70, pytest.param(200, marks=pytest.mark.slow)])
 def test_damaged_code_is_compiled_anew_and_never_run(
     repetitions: int, kept: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -363,6 +364,7 @@ for ours, theirs in zip(own(x), (x @ x, np.linalg.inv(x)), strict=True):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(REGISTERS is None, reason="here products are those of scipy's BLAS")
 def test_scipy_is_loaded_for_who_asks_numba_for_linear_algebra_alone() -> None:
     subprocess.run([sys.executable, "-c", OWN], check=True)

@@ -120,6 +120,7 @@ def path_of(module: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "modules",
     [

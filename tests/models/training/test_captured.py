@@ -216,6 +216,7 @@ def test_text_that_goes_on_starts_from_the_states_of_the_batch_before() -> None:
     assert (len(graphs.recorders), graphs.replays) == (2, 6)  # the first batch of an epoch starts from no state
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_a_state_under_new_graphs_and_under_those_it_has() -> None:
     run = network(ReplayedOnCpu())
     trained(run)

@@ -104,6 +104,7 @@ def test_a_replay_of_an_ablation_is_what_was_lived(study: Path, tmp_path: Path) 
     assert read.plan == lived.plan == planned.plan
 
 
+@pytest.mark.slow
 def test_killed_after_any_append_it_goes_on_to_the_same_end(study: Path, tmp_path: Path) -> None:
     whole = shutil.copytree(study, tmp_path / "whole")
     planned = made(whole, path=True, seeds=2)

@@ -67,6 +67,7 @@ def test_what_can_be_no_program_is_refused_before_anything_is_written(plain: Stu
     assert list(tmp_path.iterdir()) == [there]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [each if each in ("chain", "parser") else pytest.param(each, marks=pytest.mark.slow) for each in NETWORKS]
 )

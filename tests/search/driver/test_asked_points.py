@@ -88,6 +88,7 @@ def happened(folder: StudyFolder) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 def test_wherever_the_driver_is_killed_the_next_one_tries_the_points_once(tmp_path: Path) -> None:
     whole = open_toy(tmp_path / "whole", toy_study(5))
     skipstack.open(whole.path).enqueue(DEEP, FLAT)

@@ -37,6 +37,7 @@ def run(folder: StudyFolder, ledger: Ledger | None = None) -> StudyRecord:
     return run_toy(folder, ledger, worker=TimedWorker)
 
 
+@pytest.mark.slow
 def test_a_driver_that_is_killed_goes_on_with_the_same_points(tmp_path: Path) -> None:
     events = killed_and_resumed(tmp_path, lambda path: open_toy(path, study(per_second=True)), run, moments=5)
     points = [json.dumps(event.point, sort_keys=True) for event in events if isinstance(event, Proposed)]

@@ -212,6 +212,7 @@ def test_the_time_that_is_left_counts_what_earlier_workers_used(tmp_path: Path) 
     assert (task.number, task.time_left, task.reported, task.attempt) == (0, 9.0, 1, 2)
 
 
+@pytest.mark.slow
 def test_a_driver_killed_at_any_append_amid_faults_and_resumed_writes_what_an_uninterrupted_one_writes(
     tmp_path: Path,
 ) -> None:

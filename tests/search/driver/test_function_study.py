@@ -393,6 +393,26 @@ def test_what_a_function_returns_is_its_report_if_it_has_made_none(tmp_path: Pat
             assert set(trial.test.values()) == ({2 * trial.point["x"]} if function is told else set())
 
 
+def test_what_returns_its_one_score_is_whole_then_whatever_the_scheduler(tmp_path: Path) -> None:
+    """A second parameter is a report, of which there may be more."""
+
+    def whole(config: Config) -> float:
+        return float(config["x"])
+
+    def begun(config: Config, report: Report) -> float:
+        return float(config["x"])
+
+    asha = with_search(scheduler={"kind": "asha", "grace": 1, "reduction": 3}, seeds=1)
+    functions: dict[str, Any] = {"whole": whole, "begun": begun}
+    ended = {
+        name: {each.reason for each in searched(tmp_path / name, function, asha, trials=9).trials.values()}
+        for name, function in functions.items()
+    }
+    assert ended == {"whole": {"completed"}, "begun": {"completed", "stopped"}}
+    with pytest.raises(UserError, match="got 3 for a function that returns its one score"):
+        open_function(tmp_path / "refused", functions["whole"], epochs=3)
+
+
 def test_a_function_is_called_with_the_values_of_axes_and_base_by_their_names(tmp_path: Path) -> None:
     seen: list[dict[str, Any]] = []
 

@@ -74,6 +74,7 @@ def test_what_fails_is_measured_again_trained_again_or_given_up_on_and_all_other
     assert untested(folder).count((1, "failed", "give_up")) == 2, "and asks it once more"
 
 
+@pytest.mark.slow
 def test_a_driver_killed_at_any_append_of_the_test_phase_and_resumed_does_the_same(tmp_path: Path) -> None:
     whole = begun(tmp_path / "whole")
     run(whole)

@@ -113,6 +113,7 @@ def test_settled_points_and_corpora_of_which_nothing_was_counted_are_refused_in_
         open_toy(tmp_path / "old", warm(toy_study(), earlier))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "proposer", ["tpe", *(pytest.param(each, marks=pytest.mark.slow) for each in ("prior", "random", "evolution"))]
 )

@@ -91,7 +91,7 @@ def test_a_count_is_let_go_once_it_is_answered_however_many_configs_there_are(sm
     assert shares.is_known(small), "and is counted no second time"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_a_config_holds_grows_with_lanes_width_and_batch_and_not_with_the_rate(
     small: TrialTask, tmp_path: Path
 ) -> None:

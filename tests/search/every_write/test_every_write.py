@@ -188,7 +188,7 @@ def own_calls(name: str, case: Case, whole: dict[str, Outcome]) -> list[Case]:
     return [each for each in failing(case, whole[name]) if marks.get(name, "") in calls[each.number - 1]]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_call_of_each_place_fails_once_and_the_study_ends_the_same(run: Run, tmp_path: Path) -> None:
     """At some of the places, from the first to the last."""
     whole = wholes(run, tmp_path)

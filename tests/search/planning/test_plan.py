@@ -114,6 +114,7 @@ SEARCHES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(SEARCHES, st.integers(1, 40), st.integers(1, 9))
 @settings(max_examples=40)
 def test_the_middle_course_lies_between_the_others_under_every_scheduler(

@@ -63,7 +63,7 @@ def spent(proposer: Proposer, target: float) -> tuple[float, float]:
     return reached, total
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_as_good_a_network_is_found_in_less_time() -> None:
     """The medians over 20 seeds: 329 seconds instead of 574 to a score of 0.95, and 607 instead of 1,018 in all."""
     counted = [spent(Tpe(SIZES, seed, 1, TRIALS), 0.95) for seed in SEEDS]

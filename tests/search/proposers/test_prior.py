@@ -33,6 +33,7 @@ def test_a_belief_that_is_right_helps_from_the_first_trials_on() -> None:
         assert fmean(guided) > fmean(alone) + 0.03
 
 
+@pytest.mark.slow
 def test_a_belief_that_is_wrong_is_forgotten_and_costs_little() -> None:
     guided, shares = [], []
     for seed in SEEDS:

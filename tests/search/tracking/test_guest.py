@@ -133,7 +133,7 @@ print("as it was")
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("uses_mlflow", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_process_that_searches_opens_syncs_and_reads_is_as_it_was(uses_mlflow: bool, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(f"USES_MLFLOW = {uses_mlflow}\n{SCRIPT}")

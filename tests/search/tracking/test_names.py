@@ -73,6 +73,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("names")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "folder"])
 def test_runs_end_finished_and_the_study_is_read_back(
     kind: str, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -29,6 +29,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_they_are_those_that_mlflow_makes_but_for_its_default_experiment(cache: Path, tmp_path: Path) -> None:
     MlflowClient(f"sqlite:///{tmp_path}/own.db").search_experiments()
     theirs, their_rows = content(tmp_path / "own.db")
@@ -50,6 +51,7 @@ def test_a_store_that_is_there_is_left_alone(cache: Path, tmp_path: Path) -> Non
     assert not cache.exists()
 
 
+@pytest.mark.slow
 def test_a_store_that_another_opens_meanwhile_stays_the_one_that_it_writes_to(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

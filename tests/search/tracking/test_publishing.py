@@ -250,6 +250,7 @@ def test_an_ablation_has_its_forest_plot_and_its_table_to_paste(uri: str, folder
     assert run.data.tags["skipstack.axis.learning_rate"] == "training.optimiser.learning_rate"
 
 
+@pytest.mark.slow
 def test_means_over_corpora_are_runs_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "two"
     record = planted(path, {"model.stack.depth": {"choice": [1, 3]}}, corpora=["own", "atis"])
@@ -332,6 +333,7 @@ def as_before(database: Path, folder: Path, people: str) -> None:
                 store.execute("update tags set value = ? where key = 'mlflow.runName' and run_uuid = ?", (name, run_id))
 
 
+@pytest.mark.slow
 def test_sync_brings_a_store_that_an_earlier_version_wrote_up_to_date(uri: str, folder: Path, tmp_path: Path) -> None:
     database = tmp_path / "mlflow.db"
     shutil.copyfile(uri.removeprefix("sqlite:///"), database)
@@ -454,6 +456,7 @@ def test_a_study_that_is_told_again_changes_nothing(uri: str, folder: Path, monk
     assert held(uri, folder) == before
 
 
+@pytest.mark.slow
 @KILLED
 def test_a_sync_that_is_killed_leaves_what_the_next_one_completes(
     uri: str, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -524,6 +527,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained(file, [*sizes, "search.trials=1", "training.epochs=1", "search.scheduler=none"]).path
 
 
+@pytest.mark.slow
 def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     uri: str, small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -307,6 +307,7 @@ class Calls:
         return wrapped
 
 
+@pytest.mark.slow
 @KILLED
 @pytest.mark.parametrize(
     "done", ["half", *(pytest.param(each, marks=pytest.mark.slow) for each in ("nothing", "whole"))]

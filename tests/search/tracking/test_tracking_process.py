@@ -143,6 +143,7 @@ def test_one_that_is_killed_while_it_publishes_leaves_a_report_that_is_not_all_t
     assert shown.missing == f"MLflow at {uri}: the report is not all there (its process ended by SIGKILL)"
 
 
+@pytest.mark.slow
 def test_a_bundle_that_cannot_be_written_is_one_line(
     tracker: TrackingProcess, uri: str, study: Path, events: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +203,7 @@ def test_no_secret_is_on_a_command_line_and_who_waits_for_a_store_can_be_interru
     assert is_gone(tracker.pid)
 
 
+@pytest.mark.slow
 def test_a_store_that_is_away_is_one_line_without_secrets(
     tracker: TrackingProcess, study: Path, events: list[Event]
 ) -> None:
@@ -272,6 +274,7 @@ print("over", study.finished, "mlflow" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_a_script_in_a_folder_of_any_names_needs_no_main_program_and_loads_no_mlflow(tmp_path: Path) -> None:
     """Where modules of the working directory are found, those of other names of ours and of MLflow's are not taken."""
     for name in ("search", "data", "models"):

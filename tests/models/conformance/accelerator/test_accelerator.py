@@ -47,6 +47,7 @@ def test_what_depends_on_a_number_of_the_device_is_an_error(
         read(there(accelerator, 3, 4))
 
 
+@pytest.mark.slow
 def test_a_scan_over_time_launches_a_few_operations_for_each_doubling_of_the_steps() -> None:
     """Forward and backward: less than a loop, in short sentences and far more so in long texts."""
     command = [sys.executable, "-m", "tests.models.conformance.accelerator.scan"]

@@ -28,7 +28,7 @@ PARTS = ("resident", "step", "evaluation", "graphs", "libraries")
 Figures = dict[str, dict[str, Any]]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("named", EACH_TIME)
 def test_what_every_presets_base_takes_is_as_agreed_and_torchs_allocator_never_runs_out(named: tuple[str, ...]) -> None:
     found, agreed = child("memory", *named), json.loads(FIGURES.read_text())

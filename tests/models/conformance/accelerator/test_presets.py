@@ -59,7 +59,7 @@ def plain(figures: Figures) -> Figures:
     }
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("named", EACH_TIME)
 def test_no_preset_waits_within_a_step_and_each_launches_and_moves_what_was_agreed(named: tuple[str, ...]) -> None:
     found, agreed = child("presets", *named), json.loads(FIGURES.read_text())
@@ -76,7 +76,7 @@ def test_no_preset_waits_within_a_step_and_each_launches_and_moves_what_was_agre
     assert set(agreed) == set(all_presets())
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("named", EACH_TIME)
 def test_every_presets_step_can_be_captured_and_is_then_all_but_the_copies_of_its_batch(named: tuple[str, ...]) -> None:
     """No number of the host and no copy is within, of which a graph would keep the value that it had."""

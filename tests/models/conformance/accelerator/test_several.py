@@ -27,7 +27,7 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.skipif(not torch.__version__.startswith(TORCH), reason="another torch may launch more or fewer")
 @pytest.mark.parametrize(
     "named",

@@ -42,6 +42,7 @@ def child(name: str, folder: Path, *arguments: object, interpret: bool = False) 
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_kernels_give_what_the_operations_of_torch_give(tmp_path: Path) -> None:
     furthest = child("interpreted", tmp_path, interpret=True)
     assert furthest.pop("draws") == 0
@@ -50,6 +51,7 @@ def test_kernels_give_what_the_operations_of_torch_give(tmp_path: Path) -> None:
         assert apart < WITHIN[case.split()[-1]], case
 
 
+@pytest.mark.slow
 def test_every_kernel_is_compiled_for_every_gpu_and_keeps_its_numbers_in_registers(tmp_path: Path) -> None:
     found = child("ahead", tmp_path, *CAPABILITIES)
     assert list(found) == [*CAPABILITIES]
@@ -61,6 +63,7 @@ def test_every_kernel_is_compiled_for_every_gpu_and_keeps_its_numbers_in_registe
             assert each["shared"] <= SHARED, each
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_each_step_is_one_launch_of_one_of_few_variants(tmp_path: Path) -> None:
     """By Triton's own launcher, on a driver that counts."""

@@ -72,6 +72,7 @@ def test_a_product_is_numpys(
     check(kind, sizes, turned, added=added, seed=seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_many_rows_some_at_a_time_meet_all_panels(kind: str) -> None:
     check(kind, (200, 1000, 70), (False, False), added=False, seed=1)
@@ -163,6 +164,7 @@ for sizes in product((1, 6, 13), (0, 1, 170), (1, 8, 9, 16, 37)):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_a_cpu_with_smaller_registers_gets_the_same(tmp_path: Path) -> None:
     known = "+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+fma"

@@ -315,6 +315,7 @@ def held_out_accuracy(config: TaggingConfig) -> float:
     return float((head.decode(x, lengths).tags_RUB == tags)[tags >= 0].double().mean())
 
 
+@pytest.mark.slow
 def test_a_chain_learns_the_order_of_tags_which_no_softmax_can() -> None:
     softmax, crf, margin = (held_out_accuracy(config) for config in (SoftmaxConfig(), CrfConfig(), MarginConfig()))
     assert softmax < 0.75

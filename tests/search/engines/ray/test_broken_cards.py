@@ -45,6 +45,7 @@ def of_reason(record: StudyRecord, reason: str) -> list[int]:
     return [number for number, trial in record.trials.items() if trial.reason == reason]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("worker", "reason", "ends", "causes"),
     [

@@ -87,6 +87,7 @@ class TimedWorker(ToyWorker):
         return Measured(metrics=spent(lambda: told.metrics, len(task.seeds)), sentences=told.sentences)
 
 
+@pytest.mark.slow
 def test_no_more_run_at_a_time_than_asked_for_and_no_more_are_measured(tmp_path: Path) -> None:
     study = searched(toy_study(trials=9, proposer="grid"), scheduler="none")
     with started(TimedWorker, concurrent=2) as engine:

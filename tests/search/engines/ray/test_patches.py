@@ -114,6 +114,7 @@ assert not [name for name in after if name.startswith(("$RAY", "$TUNE")) and nam
 """
 
 
+@pytest.mark.slow
 def test_to_import_the_engines_changes_nothing_of_ray_and_of_the_process() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", IMPORTING],

@@ -241,7 +241,7 @@ def held_at_a_time(record: StudyRecord, folder: StudyFolder) -> int:
     return most
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_place_holds_so_many_trials_of_one_program_and_others_follow(
     on_ray: Callable[..., StudyRecord], tmp_path: Path
 ) -> None:

@@ -112,6 +112,7 @@ def run(engine: RayEngine, path: Path, *readers: Reader, **search: Any) -> tuple
     return driver.record, late
 
 
+@pytest.mark.slow
 def test_nothing_is_carried_to_a_machine_that_sees_the_folder(
     engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
