@@ -228,7 +228,8 @@ def start_engine(
     if function is None or name == "ray":
         check_addresses(name)
     networks = LazyTrainingWorker if trials_per_program == 1 else SharedTrainingWorkers()
-    trains: Workers = networks if function is None else FunctionWorkers(function)
+    cpus = cpus_per_trial if name == "ray" else None
+    trains: Workers = networks if function is None else FunctionWorkers(function, cpus)
     worker: Workers = LoggedWorkers(MeteredWorkers(trains) if system_metrics else trains, own_process=name == "ray")
     if name == "serial":
         if function is not None:

@@ -16,13 +16,17 @@ from skipstack.spaces.function import FunctionConfig
 @final
 @dataclass(frozen=True)
 class FunctionWorkers(Workers):
-    """Creates workers that call ``function``, which is sent with them to their process."""
+    """Creates workers that call ``function``, which is sent with them to their process.
+
+    ``cpus``: that each trial has, where it has not the whole machine.
+    """
 
     function: Objective
+    cpus: int | None = None
 
     def __call__(self, task: TrialTask) -> Worker:
         """A worker that calls it."""
-        return FunctionWorker(task, self.function)
+        return FunctionWorker(task, self.function, self.cpus)
 
     def test(self, task: TrialTask) -> Measured:
         """Never called: a function leaves no weights, and reports its test score itself."""
@@ -38,12 +42,12 @@ class FunctionWorker(Worker):
     are not reported again.
     """
 
-    def __init__(self, task: TrialTask, function: Objective) -> None:
+    def __init__(self, task: TrialTask, function: Objective, cpus: int | None = None) -> None:
         super().__init__(task)
         assert isinstance(task.config, FunctionConfig), "a study of a function is run with it"
         self._measure = task.config.measure
         values = task.config.values
-        self._runs = [SeedRun(function, values, task, each) for each in task.seeds]
+        self._runs = [SeedRun(function, values, task, each, cpus) for each in task.seeds]
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:

@@ -58,15 +58,16 @@ def written_states() -> dict[str, Any]:
 
 
 def restore_written(written: Mapping[str, Any]) -> None:
-    """Set the generators to states that ``written_states`` gave, maybe elsewhere; of other GPUs as far as they go."""
+    """Set the generators to states that ``written_states`` gave, maybe elsewhere; of other GPUs as far as they go.
+
+    torch's only if it is imported, as it is where a function uses it that is reproducible.
+    """
     version, own, next_gauss = written["random"]
     states: dict[str, Any] = {"random": (version, tuple(own), next_gauss), "numpy": tuple(written["numpy"])}
-    if "torch" in written:
-        import torch  # who wrote them had it, and would have it later than here
-
-        states["torch"] = _tensor(written["torch"])
-        if "cuda" in written and torch.cuda.is_available():
-            states["cuda"] = [_tensor(each) for each in written["cuda"][: torch.cuda.device_count()]]
+    if "torch" in written and (torch := sys.modules.get("torch")) is not None:
+        states["torch"] = _tensor(torch, written["torch"])
+        if torch.cuda.is_available():
+            states["cuda"] = [_tensor(torch, each) for each in written.get("cuda", ())[: torch.cuda.device_count()]]
     _restore(states)
 
 
@@ -74,9 +75,7 @@ def _text(state: Any) -> str:
     return base64.b64encode(state.numpy().tobytes()).decode()
 
 
-def _tensor(text: str) -> Any:
-    import torch
-
+def _tensor(torch: Any, text: str) -> Any:
     return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8)
 
 

@@ -20,6 +20,7 @@ from skipstack.search.workers.call_checkpoints import CallCheckpoint, CallCheckp
 from skipstack.search.workers.global_random_state import GlobalRandomState
 from skipstack.search.workers.hearing import speaking
 from skipstack.search.workers.reporting import SCORE, Objective, Report, SeedReport, TrialOver, Values
+from skipstack.search.workers.threads import warn_of_threads
 from skipstack.spaces.domains import Json
 
 OURS: Final = Path(__file__).name
@@ -27,9 +28,13 @@ OURS: Final = Path(__file__).name
 
 @final
 class SeedRun:
-    """A call of ``function`` with ``values``: the one of this ``number`` among those of the ``task``."""
+    """A call of ``function`` with ``values``: the one of this ``number`` among those of the ``task``. ``cpus``: that it
+    has, where it has not the whole machine.
+    """
 
-    def __init__(self, function: Objective, values: Mapping[str, Json], task: TrialTask, number: int) -> None:
+    def __init__(
+        self, function: Objective, values: Mapping[str, Json], task: TrialTask, number: int, cpus: int | None = None
+    ) -> None:
         replicates, own = task.replicates, task.replicates.folder(number)
         self.latest: SeedReport | None = None
         """The last report, or that of the checkpoint from which the call goes on."""
@@ -52,6 +57,7 @@ class SeedRun:
         self._thread = threading.Thread(target=copy_context().run, args=(self._run,), daemon=True, name=self._words)
         self._waits = True
         self._closing = False
+        self._cpus = None if cpus is None else cpus * task.share
         self._error: BaseException | None = None
         self._began = 0.0
 
@@ -105,6 +111,8 @@ class SeedRun:
     def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
         """Store a report, suspend the thread and wait to be resumed."""
         self._check_goes_on()
+        if self._cpus is not None:  # here, since each thread has a number of its own
+            warn_of_threads(self._cpus)
         self.latest = SeedReport(epoch, score, metrics, time.perf_counter() - self._began)
         self._theirs.release()
         self._mine.acquire()
