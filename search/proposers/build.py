@@ -13,7 +13,6 @@ from skipstack.search.proposers.config import (
     ProposerConfig,
 )
 from skipstack.search.proposers.evolution import Evolution
-from skipstack.search.proposers.gaussian_process import GaussianProcess
 from skipstack.search.proposers.path import Path
 from skipstack.search.proposers.prior import Prior
 from skipstack.search.proposers.proposer import Grid, Listed, OneAtATime, Proposer, Random
@@ -36,9 +35,7 @@ def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int
         case PlainProposerConfig():
             return _plain(config, space, seed)
         case ModelBasedConfig():
-            made: dict[ModelName, Callable[[Space, int, int, int | None], Proposer]]
-            made = {"tpe": Tpe, "gp": GaussianProcess, "prior": Prior}
-            return made[config.kind](space, seed, objectives, trials if config.per_second else None)
+            return _model(config.kind)(space, seed, objectives, trials if config.per_second else None)
         case _:
             assert_never(config)
 
@@ -53,3 +50,17 @@ def _plain(config: PlainProposerConfig, space: Space, seed: int) -> Proposer:
             return Random(space, seed)
         case _:
             assert_never(config.kind)
+
+
+def _model(kind: ModelName) -> Callable[[Space, int, int, int | None], Proposer]:
+    match kind:
+        case "tpe":
+            return Tpe
+        case "gp":
+            from skipstack.search.proposers.gaussian_process import GaussianProcess  # scipy takes a while to load
+
+            return GaussianProcess
+        case "prior":
+            return Prior
+        case _:
+            assert_never(kind)

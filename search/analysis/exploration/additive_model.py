@@ -267,6 +267,8 @@ def _hazard(above_SE: Array, below_SE: Array) -> Array:
 
 def _log_below(above_SE: Array) -> Array:
     """Log Phi(k)."""
+    if not above_SE.size:
+        return above_SE
     from scipy.special import log_ndtr  # which takes a while to load
 
     return np.asarray(log_ndtr(above_SE))
