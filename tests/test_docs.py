@@ -102,7 +102,7 @@ def studies(quickstart: Path) -> Path:
     return quickstart
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_plain_commands_of_the_readme_succeed_one_after_another(folder: Path) -> None:
     assert PLAIN[0] == README

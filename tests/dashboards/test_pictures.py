@@ -101,6 +101,7 @@ def test_a_papers_rows_are_drawn_beside_ours() -> None:
     assert nothing.about == "no row has a difference both in the paper and here"
 
 
+@pytest.mark.slow
 def test_studies_are_drawn_by_what_they_confirmed_and_by_what_they_explored() -> None:
     one, other = record_of(CONFIG, *trials()), record_of(CONFIG, *trials(seeds=(7, 8, 9)))
     forest, explored = studies_report(compare_studies({"runs/a": one, "runs/b": other})).pictures()

@@ -93,6 +93,7 @@ def test_json_holds_everything_by_full_names_and_all_but_times_is_the_same_each_
     assert told == again
 
 
+@pytest.mark.slow
 def test_the_forecast_is_for_as_many_trials_as_search_would_run_at_a_time(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def test_a_result_that_cannot_be_written_is_told_in_one_line(redirections: str, 
     assert (ended.returncode, ended.stderr) == (2, f"skipstack: stdout cannot be written ({why})\n")
 
 
+@pytest.mark.slow
 def test_a_refusal_that_nobody_can_read_is_a_refusal_still() -> None:
     for redirections in ("2>&-", ">&- 2>&- <&-", *([">/dev/full 2>&1"] if FULL.exists() else [])):
         ended = redirected(redirections, "report", "no-such-study")

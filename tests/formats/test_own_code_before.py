@@ -41,6 +41,7 @@ def test_a_study_is_resumed_reported_and_exported(tmp_path: Path) -> None:
     assert typed("verify", bundle, "--code", CODE, "--device", "cpu").stdout.count("as exported") == 2
 
 
+@pytest.mark.slow
 def test_a_bundle_predicts_what_it_did(tmp_path: Path) -> None:
     sentences = tmp_path / "sentences.txt"
     sentences.write_text("the cat sleeps\n")

@@ -45,6 +45,7 @@ def test_a_source_distribution_builds_the_same_wheel(tmp_path: Path) -> None:
     assert contents(wheel(archive, tmp_path)) == contents(made("wheel", source, tmp_path / "wheel"))
 
 
+@pytest.mark.slow
 def test_what_an_earlier_build_has_left_is_not_built_again(tmp_path: Path) -> None:
     source = checkout(tmp_path / "source")
     before = modules(made("wheel", source, tmp_path / "before"))

@@ -93,7 +93,7 @@ def test_mlflow_has_its_trials_and_no_network_of_it(study: skipstack.Study) -> N
     assert client.search_logged_models([experiment.experiment_id]) == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_page_of_the_dashboard_shows_it(study: skipstack.Study) -> None:
     runs = study.folder.parent
     row = Opened(runs).app.dataframe[0].value.set_index("study").loc["hill"]

@@ -48,7 +48,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_is_searched_and_read_and_its_network_exported_and_verified(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

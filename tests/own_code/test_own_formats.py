@@ -73,7 +73,7 @@ def code(file: Path) -> Path:
     return file.parent / "own" / "formats.py"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_is_searched_and_read_and_its_network_exported_and_verified(file: Path, code: Path) -> None:
     searched = typed("search", file, "--out", "runs", *SERIAL)
     assert "mine on train.txt" in searched.out

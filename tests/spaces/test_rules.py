@@ -82,6 +82,7 @@ def descriptions(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
 FIXED: Point = {"a": 3, "b": 2, "c": 1}
 
 
+@pytest.mark.slow
 @given(descriptions(), st.integers(0, 9))
 def test_a_space_is_what_a_filter_leaves(described: tuple[dict[str, Any], list[str]], seed: int) -> None:
     axes, texts = described

@@ -44,6 +44,7 @@ def status(address: str, path: str, headers: list[tuple[str, str]]) -> int:
         connection.close()
 
 
+@pytest.mark.slow
 def test_pages_and_files_are_served_to_this_machine_and_to_hosts_that_the_user_named(address: str) -> None:
     port = address.rpartition(":")[2]
     for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", "LocalHost", f"{NAMED}:80", NAMED):

@@ -159,6 +159,7 @@ def test_each_question_has_its_charts_and_none_has_an_interval(runs: Path, quest
     assert intervals == []
 
 
+@pytest.mark.slow
 def test_no_chart_stands_on_two_pages_and_none_has_a_second_headline(runs: Path) -> None:
     pages = [Opened(runs, page, study="a-search") for page in PAGES]
     pages += [Opened(runs, WORKS, study="a-search", question=question) for question in QUESTIONS]

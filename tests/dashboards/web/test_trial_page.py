@@ -191,6 +191,7 @@ def test_a_number_that_no_trial_has_is_told_and_so_is_a_study_without_trials(run
     assert "No trial has started yet: each has its page here" in Opened(empty, TRIAL, study="study").text
 
 
+@pytest.mark.slow
 def test_rows_sentences_and_points_lead_to_the_page_of_their_trial(runs: Path, frames: StudyFrames) -> None:
     number = int(frames.trials["dev"].idxmax())
     page = Opened(runs, WORKS, study="a-search", report=True)

@@ -324,6 +324,7 @@ def test_damaged_code_is_compiled_anew_and_never_run(
         assert later.files == sorted(whole), told
 
 
+@pytest.mark.slow
 def test_what_several_processes_write_at_once_is_all_there(tmp_path: Path) -> None:
     """Each compiles the same functions, and begins where another may be writing them."""
     code = "from tests.models.kernels.test_compiling import Functions, VALUES; assert Functions().values() == VALUES"

@@ -173,6 +173,7 @@ def test_shapes_that_come_too_late_are_trained_as_ever(monkeypatch: pytest.Monke
     assert graphs.replays > 4
 
 
+@pytest.mark.slow
 def test_losses_in_doubt_are_noted_by_replays_and_then_looked_at_one_by_one() -> None:
     graphs = ReplayedOnCpu()
     runs = [network(each, head=CrfConfig(), optimiser=Sgd(learning_rate=0.1)) for each in (graphs, None)]
@@ -189,6 +190,7 @@ def test_losses_in_doubt_are_noted_by_replays_and_then_looked_at_one_by_one() ->
     assert graphs.replays == before + batches
 
 
+@pytest.mark.slow
 def test_what_changes_with_the_epoch_alone_is_no_constant() -> None:
     skip = DynamicSkipConfig(reach=3, policy_hidden=4, entropy_weight=0.3, entropy_decay=0.5)
     runs = [network(each, skip=skip) for each in (ReplayedOnCpu(), None)]

@@ -504,6 +504,7 @@ def test_the_penalty_moves_each_weight_towards_zero_and_no_bias() -> None:
         assert torch.allclose(penalised[name] - without[name], expected, rtol=0, atol=1e-14), name
 
 
+@pytest.mark.slow
 def test_labels_fed_back_let_a_network_learn_what_depends_on_them() -> None:
     """The tag of each token is that of the token before it, turned by the word: labels are all that tells it."""
     splits = {name: _turned(split) for name, split in LEARNABLE.stored.splits.items()}

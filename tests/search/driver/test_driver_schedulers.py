@@ -64,6 +64,7 @@ def run(folder: StudyFolder, ledger: Ledger | None = None) -> StudyRecord:
         return driver.record
 
 
+@pytest.mark.slow
 @schedulers
 @pytest.mark.parametrize("proposer", ["grid", "tpe"])
 def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_one_writes(

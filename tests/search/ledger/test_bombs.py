@@ -134,6 +134,7 @@ def test_other_columns_are_told_as_damage() -> None:
         assert "it has other columns" in reading(parquet([b"12345678"], schema))[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", [repeated, one_page])
 def test_a_command_tells_it_in_one_line(bomb: Callable[[], bytes], tmp_path: Path) -> None:
     (tmp_path / "ledger").mkdir()

@@ -68,6 +68,7 @@ def test_only_what_is_sought_is_recorded(tmp_path: Path) -> None:
     ], "the least that was measured"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("proposer", ["random", "tpe", "evolution"])
 def test_the_front_is_what_no_trial_dominates_and_it_is_tested_and_told(proposer: str, tmp_path: Path) -> None:
     record = run(open_toy(tmp_path / "study", study(*THREE, proposer=proposer)))

@@ -45,6 +45,7 @@ def test_a_belief_that_is_wrong_is_forgotten_and_costs_little() -> None:
     assert fmean(guided) > fmean(alone) - 0.02
 
 
+@pytest.mark.slow
 def test_a_belief_that_says_nothing_of_what_is_good_is_asked_ever_less() -> None:
     """Scores that do not depend on the point: the share falls by its own schedule, and seldom faster."""
     shares = []

@@ -56,6 +56,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
     return events, read_back(events, f"sqlite:///{tmp_path_factory.mktemp('optuna')}/optuna.db")
 
 
+@pytest.mark.slow
 def test_every_number_that_optuna_reads_is_the_ledgers(read: Read) -> None:
     events, found = read
     assert found.study_name == "skipstack/made-up"

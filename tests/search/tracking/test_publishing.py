@@ -448,6 +448,7 @@ def test_a_copy_of_a_ledger_that_somebody_changed_is_refused(uri: str, folder: P
         kept.write_bytes(whole)
 
 
+@pytest.mark.slow
 def test_a_study_that_is_told_again_changes_nothing(uri: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, calls = held(uri, folder), Calls(monkeypatch)
     monkeypatch.setattr(publishing, "put", None)

@@ -102,6 +102,7 @@ def test_a_choice_of_half_the_variance_stands_out_beside_numbers_which_have_more
     assert found["stands_out"].to_dict() == {"choice": True, "one": False, "other": False}
 
 
+@pytest.mark.slow
 def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
     scores, trials = _trials(30)
     assert _importances(scores, trials).equals(_importances(scores, trials))

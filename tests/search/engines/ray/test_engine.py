@@ -305,6 +305,7 @@ def test_a_mistake_that_every_trial_would_meet_ends_the_study_at_once(engine: Ra
         run(engine, MistakenTests, tmp_path / "tested", trials=2)
 
 
+@pytest.mark.slow
 def test_a_processor_that_has_nothing_left_to_do_is_told_of(
     engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
