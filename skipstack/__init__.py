@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from skipstack.search.api.study import Study
     from skipstack.search.bundles.bundle import Bundle as Model
     from skipstack.search.config import StudyConfig
+    from skipstack.search.earlier_studies.elsewhere.finished_trials import FinishedSearch
     from skipstack.search.workers.reporting import Objective, Report, TrialOver
     from skipstack.spaces.constraint_functions import ConstraintFunction
     from skipstack.spaces.domains import Json
@@ -401,11 +402,9 @@ def from_optuna(study: Any, *, out: AnyPath) -> Study:
     Trials that were pruned are stopped ones. Raises UserError for several objectives, and where no trial has ended.
     """
     check_system()
-    from skipstack.search.earlier_studies.elsewhere.finished_trials import write_study
     from skipstack.search.earlier_studies.elsewhere.optuna_study import optuna_search
 
-    write_study(optuna_search(study), Path(out))
-    return open(out)
+    return _written(optuna_search(study), out)
 
 
 def from_tune(
@@ -417,11 +416,9 @@ def from_tune(
     wide as what was tried. Raises UserError where the folder has no trials, or none has that metric.
     """
     check_system()
-    from skipstack.search.earlier_studies.elsewhere.finished_trials import write_study
     from skipstack.search.earlier_studies.elsewhere.tune_results import tune_search
 
-    write_study(tune_search(Path(folder), score, direction, {} if space is None else space.axes), Path(out))
-    return open(out)
+    return _written(tune_search(Path(folder), score, direction, {} if space is None else space.axes), out)
 
 
 def from_wandb(table: AnyPath, *, score: str, space: Space, direction: Direction = "maximize", out: AnyPath) -> Study:
@@ -431,10 +428,16 @@ def from_wandb(table: AnyPath, *, score: str, space: Space, direction: Direction
     there, and for a value that its axis does not have.
     """
     check_system()
-    from skipstack.search.earlier_studies.elsewhere.finished_trials import write_study
     from skipstack.search.earlier_studies.elsewhere.wandb_table import wandb_search
 
-    write_study(wandb_search(Path(table), score, direction, space.axes), Path(out))
+    return _written(wandb_search(Path(table), score, direction, space.axes), out)
+
+
+def _written(found: FinishedSearch, out: AnyPath) -> Study:
+    """What another tool has searched, as a study in a new folder."""
+    from skipstack.search.earlier_studies.elsewhere.finished_trials import write_study
+
+    write_study(found, Path(out))
     return open(out)
 
 

@@ -21,8 +21,6 @@ from skipstack.search.driver.faults import Fault, StudyInterruptedError
 from skipstack.search.driver.functions import asked
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import Measured, TrialTask
-from skipstack.search.record.folder import ARTIFACTS
-from skipstack.search.workers.call_checkpoints import CallCheckpoints
 from skipstack.search.workers.function_worker import joined
 from skipstack.search.workers.reporting import Report, SeedReport, Values
 from skipstack.spaces.function import FunctionConfig
@@ -137,7 +135,7 @@ class AskedTrial:
         self._driver, self._turn = driver, turn
         self._told: dict[int, SeedReport] = {}
         self._began = dict.fromkeys(task.seeds, time.monotonic())
-        self._reports = {each: self._report_of(task, each) for each in task.seeds}
+        self._reports = {each: Report(task, each, partial(self._hand_over, each)) for each in task.seeds}
 
     @property
     def seeds(self) -> Sequence[int]:
@@ -188,18 +186,6 @@ class AskedTrial:
                 self.goes_on = False
                 message = error if isinstance(error, str) else one_line(error)
                 self._driver.faulted(self.number, Fault("failed", message))
-
-    def _report_of(self, task: TrialTask, seed: int) -> Report:
-        own = task.replicates.folder(seed)
-        checkpoints = CallCheckpoints(task.folder, own, attempt=task.attempt, reported=task.reported)
-        artifacts = task.folder / ARTIFACTS / own
-        return Report(
-            task.folder / own,
-            partial(self._hand_over, seed),
-            task.objectives,
-            artifacts=artifacts,
-            checkpoints=checkpoints,
-        )
 
     def _only(self, seed: int | None) -> int:
         seed = self.seeds[0] if seed is None and len(self.configs) == 1 else seed

@@ -12,8 +12,9 @@ from typing import Any, Final, Protocol, final
 from skipstack.data.basis.atomic_files import atomic_file
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.explain import shown
+from skipstack.search.driver.task import TrialTask
 from skipstack.search.objectives.objectives import column
-from skipstack.search.record.folder import make_trial_folder
+from skipstack.search.record.folder import ARTIFACTS, make_trial_folder
 from skipstack.search.workers.call_checkpoints import CallCheckpoint, CallCheckpoints
 from skipstack.search.workers.global_random_state import restore_written, written_states
 from skipstack.spaces.domains import Json
@@ -84,32 +85,31 @@ class Report:
 
     ``folder``: a folder for this seed of this trial, which survives interruptions; created on first access. ``epoch``:
     of the last report, 0 before the first. A call returns if the trial goes on, and raises TrialOver if not, which ends
-    the function. ``check_goes_on`` raises it, too. ``objectives``: as in ``TrialTask``; a report then has a value for
-    each: ``report(accuracy=0.93, seconds=12.0)``.
+    the function. With objectives a report has a value for each: ``report(accuracy=0.93, seconds=12.0)``.
     """
 
     def __init__(
         self,
-        folder: Path,
+        task: TrialTask,
+        number: int,
         hand_over: Callable[[int, float, Mapping[str, float]], None],
-        objectives: Sequence[str] = (),
         *,
-        artifacts: Path,
-        checkpoints: CallCheckpoints,
         restored: Callable[[CallCheckpoint], None] = _nothing,
         check_goes_on: Callable[[], None] = _nothing,
     ) -> None:
+        """That of the call of this ``number`` among those of the ``task``. ``check_goes_on`` raises TrialOver, too."""
+        own = task.replicates.folder(number)
         self.epoch = 0
         self._figures: dict[str, list[float]] = {}
         self._latest: Mapping[str, float] | None = None
         self._has_reported = False
-        self._folder = folder
+        self._folder = task.folder / own
         self._hand_over = hand_over
-        self._artifacts = artifacts
-        self._checkpoints = checkpoints
+        self._artifacts = task.folder / ARTIFACTS / own
+        self._checkpoints = CallCheckpoints(task.folder, own, attempt=task.attempt, reported=task.reported)
         self._restored = restored
         self._check_goes_on = check_goes_on
-        self._score, *self._further = objectives or (SCORE,)
+        self._score, *self._further = task.objectives or (SCORE,)
         self._taken = (*TAKEN, *map(column, self._further))
 
     @property

@@ -15,8 +15,7 @@ from typing import Any, Final, final
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.driver.functions import takes_report
 from skipstack.search.driver.task import TrialTask
-from skipstack.search.record.folder import ARTIFACTS
-from skipstack.search.workers.call_checkpoints import CallCheckpoint, CallCheckpoints
+from skipstack.search.workers.call_checkpoints import CallCheckpoint
 from skipstack.search.workers.global_random_state import GlobalRandomState
 from skipstack.search.workers.hearing import speaking
 from skipstack.search.workers.reporting import SCORE, Objective, Report, SeedReport, TrialOver, Values
@@ -35,7 +34,7 @@ class SeedRun:
     def __init__(
         self, function: Objective, values: Mapping[str, Json], task: TrialTask, number: int, cpus: int | None = None
     ) -> None:
-        replicates, own = task.replicates, task.replicates.folder(number)
+        replicates = task.replicates
         self.latest: SeedReport | None = None
         """The last report, or that of the checkpoint from which the call goes on."""
         self.returned = False
@@ -43,13 +42,7 @@ class SeedRun:
         self._words = replicates.words(number)
         self._values = Values(values, replicates.arguments(number))
         self._report = Report(
-            task.folder / own,
-            self._hand_over,
-            task.objectives,
-            artifacts=task.folder / ARTIFACTS / own,
-            checkpoints=CallCheckpoints(task.folder, own, attempt=task.attempt, reported=task.reported),
-            restored=self._go_on_from,
-            check_goes_on=self._check_goes_on,
+            task, number, self._hand_over, restored=self._go_on_from, check_goes_on=self._check_goes_on
         )
         self._chance = GlobalRandomState(replicates.seed(number))
         self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)

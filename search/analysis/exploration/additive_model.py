@@ -204,7 +204,7 @@ class _Posterior:
         start_SV = np.log(np.tile([0.7, 0.5], (len(self._place_SP), 1)))
         sigma_S, tau_S = _bounded(minimise(self._cost, start_SV, apart=0.01, differing=1e-3))
         curvature_SPP, _ = self._climb(sigma_S, tau_S)
-        middle_SE, spread_SE, above_SE = self._above(sigma_S)
+        middle_SE, spread_SE, above_SE = self._above(sigma_S, _times(self._columns_SEP, self._place_SP))
         expected_SN = np.tile(self._score_N, (len(self._place_SP), 1))
         expected_SN[:, self._stopped_N] = middle_SE + spread_SE * _hazard(above_SE, _log_below(above_SE))
         return sigma_S, tau_S, self._place_SP, np.linalg.inv(curvature_SPP), expected_SN
@@ -226,8 +226,9 @@ class _Posterior:
         precision_SP[:, 0] = 0.0  # nothing is known of mu beforehand
         diagonal = np.arange(self._place_SP.shape[1])
         for _ in range(50):
-            _, _, above_SE = self._above(sigma_S)
-            apart_SE = self._score_E + self._gain_E - _times(self._columns_SEP, self._place_SP)
+            means_SE = _times(self._columns_SEP, self._place_SP)
+            _, _, above_SE = self._above(sigma_S, means_SE)
+            apart_SE = self._score_E + self._gain_E - means_SE
             below_SE = _log_below(above_SE)
             hazard_SE = _hazard(above_SE, below_SE)
             weight_SE = 1 / variance_SE + hazard_SE * (hazard_SE + above_SE) * slope_SE**2
@@ -246,10 +247,9 @@ class _Posterior:
         logs_SE = -np.log(variance_SE) / 2 - apart_SE**2 / (2 * variance_SE) + below_SE
         return curvature_SPP, whole_S + logs_SE.sum(axis=1)
 
-    def _above(self, sigma_S: Array) -> tuple[Array, Array, Array]:
+    def _above(self, sigma_S: Array, means_SE: Array) -> tuple[Array, Array, Array]:
         """Of stopped trials: mean and deviation of the final scores before truncation at the reached score, and k."""
         variance_SE = sigma_S[:, None] ** 2 + self._deviation_E**2
-        means_SE = _times(self._columns_SEP, self._place_SP)
         joint_SE = means_SE * self._deviation_E**2 + (self._score_E + self._gain_E) * sigma_S[:, None] ** 2
         middle_SE, spread_SE = joint_SE / variance_SE, sigma_S[:, None] * self._deviation_E / np.sqrt(variance_SE)
         return middle_SE, spread_SE, (middle_SE - self._score_E) / spread_SE

@@ -4,7 +4,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -71,9 +71,8 @@ def write_study(search: FinishedSearch, folder: Path) -> None:
     if folder.exists():
         raise UserError(f"{folder}: it exists (allowed: a folder that does not)")
     trials = [each for each in search.trials if each.values.keys() >= search.axes.keys()]
-    partial = len(search.trials) - len(trials)
-    if partial:
-        search.left_out["have no value of some axis"] += partial
+    if partial := len(search.trials) - len(trials):
+        search = replace(search, left_out=search.left_out + Counter({"have no value of some axis": partial}))
     if not any(each.curve for each in trials):
         raise UserError(f"{search.source}: none of its trials can be read ({search.about})")
     trials.sort(key=lambda each: each.began)
@@ -98,10 +97,11 @@ def inferred_axes(values: Mapping[str, Sequence[Any]]) -> dict[str, Axis]:
         if len({repr(each) for each in tried}) == 1:
             continue
         numbers = [each for each in tried if isinstance(each, int | float) and not isinstance(each, bool)]
+        whole = [each for each in numbers if isinstance(each, int)]
         if len(numbers) < len(tried):
             axes[name] = choice(*sorted({json_value(name, each) for each in tried}, key=repr))
-        elif all(isinstance(each, int) for each in numbers):
-            axes[name] = randint(min(numbers), max(numbers))  # type: ignore[arg-type]
+        elif len(whole) == len(tried):
+            axes[name] = randint(min(whole), max(whole))
         else:
             axes[name] = uniform(float(min(numbers)), float(max(numbers)))
     return axes

@@ -1,13 +1,20 @@
 """Reads the trials of an Optuna study, which is given as it is: optuna itself is not imported."""
 
 from collections import Counter
-from datetime import datetime
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.earlier_studies.elsewhere.finished_trials import FinishedSearch, FinishedTrial, json_value
 from skipstack.spaces.config import Axis
 from skipstack.spaces.python_space import choice, loguniform, randint, uniform
+
+REASONS: Final[Mapping[str, Literal["completed", "stopped", "failed"]]] = {
+    "COMPLETE": "completed",
+    "PRUNED": "stopped",
+    "FAIL": "failed",
+}
+"""How its trials ended."""
 
 
 def optuna_search(study: Any) -> FinishedSearch:
@@ -33,8 +40,8 @@ def optuna_search(study: Any) -> FinishedSearch:
             FinishedTrial(
                 values=each.params,
                 curve=curve or ([] if each.value is None else [each.value]),
-                began=_seconds(each.datetime_start),
-                ended=_seconds(each.datetime_complete),
+                began=each.datetime_start.timestamp(),
+                ended=each.datetime_complete.timestamp(),
                 reason=REASONS[state] if curve or each.value is not None else "failed",
                 message="" if state == "COMPLETE" else f"{state.lower()} in Optuna",
             )
@@ -50,10 +57,6 @@ def optuna_search(study: Any) -> FinishedSearch:
     )
 
 
-REASONS: dict[str, Any] = {"COMPLETE": "completed", "PRUNED": "stopped", "FAIL": "failed"}
-"""How its trials ended."""
-
-
 def _axis(name: str, found: list[Any]) -> Axis | None:
     """The axis that holds all distributions of a name; None where it has one value alone."""
     if all(hasattr(each, "choices") for each in found):
@@ -67,7 +70,3 @@ def _axis(name: str, found: list[Any]) -> Axis | None:
     if all(isinstance(value, int) for value in (low, high)):
         return randint(low, high)
     return (loguniform if all(each.log for each in found) else uniform)(float(low), float(high))
-
-
-def _seconds(time: datetime) -> float:
-    return time.timestamp()
