@@ -1,0 +1,45 @@
+"""What the dashboard needs first is loaded while nobody waits for it."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from skipstack.dashboards.web.first_screen_serving import Screen
+from skipstack.dashboards.web.study_folders import all_studies
+from skipstack.data.basis.errors import UserError
+
+PARTS: Final = (
+    "skipstack.dashboards.web.app",
+    "skipstack.dashboards.web.first_screen",
+    *(f"skipstack.dashboards.charts.{each}" for each in ("ahead", "effects", "history", "slices", "survival")),
+    "pyarrow.csv",
+    "pyarrow.parquet",
+)
+"""The modules that first screens need."""
+
+
+def make_ready() -> None:
+    """Load what first screens need, and start the process that draws them."""
+    from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
+
+    DRAWING.begin()
+    for part in PARTS:
+        import_module(part)
+
+
+def first_screen_of(folders: Sequence[Path], received: Mapping[str, Path]) -> Screen:
+    """The function that makes first screens of the studies below ``folders``, or ``received`` from MLflow."""
+
+    def screen(page: str, name: str, width: int) -> str | None:
+        from skipstack.dashboards.web.first_screen import first_screen
+
+        studies = all_studies(folders, received)
+        name = name or (next(iter(studies)) if len(studies) == 1 else "")
+        path = studies.get(name)
+        try:
+            return None if path is None else first_screen(page, name, path, width)
+        except UserError:  # the page says it
+            return None
+
+    return screen
