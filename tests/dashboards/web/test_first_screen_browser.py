@@ -49,9 +49,9 @@ def test_nothing_moves_when_the_page_takes_the_place_of_its_first_screen(tmp_pat
                     assert page.locator("p.verdict:visible").count() == 1
                     page.screenshot(path=tmp_path / f"{question[:4]}-{width}-first.png")
                     before = page.evaluate(BOXES, ["#first", PARTS])
-                    page.unroute(DRAWER)
                     for route in held:
                         route.continue_()
+                    page.unroute(DRAWER)
                     page.wait_for_function("!document.querySelector('#first')")
                     page.wait_for_selector("#root .stVegaLiteChart svg.marks")  # which is seen again
                     page.screenshot(path=tmp_path / f"{question[:4]}-{width}-live.png")
