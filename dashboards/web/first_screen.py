@@ -84,7 +84,7 @@ def _going(_name: str, path: Path) -> Iterator[str | Placed]:
         found = followed(str(path))
         yield from _numbers(found.look())
         yield NOTHING_TRAINS
-        yield _history(found.trials(), found.look().measure)
+        yield _history(found.scores(), found.look().measure)
 
 
 def _going_now(path: Path) -> Iterator[str | Placed]:
@@ -99,7 +99,7 @@ def _going_now(path: Path) -> Iterator[str | Placed]:
         yield Placed(training_chart(progressed))
     else:
         yield NOTHING_TRAINS
-        yield _history(found.trials(), standing.measure)
+        yield _history(found.scores(), standing.measure)
 
 
 def _numbers(standing: Standing) -> Iterator[str]:

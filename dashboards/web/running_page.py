@@ -103,7 +103,7 @@ def verdict_now(path: Path) -> str:
 
 def _history(path: Path) -> None:
     found = followed(str(path))
-    chart(history_chart(found.trials(), found.look().measure), f"history {path}")
+    chart(history_chart(found.scores(), found.look().measure), f"history {path}")
 
 
 def _training(path: Path) -> None:

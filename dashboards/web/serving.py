@@ -78,7 +78,7 @@ def serve(
             "received": {name: str(path) for name, path in received.items()},
         }
         dashboard = App(str(app.__file__), secrets=given)  # the only way to pass values to the script
-        Thread(target=make_ready, daemon=True).start()
+        Thread(target=make_ready, args=(folders, received), daemon=True).start()
         guarded = only_for(with_first_screens(dashboard, first_screen_of(folders, received)), hosts)
         server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", timeout_graceful_shutdown=2))
         address = f"http://{HOST}:{chosen}"
