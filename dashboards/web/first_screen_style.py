@@ -42,13 +42,14 @@ STYLE: Final = f"""<style>
 #first nav a {{ padding: 0.25rem 0.6rem; border-radius: 0.4rem; }}
 #first nav a.chosen {{ background: var(--line); }}
 #first nav p {{ border: 1px solid var(--line); border-radius: 0.5rem; height: 40px; font-size: 14px; line-height: 38px;
-  padding: 0 8.6px; overflow: hidden; }}
+  padding: 0 8.6px; overflow: hidden; background: var(--band); }}
 #first .questions {{ display: flex; flex-wrap: wrap; row-gap: 4px; }}
 #first .questions a {{ border: 1px solid var(--line); margin-right: -1px; height: 32px; line-height: 30px;
   padding: 0 1rem; }}
 #first .questions a:first-child {{ border-radius: 0.5rem 0 0 0.5rem; }}
 #first .questions a:last-child {{ border-radius: 0 0.5rem 0.5rem 0; }}
-#first .questions a.chosen {{ color: var(--blue); border-color: var(--blue); }}
+#first .questions a.chosen {{ color: var(--blue); border-color: var(--blue);
+  background: color-mix(in srgb, var(--blue) 10%, transparent); }}
 {WIDE} {{
   #first nav {{ position: fixed; inset: 0 auto 0 0; width: 15.5rem; padding: 1.4rem 0.9rem; background: var(--band);
     border-right: 1px solid var(--line); }}
