@@ -175,6 +175,13 @@ def test_the_functions_of_the_guide_are_searched(study: str, tmp_path: Path) -> 
     assert read_study(tmp_path / study).finished
 
 
+def test_our_script_is_no_longer_than_theirs() -> None:
+    def lines(having: str) -> int:
+        return sum(1 for line in OWN.script(having).splitlines() if line.strip())
+
+    assert lines("runs/digits") <= min(lines("TrialPruned"), lines("tune.Tuner"))
+
+
 @pytest.mark.slow
 def test_the_functions_of_the_guide_are_searched_by_optuna(tmp_path: Path) -> None:
     assert "'alpha': " in script(tmp_path, few(OWN.script("TrialPruned")))
