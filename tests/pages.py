@@ -24,6 +24,11 @@ class Page:
     def blocks(self, language: str) -> list[str]:
         return [code for own, code in BLOCK.findall(self.text) if own == language]
 
+    def script(self, having: str) -> str:
+        """The one block of Python with this text."""
+        (found,) = (block for block in self.blocks("python") if having in block)
+        return found
+
     @property
     def commands(self) -> list[str]:
         return [line for block in self.blocks("sh") for line in block.splitlines()]
