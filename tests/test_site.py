@@ -18,6 +18,8 @@ from tests.pages import FRONT, ROOT, TYPED
 PYTHON = ROOT / "build" / "site-venv" / "bin" / "python"
 SHARED = {"Sentence", "UserError"}
 """Names of ``skipstack.own`` that stand in the reference as those of ``skipstack``."""
+WIDE = ("index", "guide/statistics", "guide/fields", "results/index", "results/two-jumps", "reference/running", "start")
+"""Pages with the widest tables, pictures and code."""
 NUMBER = re.compile(r"\d[\d,.]*\d")
 ELSEWHERE = re.compile(r"""<(?!a\b)[^>]*\b(?:src|srcset|href|data)=["']?(?:https?:)?//|class="mermaid""")
 """What a page loads from another server: tags but for links, and diagrams, whose program the theme would fetch."""
@@ -115,13 +117,13 @@ def test_pages_on_a_disk_fit_a_telephone_and_are_searched(site: Path) -> None:
         page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", lambda request: None if _own(request.url, site) else wrong.append(request.url))
-        for path in sorted(site.rglob("*.html")):
-            page.goto(path.as_uri())
+        for name in WIDE:
+            page.goto((site / f"{name}.html").as_uri())
             if page.evaluate("document.documentElement.scrollWidth") > 390:
-                wrong.append(f"{path.relative_to(site)} is wider than its window")
+                wrong.append(f"{name} is wider than its window")
         page.goto((site / "index.html").as_uri())
         page.locator("label[for=__search]").first.click()
-        page.get_by_placeholder("Search").fill("interrupted")
+        page.get_by_placeholder("Search").press_sequentially("interrupted")
         found = page.locator(".md-search-result__link[href*='reference/running.html']").first
         found.wait_for()
         found.click()
