@@ -1,5 +1,5 @@
 # make quickstart: install and run the main job on the embedded corpus.  make test: install and run the tests.
-# The other targets: test-slow, mutation, lint, format, docs, results, statistics,
+# The other targets: test-slow, mutation, lint, format, docs, site, results, statistics,
 # schedulers, bench, gpu-check, mlflow, clean.
 
 PYTHON ?= python3
@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 # Compiled once, even where a container says otherwise: a study and the tests start many processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test test-slow mutation lint format docs results statistics schedulers bench gpu-check mlflow clean
+.PHONY: quickstart test test-slow mutation lint format docs site results statistics schedulers bench gpu-check mlflow clean
 
 quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
@@ -45,6 +45,19 @@ format: .venv/installed
 docs: .venv/installed
 	$(RUN)/python docs/fields.py > docs/guide/fields.md.new
 	mv docs/guide/fields.md.new docs/guide/fields.md
+
+# The site, in build/site: docs/ and the docstrings as pages. Links that lead nowhere, and pages that nothing leads to,
+# are errors. Its tools stand apart from .venv: they need nothing of skipstack, and skipstack nothing of them.
+SITE := build/site-venv
+site: $(SITE)/installed
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
+	@echo "open build/site/index.html in a browser"
+
+$(SITE)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'   # reads dependency groups since then
+	$(SITE)/bin/python -m pip install --quiet --constraint constraints.txt --group site
+	@touch $@
 
 # The pages of docs/results/, or one: PAGE=distance. Studies that are not kept yet are run, or resumed where they stopped.
 PAGE ?=

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from skipstack.search.bundles.bundle import Bundle as Model
     from skipstack.search.config import StudyConfig
     from skipstack.search.earlier_studies.elsewhere.finished_trials import FinishedSearch
+    from skipstack.search.tracking.listeners.listener import Listener
     from skipstack.search.workers.reporting import Objective, Report, TrialOver
     from skipstack.spaces.constraint_functions import ConstraintFunction
     from skipstack.spaces.domains import Json
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "AskedTrial",
+    "Listener",
     "Model",
     "OwnLoop",
     "Points",
@@ -579,6 +581,7 @@ def _path(given: AnyPath | None) -> Path | None:
 _ELSEWHERE = {
     "AskedTrial": ("skipstack.search.api.own_loop", "AskedTrial"),
     "OwnLoop": ("skipstack.search.api.own_loop", "OwnLoop"),
+    "Listener": ("skipstack.search.tracking.listeners.listener", "Listener"),
     "Model": ("skipstack.search.bundles.bundle", "Bundle"),
     "Report": ("skipstack.search.workers.reporting", "Report"),
     "Sentence": ("skipstack.data.formats.sentences", "Sentence"),

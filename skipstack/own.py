@@ -30,25 +30,25 @@ announced its removal. Any other name in the packages may move without notice.
 
 The letters at the end of an array's name are its axes, in order:
 
-=====  ================================================================================================
-``R``  lanes: the seeds of a trial, trained side by side
-``D``  directions of reading, 1 or 2
-``G``  groups: every lane in every direction, G = R * D
-``B``  sentences of a batch, or texts
-``T``  time: the tokens of the longest sentence
-``U``  tags of a sentence: T, or 1 where a whole text has one tag
-``I``  numbers that a step reads from below
-``H``  hidden units
-``X``  pre-activations
-``F``  features, which a layer puts out and a head reads; of a lexicon: forms, the different words as written
-``K``  tags
-``A``  characters that are read at either end of a form
-``C``  characters of the longest form
-``E``  numbers of a vector that is looked up
-``V``  rows of a table, or entries of a vocabulary
-``N``  entries of a list, in any order
-``P``  tokens, in any arrangement
-=====  ================================================================================================
+| letter | axis |
+|---|---|
+| ``R`` | lanes: the seeds of a trial, trained side by side |
+| ``D`` | directions of reading, 1 or 2 |
+| ``G`` | groups: every lane in every direction, G = R * D |
+| ``B`` | sentences of a batch, or texts |
+| ``T`` | time: the tokens of the longest sentence |
+| ``U`` | tags of a sentence: T, or 1 where a whole text has one tag |
+| ``I`` | numbers that a step reads from below |
+| ``H`` | hidden units |
+| ``X`` | pre-activations |
+| ``F`` | features, which a layer puts out and a head reads; of a lexicon: forms, the different words as written |
+| ``K`` | tags |
+| ``A`` | characters that are read at either end of a form |
+| ``C`` | characters of the longest form |
+| ``E`` | numbers of a vector that is looked up |
+| ``V`` | rows of a table, or entries of a vocabulary |
+| ``N`` | entries of a list, in any order |
+| ``P`` | tokens, in any arrangement |
 
 1 is an axis of length 1. Nothing is loaded before its name is asked for: a file that has only a format loads no torch.
 """

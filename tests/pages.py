@@ -42,7 +42,10 @@ class Page:
 
 README = Page(ROOT / "README.md")
 CONTRIBUTING = Page(ROOT / "CONTRIBUTING.md")
+FRONT = Page(ROOT / "docs" / "README.md")
+"""The first page of the site."""
 TYPED = [README, *map(Page, sorted(GUIDE.glob("*.md")))]
 """Those whose commands are run."""
-WRITTEN = [*TYPED, CONTRIBUTING, *map(Page, sorted((ROOT / "docs" / "decisions").glob("*.md")))]
+FURTHER = [path for folder in ("decisions", "reference") for path in sorted((ROOT / "docs" / folder).glob("*.md"))]
+WRITTEN = [*TYPED, CONTRIBUTING, FRONT, *map(Page, FURTHER)]
 """Those that people wrote, but for ``fields.md``."""

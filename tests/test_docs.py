@@ -129,7 +129,7 @@ def test_no_command_is_run_twice() -> None:
 
 @pytest.mark.slow
 def test_the_python_of_the_guide_finds_the_trials(quickstart: Path) -> None:
-    code, _ = Page(GUIDE / "results.md").blocks("python")
+    code = Page(GUIDE / "results.md").script("runs = mlflow.search_runs(")
     ran = subprocess.run([sys.executable, "-c", code], cwd=quickstart, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "tags.skipstack.trial" in ran.stdout
@@ -173,6 +173,13 @@ def test_the_functions_of_the_guide_are_searched(study: str, tmp_path: Path) -> 
     assert "trial" in said
     assert len(read_study(tmp_path / study).trials) in (4, 8)
     assert read_study(tmp_path / study).finished
+
+
+def test_our_script_is_no_longer_than_theirs() -> None:
+    def lines(having: str) -> int:
+        return sum(1 for line in OWN.script(having).splitlines() if line.strip())
+
+    assert lines("runs/digits") <= min(lines("TrialPruned"), lines("tune.Tuner"))
 
 
 @pytest.mark.slow

@@ -96,10 +96,15 @@ loaded(["torch", "ray", "mlflow", "optuna", "streamlit"])
 
 
 def test_every_direct_dependency_is_pinned_within_its_range() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    toml = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = toml["project"]
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pins = {name.lower().replace("_", "-") for name, _, version in (line.partition("==") for line in lines) if version}
-    declared = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    declared = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["dev"],
+        *toml["dependency-groups"]["site"],
+    ]
     for requirement in declared:
         name = requirement.replace("[", " ").replace(">", " ").replace("<", " ").replace("=", " ").split()[0]
         assert name.lower() in pins, requirement
