@@ -45,15 +45,18 @@ def trial_addresses() -> AddressOf | None:
 def with_links(html: str, ablation: int | None = None) -> str:
     """HTML in which trials are named, with links to their pages; ``ablation``: of which these are."""
     addresses = trial_addresses()
-    if addresses is None:
-        return html
+    return html if addresses is None else linked(html, addresses, ablation)
 
-    def linked(found: re.Match[str]) -> str:
+
+def linked(html: str, addresses: AddressOf, ablation: int | None = None) -> str:
+    """The same, where these are the addresses of trials."""
+
+    def link(found: re.Match[str]) -> str:
         if found[1]:
             return found[1]
         return f'<a href="{addresses((ablation, int(found[2])))}" target="_self">{found[0]}</a>'
 
-    return NAMED.sub(linked, html)
+    return NAMED.sub(link, html)
 
 
 def with_linked_marks(chart: Any, ablation: int | None = None) -> Any:

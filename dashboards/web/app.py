@@ -8,9 +8,9 @@ import streamlit as st
 
 from skipstack.dashboards.web.confidence_page import confidence_page
 from skipstack.dashboards.web.effects_page import effects_page
-from skipstack.dashboards.web.elements import ICON, STYLE, empty, sentence, verdict
+from skipstack.dashboards.web.elements import ICON, empty, sentence, verdict
 from skipstack.dashboards.web.export_page import export_page
-from skipstack.dashboards.web.page_names import BELIEVE, GOING, STUDIES, TAKE, TRIAL, WORKS
+from skipstack.dashboards.web.page_names import BELIEVE, GOING, NAMES, TAKE, TRIAL, WORKS
 from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.studies_page import studies_page
@@ -34,14 +34,13 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
     have other paths, below which the browser would not find the server.
     """
     st.set_page_config(page_title="skipstack", layout="wide", page_icon=ICON)
-    st.html(STYLE)
     studies = all_studies(folders, received)
     if len(studies) == 1:
         st.session_state.setdefault("study", *studies)
     with st.container(key="rail"):
         page = st.radio(
             "Page",
-            [STUDIES, *PAGES, TRIAL],
+            NAMES,
             key="page",
             bind="query-params",
             horizontal=True,

@@ -26,6 +26,8 @@ NOTHING = (
     "`skipstack ablate` trains the best config, and each of its changes, anew with fresh seeds."
 )
 
+TOLD = "What the search says of itself"
+
 
 def confidence_page(path: Path) -> None:
     """The page."""
@@ -33,7 +35,7 @@ def confidence_page(path: Path) -> None:
     for line in of.frames.warnings:
         sentence(f"warning: {line}")
     _confirmed(of)
-    heading("What the search says of itself")
+    heading(TOLD)
     sentence("Described, and not tested.", pale=True)
     charts(confidence_charts(of.explored), f"trust {path}")
     if of.frames.study.space.base.keeps_weights:

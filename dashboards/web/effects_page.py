@@ -54,7 +54,8 @@ def effects_page(path: Path) -> None:
             report(whole_report(of), titled=False, said=of.verdict)
 
 
-def _values(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
+def values_charts(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
+    """The effects of values, and the score of each trial over each axis."""
     from skipstack.dashboards.charts.slices import slices
 
     none = "" if chosen.axes and len(chosen.trials) else f"no {'trial' if chosen.axes else 'axis'} is chosen"
@@ -109,7 +110,7 @@ def _costs(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
 
 
 QUESTIONS: Final[Mapping[str, Callable[["Exploration", Chosen], Iterator[Drawn]]]] = {
-    VALUES: _values,
+    VALUES: values_charts,
     AXES: _axes,
     TRIALS: _trials,
     COSTS: _costs,

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -16,8 +15,9 @@ from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import all_visible
 from skipstack.dashboards.formats.style import EITHER, FONT, PICTURES, TABLES
 from skipstack.dashboards.reports.pictures.picture import Drawn
+from skipstack.dashboards.web import markup
 from skipstack.dashboards.web.addresses import trial_addresses, with_linked_marks, with_links
-from skipstack.data.basis.printable import visible
+from skipstack.dashboards.web.markup import shown
 
 if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
@@ -76,22 +76,22 @@ ICON: Final = "data:image/svg+xml," + quote(
 
 def heading(text: str, *, level: int = 2, note: str = "") -> None:
     """A heading, and below it a ``note`` on how to read what follows."""
-    st.html(f"<h{level}>{_shown(text)}</h{level}>{note and f'<p class=pale>{_shown(note)}</p>'}")
+    st.html(markup.heading(text, level=level, note=note))
 
 
 def sentence(text: str, *, pale: bool = False) -> None:
     """A sentence, in which `this` is code; ``pale``: a note on how to read the element beside it."""
-    st.html(with_links(f"<p{' class=pale' if pale else ''}>{_with_code(text)}</p>"))
+    st.html(with_links(markup.sentence(text, pale=pale)))
 
 
 def verdict(said: str) -> None:
     """The verdict on a study, which each of its pages begins with."""
-    st.html(with_links(f'<p class="verdict">{_shown(said).replace(" %", "&nbsp;%")}</p>'))
+    st.html(with_links(markup.verdict(said)))
 
 
 def empty(text: str) -> None:
     """In place of what is not there yet: what will be, and what it takes."""
-    st.html(f'<p class="empty">{_with_code(text)}</p>')
+    st.html(markup.empty(text))
 
 
 def chart(drawn: Drawn, key: str) -> None:
@@ -149,10 +149,10 @@ def panels(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _panel(
     part: Mapping[str, Any], common: Mapping[str, Any], rows: Mapping[str, Any], *, legend: bool
 ) -> dict[str, Any]:
-    shown = {**common, **(part if legend else _without_legend(part)), "datasets": {}}
-    written, options = json.dumps(shown), shown.get("usermeta", {}).get("embedOptions", {})
+    drawn = {**common, **(part if legend else _without_legend(part)), "datasets": {}}
+    written, options = json.dumps(drawn), drawn.get("usermeta", {}).get("embedOptions", {})
     return {
-        **shown,
+        **drawn,
         "datasets": {name: each for name, each in rows.items() if f'"{name}"' in written},
         "config": {**common.get("config", {}), "font": FONT, "background": None, "padding": 6},
         "autosize": {"type": "fit-x", "contains": "padding"},
@@ -176,9 +176,9 @@ def _without_legend(part: Any) -> Any:
             return part
 
 
-def report(shown: Report, *, titled: bool = True, said: str = "") -> None:
+def report(made: Report, *, titled: bool = True, said: str = "") -> None:
     """The page of a report, without its pictures; ``said``: the verdict that already stands above."""
-    page = shown.page if shown.page.verdict != said else replace(shown.page, verdict="")
+    page = made.page if made.page.verdict != said else replace(made.page, verdict="")
     if titled and page.title:
         heading(page.title)
     st.html(with_links("\n".join(as_elements(all_visible(page), trial_addresses()))))
@@ -186,12 +186,12 @@ def report(shown: Report, *, titled: bool = True, said: str = "") -> None:
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A small table of texts. The first column has the subject of each row; numbers are right-justified."""
-    body = [[_shown(each) for each in row] for row in rows]
+    body = [[shown(each) for each in row] for row in rows]
     places = range(len(headings))
     left = [place for place in places if not place or any(re.search("[^\\W\\d_]{2}", row[place]) for row in body)]
     sides = ["left" if place in left else "right" for place in places]
     head = "".join(
-        f'<th scope="col" class="{side}">{_shown(each)}</th>' for side, each in zip(sides, headings, strict=True)
+        f'<th scope="col" class="{side}">{shown(each)}</th>' for side, each in zip(sides, headings, strict=True)
     )
     lines = "".join(
         f'<tr><th scope="row">{first}</th>'
@@ -201,14 +201,6 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     )
     above = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
     st.html(with_links(f'<div class="wide" tabindex="0"><table>{above}<tbody>{lines}</tbody></table></div>'))
-
-
-def _with_code(text: str) -> str:
-    return re.sub("`([^`]+)`", r"<code>\1</code>", _shown(text))
-
-
-def _shown(text: str) -> str:
-    return escape(visible(text))
 
 
 def picture(svg: str) -> None:
@@ -223,7 +215,7 @@ def drawing_of(config: "Subject", title: str) -> None:
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
     from skipstack.dashboards.network_drawing.sentences import described
 
-    shown = diagram_of(config)
-    picture(drawing(shown, title))
+    diagram = diagram_of(config)
+    picture(drawing(diagram, title))
     with st.expander("In words"):
-        sentence(" ".join(described(shown)))
+        sentence(" ".join(described(diagram)))

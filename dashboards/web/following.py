@@ -14,6 +14,7 @@ from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.collection import collection_put_off
 from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.frames.trials import ScoreRow, score_row
 from skipstack.search.analysis.study_frames import StudyFrames
 from skipstack.search.ledger.event_values import Gain, HoursOver, Usage
 from skipstack.search.ledger.events import (
@@ -124,6 +125,9 @@ class Followed:
         self._frames: StudyFrames | None = None
         """Of what was read; None until they are asked for again."""
         self._progressed: Progressed | None = None
+        self._scores: dict[int, ScoreRow] = {}
+        self._stale: set[int] = set()
+        """The trials of which there is news since ``scores`` was last asked for."""
         self.seconds = 0.0
         """The duration of the last look that found new events."""
         self.progress_seconds = 0.0
@@ -145,11 +149,19 @@ class Followed:
             ]
         return pd.DataFrame(spans, columns=list(SPANS))
 
-    def trials(self) -> pd.DataFrame:
-        """A row for each trial so far, which is there long before the search is described. Thread-safe."""
+    def scores(self) -> pd.DataFrame:
+        """The state, score and dev score of each trial so far, as in the frame of trials, long before the search is
+        described. A row is made again where there is news of its trial. Thread-safe.
+        """
         with self._lock:
             self._look()
-            return self._frames_now().trials
+            record = self._counts.record
+            for number in record.trials.keys() - self._scores.keys() | self._stale:
+                self._scores[number] = score_row(record, record.trials[number])
+            self._stale.clear()
+            rows = [self._scores[number] for number in record.trials]
+        index = pd.Index(list(record.trials), name="trial")
+        return pd.DataFrame(rows, index, ["state", "score", "dev"])
 
     def progressed(self) -> Progressed:
         """The search so far, for pictures. Thread-safe."""
@@ -201,6 +213,8 @@ class Followed:
         """Note what the counts do not keep of an event: times, faults, usage and placement."""
         self._time = event.time
         self._phases.happened(event)
+        if (number := getattr(event, "trial", None)) in self._scores:
+            self._stale.add(number)
         self._since = self._since if isinstance(event, Ablated) else event.time
         match event:
             case Resumed():

@@ -14,3 +14,6 @@ GOING, WORKS, BELIEVE, TAKE = (
 
 TRIAL: Final = "What did a trial do?"
 """The page about a trial of it."""
+
+NAMES: Final = (STUDIES, GOING, WORKS, BELIEVE, TAKE, TRIAL)
+"""All of them, as they stand in the rail."""

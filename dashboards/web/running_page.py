@@ -91,14 +91,19 @@ def _fragment(show: Callable[[Path], None], path: Path, seconds: float, *, over:
 
 
 def _verdict(path: Path) -> None:
+    verdict(verdict_now(path))
+
+
+def verdict_now(path: Path) -> str:
+    """The verdict on a study, which may still run."""
     found = followed(str(path))
     over = found.look().state == "finished"  # then ablations are read, too
-    verdict(snapshot(path).verdict if over else in_a_sentence(verdict_so_far(found.progressed().search)))
+    return snapshot(path).verdict if over else in_a_sentence(verdict_so_far(found.progressed().search))
 
 
 def _history(path: Path) -> None:
     found = followed(str(path))
-    chart(history_chart(found.trials(), found.look().measure), f"history {path}")
+    chart(history_chart(found.scores(), found.look().measure), f"history {path}")
 
 
 def _training(path: Path) -> None:
@@ -146,12 +151,22 @@ def time_chart(spans: "pd.DataFrame") -> Drawn:
 
 
 def _numbers(path: Path) -> None:
-    """Four numbers that say how the study stands, and further ones in a sentence."""
     standing = followed(str(path)).look()
+    with st.container(horizontal=True, key="numbers"):
+        for label, shown in numbers_of(standing).items():
+            st.metric(label, shown, width="content")
+    first, *others = sentences_of(standing)
+    sentence(first, pale=True)
+    for each in others:
+        sentence(each)
+
+
+def numbers_of(standing: Standing) -> dict[str, str]:
+    """Four numbers that say how the study stands, by their labels."""
     measure, best, over = standing.measure, standing.best, standing.state == "finished"
     others = [(standing.waiting, "waiting"), (len(standing.measuring), "measured")]
     waiting = "".join(f", {count:,} {what}" for count, what in others if count)
-    numbers = {
+    return {
         "trials ended": f"{standing.ended:,} of {standing.total:,}",
         f"best {measure.label} on dev" + (" (%)" if measure.in_points else ""): NONE
         if best is None
@@ -162,14 +177,15 @@ def _numbers(path: Path) -> None:
             else {"trials training": f"{len(standing.running):,}{waiting}", "time left": _about(standing.seconds_left)}
         ),
     }
-    with st.container(horizontal=True, key="numbers"):
-        for label, shown in numbers.items():
-            st.metric(label, shown, width="content")
-    sentence(". ".join(_further(standing, over=over)) + ".", pale=True)
+
+
+def sentences_of(standing: Standing) -> Iterator[str]:
+    """Further numbers in a sentence; then, where the study ended itself, why."""
+    yield ". ".join(_further(standing, over=standing.state == "finished")) + "."
     if standing.enough is not None:
-        sentence(enough_in_words(standing.enough, measure))
+        yield enough_in_words(standing.enough, standing.measure)
     if standing.hours is not None:
-        sentence(hours_over_in_words(standing.hours, standing.cut))
+        yield hours_over_in_words(standing.hours, standing.cut)
 
 
 def _further(standing: Standing, *, over: bool) -> Iterator[str]:

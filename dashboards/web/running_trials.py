@@ -37,16 +37,22 @@ def running_trials(progressed: "Progressed", key: str) -> None:
         heading(HEADING, level=3)
         sentence("Trials are compared on several objectives, so no single score decides which go on.", pale=True)
         return
-    curves, resource = search.curves(), resource_of(search.config)
-    curves = curves[curves["trial"].isin(list(ahead))]
-    rungs = _thresholds(ahead if resource == "epochs" else {})
-    no_curve = "seeds race" if resource == "seeds" else "" if len(curves) else "none of them has trained an epoch yet"
-    epochs, measure = search.base.epochs, search.measure
-    chart(Drawn(HEADING, no_curve or (lambda: _drawn(curves, rungs, measure, epochs))), key)
+    chart(training_chart(progressed), key)
+    curves, measure, resource = search.curves(), search.measure, resource_of(search.config)
     rows = [_row(number, ahead[number], curves, measure, resource) for number in sorted(ahead)[:MOST]]
     table(("", "epochs", "score now", "needs now"), rows)
     left_out = f" {MOST} of {len(ahead):,} trials are listed." if len(ahead) > MOST else ""
     sentence(f"{EXPLAINED}{left_out}", pale=True)
+
+
+def training_chart(progressed: "Progressed") -> Drawn:
+    """The curves of the trials that train now, and the rungs ahead of them."""
+    search, ahead = progressed.search, progressed.ahead or {}
+    curves, resource = search.curves(), resource_of(search.config)
+    curves = curves[curves["trial"].isin(list(ahead))]
+    rungs = _thresholds(ahead if resource == "epochs" else {})
+    no_curve = "seeds race" if resource == "seeds" else "" if len(curves) else "none of them has trained an epoch yet"
+    return Drawn(HEADING, no_curve or (lambda: _drawn(curves, rungs, search.measure, search.base.epochs)))
 
 
 def _drawn(curves: "pd.DataFrame", thresholds: "pd.DataFrame", measure: Measure, epochs: int) -> Any:

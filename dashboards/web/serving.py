@@ -6,6 +6,7 @@ import webbrowser
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 from skipstack.dashboards.formats.style import COLOURS, FONT
@@ -67,6 +68,8 @@ def serve(
         from streamlit.web.bootstrap import load_config_options
 
         from skipstack.dashboards.web import app
+        from skipstack.dashboards.web.first_screen_serving import with_first_screens
+        from skipstack.dashboards.web.readiness import first_screen_of, make_ready
 
         chosen = listener.getsockname()[1]
         load_config_options({**OPTIONS, "server_port": chosen, "browser_serverPort": chosen})
@@ -75,7 +78,8 @@ def serve(
             "received": {name: str(path) for name, path in received.items()},
         }
         dashboard = App(str(app.__file__), secrets=given)  # the only way to pass values to the script
-        guarded = only_for(dashboard, hosts)
+        Thread(target=make_ready, args=(folders, received), daemon=True).start()
+        guarded = only_for(with_first_screens(dashboard, first_screen_of(folders, received)), hosts)
         server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", timeout_graceful_shutdown=2))
         address = f"http://{HOST}:{chosen}"
         print(address, flush=True)

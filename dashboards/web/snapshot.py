@@ -74,9 +74,12 @@ class Snapshot:
 def snapshot(path: Path) -> Snapshot:
     """The study in a folder. Raises UserError if there is none or it is damaged."""
     version = version_of(path)
-    if sum(size for _, size, _ in version) < LONG:
-        return _read(str(path), version)
-    return _long(str(path))
+    return _read(str(path), version) if is_short(version) else _long(str(path))
+
+
+def is_short(version: Version) -> bool:
+    """Whether the ledger is read in no time."""
+    return sum(size for _, size, _ in version) < LONG
 
 
 def version_of(path: Path) -> Version:

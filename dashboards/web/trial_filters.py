@@ -38,6 +38,12 @@ class Chosen:
     log: frozenset[str]
 
 
+def unfiltered(seen: "Exploration") -> Chosen:
+    """What the filters let through at first: all trials, over the first axes."""
+    short = names_by_path(seen.domains)
+    return Chosen(seen.seen.trials, list(short)[:MOST_AXES], short, logarithmic(seen.domains))
+
+
 def chosen_of(seen: "Exploration") -> Chosen:
     """The filters, which are parameters of the address; the additive model is still of all trials."""
     trials, short = seen.seen.trials, names_by_path(seen.domains)

@@ -6,7 +6,7 @@ Array legend: N reports, M metrics times lanes.
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, final, overload
 
@@ -45,9 +45,7 @@ class Block:
     def between(self, first: int, last: int) -> "Block":
         """The reports from index ``first`` up to, but without, ``last``."""
         cut = slice(first, last)
-        return replace(
-            self, numbers_N4=self.numbers_N4[cut], metrics_NM=self.metrics_NM[cut], events_N=self.events_N[cut]
-        )
+        return Block(self.layout, self.seeds, self.numbers_N4[cut], self.metrics_NM[cut], self.events_N[cut])
 
 
 @final

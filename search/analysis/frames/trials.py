@@ -8,7 +8,7 @@ import pandas as pd
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.frames.columns import COLUMNS, typed_frame
-from skipstack.search.ledger.events import SCORELESS
+from skipstack.search.ledger.events import SCORELESS, Reported
 from skipstack.search.objectives.objectives import Further
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
@@ -26,6 +26,17 @@ def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.D
         values = [_value(domain, trial.point[path]) if path in trial.point else None for trial in chosen]
         frame[path] = pd.Series(values, dtype=_dtype(domain), index=frame.index)
     return frame.set_index("trial")
+
+
+ScoreRow = tuple[str, float, float]
+"""The state, score and dev score of a trial."""
+
+
+def score_row(record: StudyRecord, trial: TrialRecord) -> ScoreRow:
+    """Three columns of a trial's row in ``trials``, in a fraction of the time of a whole row."""
+    if (best := _scored(trial)) is None:
+        return trial.state, math.nan, math.nan
+    return trial.state, best.score, record.measure.score(1.0) * mean(tuple(trial.dev_of(best).values()))
 
 
 def seeds(record: StudyRecord) -> pd.DataFrame:
@@ -53,23 +64,22 @@ def seeds(record: StudyRecord) -> pd.DataFrame:
 
 
 def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:
-    sign, best = record.measure.score(1.0), trial.best
-    scored = best is not None and trial.reason not in SCORELESS
-    best_event = trial.reports.events[_places(trial)[trial.seeds[0]]] if scored else None
+    sign, best = record.measure.score(1.0), _scored(trial)
+    best_event = None if best is None else trial.reports.events[_places(trial)[trial.seeds[0]]]
     test = trial.test
     return {
         "trial": trial.number,
         "state": trial.state,
-        "score": best.score if best is not None and scored else math.nan,
-        **_spread("dev", trial.dev_of(best).values() if best is not None and scored else (), sign),
+        "score": math.nan if best is None else best.score,
+        **_spread("dev", () if best is None else trial.dev_of(best).values(), sign),
         **_spread("test", test.values(), sign),
-        "best_epoch": best.epoch if best is not None and scored else None,
+        "best_epoch": None if best is None else best.epoch,
         "epochs": trial.epochs,
         "seconds": trial.seconds,
         "seeds": len(trial.seeds),
         "parameters": trial.parameters,
         "latency": trial.latency if record.study.search.measures("latency") else math.nan,
-        **{each.column: trial.value(each) if scored else math.nan for each in _reported(record)},
+        **{each.column: math.nan if best is None else trial.value(each) for each in _reported(record)},
         "reused": trial.reused is not None,
         "message": trial.message,
         "point": canonical_json(trial.point),
@@ -78,6 +88,11 @@ def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:
         "ended_event": trial.happened.get("ended"),
         "tested_event": _tested_event(trial, test, best_event),
     }
+
+
+def _scored(trial: TrialRecord) -> Reported | None:
+    """The report of its best epoch, if the trial has a score."""
+    return None if trial.reason in SCORELESS else trial.best
 
 
 def _reported(record: StudyRecord) -> Sequence[Further]:

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from skipstack.dashboards.web.following import Followed
+from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import (
     Begun,
@@ -39,10 +41,11 @@ def test_looks_at_a_growing_ledger_end_where_a_single_one_does(tmp_path: Path) -
             ledger.append(*EVENTS[start : start + 40])
             states.append(followed.look())
             assert followed.look() is states[-1]  # nothing is made anew where nothing happened
+            pd.testing.assert_frame_equal(followed.scores(), study_frames(folder).trials[["state", "score", "dev"]])
     once = Followed(write(tmp_path / "whole", EVENTS))
     whole, last = once.look(), states[-1]
     assert followed.spans().equals(once.spans())
-    assert followed.trials().equals(once.trials())
+    assert followed.scores().equals(once.scores())
     assert followed.progressed().search.seen.trials.equals(once.progressed().search.seen.trials)
     assert followed.progressed() is followed.progressed()
     assert (last.state, last.ended, last.total, last.epochs) == ("finished", 30, 30, whole.epochs)
