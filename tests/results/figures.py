@@ -28,7 +28,6 @@ from skipstack.spaces.trial import TrialConfig
 from tests.command_line import typed
 from tests.results.kept import release
 
-
 Values = Sequence[Any]
 """Those of a trial on its axes, in their order."""
 
