@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
+from types import NoneType
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.explain import explain, shown
-from skipstack.data.basis.fields import describe, kinds, literals, paths
+from skipstack.data.basis.fields import alternatives, describe, kinds, literals, paths
 from skipstack.data.basis.frozen import Frozen, canonical_json
 from skipstack.data.basis.own_code import known, known_configs
 from skipstack.spaces.domains import Json
@@ -59,6 +60,8 @@ def typed(path: str, value: Json) -> Json:
 
     Raises ValueError, whose one line says what is allowed, for a value that no field at this path accepts.
     """
+    if value is None and may_be_null(path):
+        return None
     adapters = _adapters(path, known_configs())
     for strict in (True, False):
         for adapter in adapters:
@@ -72,7 +75,7 @@ def typed(path: str, value: Json) -> Json:
     if isinstance(value, dict):
         _check_own(value, annotations)
     if names := dict.fromkeys(name for annotation in annotations for name in literals(annotation)):
-        raise ValueError(unknown("value", value, names))
+        raise ValueError(unknown("value", value, [*names, *(["null"] if may_be_null(path) else [])]))
     allowed = " or ".join(dict.fromkeys(describe(annotation) for annotation in annotations))
     raise ValueError(f"got {shown(value)} (allowed: {allowed})")
 
@@ -123,11 +126,11 @@ def changes(axis: str, path: str) -> bool:
 
 
 def present(tree: Tree, path: str) -> bool:
-    """Whether the tree has a value at ``path``."""
+    """Whether the tree has a value at ``path``. A section that is null has one kind, null, if it may have others."""
     here: Any = tree
     for name in path.split("."):
         if not isinstance(here, Mapping) or name not in here:
-            return False
+            return here is None and name == "kind" and may_be_null(path)
         here = here[name]
     return True
 
@@ -136,17 +139,30 @@ def read(tree: Tree, path: str) -> Json:
     """The value at ``path``. Raises KeyError if there is none."""
     here: Any = tree
     for name in path.split("."):
+        if here is None and name == "kind" and may_be_null(path):
+            return None
         here = here[name]
     value: Json = here
     return value
 
 
+def may_be_null(path: str) -> bool:
+    """Whether ``path`` is that of a kind whose section may also be null, as ``model.stack.skip.kind``."""
+    parent, _, name = path.rpartition(".")
+    return name == "kind" and any(
+        kinds(annotation) and NoneType in alternatives(annotation) for annotation in trial_paths().get(parent, ())
+    )
+
+
 def written(tree: Tree, path: str, value: Json) -> Tree:
     """A tree with ``value`` at ``path``; kinds may come from the tree's own code.
 
-    Another ``kind`` resets its mapping to the defaults of that kind: fields of the old kind are dropped.
+    Another ``kind`` resets its mapping to the defaults of that kind: fields of the old kind are dropped. A kind that is
+    null makes the mapping null.
     """
     parent, _, name = path.rpartition(".")
+    if name == "kind" and value is None:
+        return replaced(tree, parent.split("."), None)
     if name == "kind" and read(tree, path) != value:
         with known(code_of(tree)):
             blank = _blank(parent, str(value), known_configs())

@@ -4,6 +4,7 @@ import gc
 import importlib
 import os
 import secrets
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -28,6 +29,9 @@ os.environ.setdefault("RAY_AUTH_MODE", "token")
 # Else two clusters that start at the same time in a home without ~/.ray/auth_token each make one, and one is lost.
 os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
+CASES = pytest.StashKey[Counter[tuple[object, str]]]()
+"""How many cases of each test were collected."""
+
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("project", deadline=None)
 settings.load_profile("project")
@@ -45,6 +49,16 @@ def pytest_collection(session: pytest.Session) -> None:
         for path in sorted(here.rglob("test_*.py"))[number::count]:
             with suppress(Exception, pytest.skip.Exception):  # which the collection will tell
                 importlib.import_module(".".join(path.relative_to(here.parent).with_suffix("").parts))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Of the cases of a test marked ``first(n)``, only the first n run by default; the others are ``slow``."""
+    first = item.get_closest_marker("first")
+    if first is not None and isinstance(item, pytest.Function):
+        cases = item.session.stash.setdefault(CASES, Counter())
+        cases[item.parent, item.originalname] += 1
+        if cases[item.parent, item.originalname] > first.args[0]:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(trylast=True)

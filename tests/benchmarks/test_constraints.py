@@ -1,4 +1,4 @@
-"""How long a study waits for the next point on 33 axes, free and under three constraints of its own, which keep 1 %."""
+"""How long a study waits for the next point of `flagship`, free and under three constraints that keep 1 %."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""How long a study waits for the next point of a Gaussian process, over 33 axes, once thousands of trials are over."""
+"""How long a study waits for the next point of a Gaussian process on `flagship`, after thousands of trials."""
 
 import os
 import platform

@@ -78,6 +78,7 @@ def test_it_says_what_it_would_train_and_can_tell_and_with_plan_that_is_all(sear
     assert not read_study(path).ablations
 
 
+@pytest.mark.slow
 def test_one_after_another_each_on_seeds_of_its_own_with_runs_of_its_own(searched: Path, tmp_path: Path) -> None:
     path = shutil.copytree(searched, tmp_path / "study")
     first = typed("ablate", path, "--seeds", "2", *SERIAL)

@@ -44,6 +44,7 @@ def test_one_process_draws_all_pictures_also_after_one_that_cannot_be_drawn(draw
     assert (drawing._child.pid, drawing.trouble) == (process, None)
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_told_and_is_not_started_again_for_the_same_page(drawing: DrawingProcess) -> None:
     drawing.svg(POINTS, VERSION)
     assert drawing._child is not None

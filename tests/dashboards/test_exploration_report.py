@@ -139,6 +139,7 @@ def _json(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_all_formats_carry_the_same_numbers(seed: int) -> None:
     table = _made_up(seed)
@@ -415,6 +416,7 @@ def test_values_are_text_and_no_markup() -> None:
     assert all(row["value"].strip(f"{LEADS} ") == "[bold]`|x" for row in _markdown_rows(markdown))
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("form", get_args(Format))
 def test_no_text_of_others_moves_the_cursor_or_turns_the_order_of_what_is_shown(
     form: Format, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -478,6 +480,7 @@ def test_how_many_attempts_were_lost_with_their_machines_is_said_where_any_were(
     assert "lost with their machines" not in render(exploration_of(StudyRecord.of(events)), "text")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("trials", [16, 100])
 @pytest.mark.parametrize("proposer", ["random", "tpe"])
 def test_of_noise_no_sentence_names_an_axis(trials: int, proposer: str) -> None:
@@ -496,6 +499,7 @@ def test_of_noise_no_sentence_names_an_axis(trials: int, proposer: str) -> None:
     assert BY_CHANCE in said
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
 def test_where_nothing_stands_out_every_format_says_so(form: Format) -> None:
     said = " ".join(render(exploration_of(NOISE.searched("random", 16, seed=0)), form).split())

@@ -80,6 +80,7 @@ def test_the_ledger_is_right_before_it_is_changed(tmp_path: Path) -> None:
     assert typed("report", written(tmp_path, EVENTS)).code == 0
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_a_hostile_value_is_told_in_a_line_or_changes_no_more_than_a_report(seed: int, tmp_path: Path) -> None:
     done, events = hostile(EVENTS, random.Random(seed))

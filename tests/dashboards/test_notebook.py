@@ -10,7 +10,7 @@ from skipstack.search.api.study import Study
 from tests.search.functions import rising, searched
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_notebook_shows_the_best_trials_and_the_pictures_of_a_search(tmp_path: Path) -> None:
     record = searched(tmp_path / "study", rising, trials=12, seeds=2)
     study = Study(tmp_path / "study", notebook_page)

@@ -205,6 +205,7 @@ def unmeasured(name: str) -> tuple[Plan, dict[str, Any]]:
     return made, json.loads(as_json(made))
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("name", list(presets()))
 def test_every_preset_is_counted_within_eighty_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("skipstack.spaces.counting.count.__kwdefaults__", {"listed": 100, "drawn": 30})

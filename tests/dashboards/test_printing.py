@@ -110,6 +110,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_line_is_wider_than_a_page_where_no_terminal_shows_it(command: str, studies: dict[str, Path]) -> None:
     text = printed(command, studies)

@@ -182,6 +182,7 @@ def test_before_anything_runs_the_table_says_what_it_waits_for() -> None:
     assert _shown(_counts(opening(study())), 5.0)[-3:] == ["best –", "0 epochs", "starting workers ..."]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_the_table_keeps_to_the_terminal(width: int) -> None:
     events = list(history(study(trials=40), seed=1))
@@ -215,6 +216,7 @@ def test_axes_of_the_same_last_name_are_told_apart() -> None:
     ]
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("past", [2, 30])
 def test_at_every_event_the_standing_is_what_the_whole_record_says(seed: int, past: int) -> None:

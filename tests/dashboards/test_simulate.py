@@ -126,6 +126,7 @@ def test_repeats_stand_in_one_table_and_say_what_the_json_says(whole: Path) -> N
     assert whole_epochs == [36, 36]
 
 
+@pytest.mark.slow
 def test_several_studies_stand_below_each_other_and_in_one_table(whole: Path, stopped: Path) -> None:
     asked = [whole, stopped, "--extrapolate", "--scheduler", "asha", "--scheduler", "none", "--proposer", "random"]
     told = json.loads(simulate(*asked, "--repeat", 3, "--format", "json").stdout)["studies"]

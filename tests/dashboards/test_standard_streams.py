@@ -114,7 +114,7 @@ def on_a_terminal(study: Path, until: Callable[[], bool], before: str = "") -> i
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_study_whose_terminal_is_closed_is_interrupted_in_order(tmp_path: Path) -> None:
     study = tmp_path / "study"
     assert on_a_terminal(study, lambda: _ended(study) >= 1) == 130

@@ -240,6 +240,7 @@ def expected(k: int, name: str, epochs: int, scores: Sequence[float]) -> float:
     )
 
 
+@pytest.mark.slow
 def test_what_rests_on_the_model_changes_with_its_events_and_with_no_others() -> None:
     """Altered: all scores that the model was not made of; then the first of a trial that was stopped."""
     events, record = made_up(), StudyRecord.of(made_up())

@@ -154,6 +154,7 @@ def written() -> Iterator[Any]:
             yield pytest.param(name, number, id=f"{name}-{number}")
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize(("name", "number"), [*written()])
 def test_what_is_written_over_in_between_is_an_error_or_changes_nothing(name: str, number: int) -> None:
     if name.startswith("Fused") and find_spec("triton") is None:

@@ -23,7 +23,7 @@ DEPTH, DIRECTIONS, CELL = "model.stack.depth", "model.stack.directions", "model.
 WINDOW, AFFIX = "model.embedder.window", "model.embedder.affix_characters"
 WORDS, CAPITALS = "model.embedder.word_size", "model.embedder.capital_size"
 
-OF_THE_PAPER = [name for name in presets() if name.startswith("wu2017/") and name != "wu2017/quick"]
+OF_WU2017 = [name for name in presets() if name.startswith("wu2017/") and name != "wu2017/quick"]
 OF_FEEDBACK = tuple(f"dinarelli2016/{corpus}" for corpus in ("atis", "atis-classes", "media", "ftb"))
 LOADED = [(name, scale) for name in presets() for scale in (None, *scales(name))]
 
@@ -68,7 +68,7 @@ def test_the_presets_of_the_issue_are_there_and_offer_a_small_scale() -> None:
     assert all(scales(name) == ("small",) for name in names)
 
 
-@pytest.mark.parametrize("name", OF_THE_PAPER)
+@pytest.mark.parametrize("name", [name for name in OF_WU2017 if name != "wu2017/recipes"])
 def test_the_base_has_the_numbers_that_the_paper_prints(name: str) -> None:
     base = study(name).space.base
     embedder, stack, training = base.model.embedder, base.model.stack, base.training
@@ -92,7 +92,7 @@ def test_the_base_has_the_numbers_that_the_paper_prints(name: str) -> None:
     assert base.data.corpus.name == ("wsj" if name == "wu2017/pos" else "ccgbank")
 
 
-@pytest.mark.parametrize("name", OF_THE_PAPER)
+@pytest.mark.parametrize("name", OF_WU2017)
 def test_small_is_a_network_of_96_cells_and_at_most_five_layers_with_the_papers_shortcuts(name: str) -> None:
     base, small = study(name).space.base, study(name, "small")
     stack = small.space.base.model.stack
@@ -164,7 +164,6 @@ def test_the_base_has_the_numbers_of_chen2017s_table_2(name: str, scale: str | N
     assert (training.batch_size, training.averaged_over, training.l2) == (20, "sentences", 1e-4)
     if scale is None:
         assert stack.hidden == 100
-        assert (training.optimiser.kind, training.optimiser.learning_rate) == ("sgd", 0.2)
 
 
 @EITHER_SCALE
@@ -197,10 +196,28 @@ def test_the_systems_of_chen2017_are_ld_dnn_and_a_perceptron_over_a_window_of_ch
 
 
 @EITHER_SCALE
-def test_the_optimisers_of_chen2017_are_sgd_and_adagrad(scale: str | None) -> None:
+def test_the_optimisers_of_chen2017_have_the_printed_rate_and_one_that_trains(scale: str | None) -> None:
     config = study("chen2017/optimisers", scale)
-    kinds = [Space(config.space).config(point).training.optimiser.kind for point in walked(config)]
-    assert kinds == (["adagrad", "sgd"] if scale else ["sgd", "adagrad"])
+    optimisers = [Space(config.space).config(point).training.optimiser for point in walked(config)]
+    found = [(each.kind, each.learning_rate) for each in optimisers]
+    assert found == [("adagrad", 0.05), ("adagrad", 0.2), ("sgd", 0.2)]
+
+
+def test_the_recipes_of_wu2017_are_the_papers_and_another_from_two_starts_with_and_without_shortcuts() -> None:
+    config = study("wu2017/recipes")
+    networks = [Space(config.space).config(point) for point in walked(config)]
+    found = {
+        (each.training.optimiser.kind, each.model.initial_scale, each.model.stack.depth, each.model.stack.composition)  # type: ignore[union-attr]
+        for each in networks
+    }
+    deep = product(("sgd", "adam"), (0.1, 1.0), (3, 7, 9, 13), (0, 2))
+    assert found == {*deep, *product(("sgd", "adam"), (0.1, 1.0), (1,), (2,))}
+    printed = study("wu2017/default").space.base
+    ours = config.space.base
+    assert ours.training == printed.training.model_copy(update={"epochs": 8})
+    assert ours.model == printed.model.model_copy(
+        update={"stack": printed.model.stack.model_copy(update={"hidden": 64})}
+    )
 
 
 def varied(base: TrialConfig, has: Mapping[str, Any]) -> TrialConfig:

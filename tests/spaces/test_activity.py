@@ -31,7 +31,10 @@ TWO: dict[str, Any] = {"choice": [0.1, 0.2]}
             {"model.embedder.kind": {"choice": ["tokens", "one_hot"]}, "model.embedder.convolutions.width": TWO},
             "unknown axis",
         ),
-        ({"model.stack.skip.kind": {"choice": ["fixed", "dynamic"]}}, "no configuration has this field (nearest: "),
+        (
+            {"model.stack.skip.kind": {"choice": [None, "fixed"]}, "model.stack.skip.share": TWO},
+            "no configuration has this field; model.stack.skip.kind would have to be dynamic (its axis has null, ",
+        ),
         ({"model.dropout": TWO}, "(nearest: 'model.stack.dropout'; allowed: model.embedder, "),
     ],
 )

@@ -104,6 +104,7 @@ def test_every_combination_is_drawn_equally_often(axes: dict[str, Any]) -> None:
     assert surprise < degrees + 5 * (2 * degrees) ** 0.5
 
 
+@pytest.mark.slow
 def test_an_estimate_lies_within_its_error_of_the_number_that_it_estimates() -> None:
     subject = space({DEPTH: {"integer": [1, 12]}, COMPOSITION: {"choice": [1, 2, 5]}}, "block_on_top")
     exact = subject.count()

@@ -20,7 +20,7 @@ PATHS = {
     "depth": "model.stack.depth",
     "composition": "model.stack.composition",
     "cell": "model.stack.cell",
-    "skip": "model.stack.skip",
+    "skip": "model.stack.skip.kind",
     "head": "model.head.kind",
 }
 PLAIN = {"embedder": {"tokens"}, "stack": {"recurrent"}, "depth": {1}, "cell": {"lstm"}, "skip": {None}}
@@ -35,13 +35,13 @@ NETWORKS: dict[str, list[dict[str, set[Any]]]] = {
     "gui2019": [
         PLAIN | {"skip": {None, "fixed", "attention", "dynamic"}, "head": {"softmax", "crf"}},
         PLAIN
-        | {"depth": {2}, "composition": {2, 3, 4, 5}, "skip": {"fixed", "attention", "dynamic"}}
+        | {"depth": {2}, "composition": {0, 2, 3, 4, 5}, "skip": {"fixed", "attention", "dynamic"}}
         | {"head": {"softmax", "crf"}},
     ],
 }
 """Of each paper, what a network may have that is its own or everyone's; a column that is left out may have anything.
 
-The second of gui2019 are language models: types 2 to 5 have no shortcut in two layers (PAPERS, wu2017 Table 4).
+The second of gui2019 are language models: types 0 and 2 to 5 have no shortcut in two layers (PAPERS, wu2017 Table 4).
 """
 
 STUDY, _ = load_study("flagship")

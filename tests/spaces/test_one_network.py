@@ -99,7 +99,7 @@ def moves(space: Space, seed: int) -> list[tuple[str, Point, Point]]:
     return found
 
 
-@pytest.mark.long
+@pytest.mark.first(1)
 @pytest.mark.parametrize("preset", presets())
 def test_of_every_preset_points_of_one_network_are_told_and_no_others(preset: str, tmp_path: Any) -> None:
     space, trained = Space(load_study(preset)[0].space), Trained(tmp_path)

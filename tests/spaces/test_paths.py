@@ -87,3 +87,34 @@ def test_another_kind_of_corpus_draws_nothing_unless_told() -> None:
     tree = written(TrialConfig().model_dump(mode="json"), "data.corpus.kind", "columns")
     assert read(tree, "data.corpus.held_out_seed") == 0
     assert read(tree, "data.corpus.dev") is None
+
+
+SKIP = "model.stack.skip.kind"
+
+
+def test_the_kind_of_a_section_that_is_null_is_null() -> None:
+    fixed = written(BASE, SKIP, "fixed")
+    assert (read(BASE, SKIP), read(fixed, SKIP), read(fixed, "model.stack.skip.reach")) == (None, "fixed", 3)
+    assert present(BASE, SKIP)
+    assert not present(BASE, "model.stack.skip.reach")
+    assert written(fixed, SKIP, None) == BASE == written(BASE, SKIP, None)
+    assert not present(BASE, "training.clip_norm.kind")
+    assert typed(SKIP, None) is None
+    with pytest.raises(ValueError, match=r"unknown value 'lstm' \(.*allowed: fixed, attention, dynamic, null\)"):
+        typed(SKIP, "lstm")
+    with pytest.raises(ValueError, match=r"allowed: sgd, "):
+        typed("training.optimiser.kind", None)
+
+
+def test_axes_of_a_kind_that_may_be_null_vary_with_the_kinds_that_have_them() -> None:
+    axes = {
+        SKIP: {"named": {"none": None, "fixed": "fixed", "dynamic": "dynamic"}},
+        "model.stack.skip.reach": {"choice": [2, 5]},
+        "model.stack.skip.share": {"choice": [0.5, 1.0]},
+    }
+    space = Space(SpaceConfig.model_validate({"base": {"model": {"stack": {"depth": 1}}}, "axes": axes}))
+    skips = [space.config(point).model_dump(mode="json")["model"]["stack"]["skip"] for point in space.enumerate()]
+    kept = [None if skip is None else (skip["kind"], skip["reach"], skip.get("share")) for skip in skips]
+    dynamic = [("dynamic", reach, share) for reach in (2, 5) for share in (0.5, 1.0)]
+    assert kept == [None, ("fixed", 2, None), ("fixed", 5, None), *dynamic]
+    assert all(space.point(space.config(point)) == point for point in space.enumerate())

@@ -105,6 +105,7 @@ def test_a_space_is_what_a_filter_leaves(described: tuple[dict[str, Any], list[s
         assert wish not in wanted or near == wish
 
 
+@pytest.mark.slow
 @given(descriptions(), st.integers(0, 9))
 def test_of_a_large_block_nothing_is_listed_and_the_same_holds(
     described: tuple[dict[str, Any], list[str]], seed: int

@@ -26,6 +26,7 @@ from skipstack.dashboards.reports.confirmation.estimates import (
     meaning,
     p_text,
 )
+from skipstack.dashboards.reports.confirmation.together import interaction_numbers, together
 from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_pictures
 from skipstack.dashboards.reports.wording import NONE, heading_of, sentence
 from skipstack.data.basis.counted import counted
@@ -48,6 +49,11 @@ def confirmation_report(confirmation: Confirmation) -> Report:
     split = confirmation.split
     how = f"confirmed on {split}" if confirmation.confirmed else f"measured on {split} with one seed, not confirmed"
     title = f"{confirmation.study} on {confirmation.corpus}: {how}"
+    pairs = confirmation.interactions
+    details = {
+        "how far the table reaches": (*further, *missing),
+        "two changes together": together(pairs, confirmation.measure) if pairs else (),
+    }
     return Report(
         page=Page(
             title,
@@ -63,7 +69,7 @@ def confirmation_report(confirmation: Confirmation) -> Report:
                 ),
                 (read,),
             ),
-            details=(Part("how far the table reaches", ((*further, *missing),)),) if further or missing else (),
+            details=tuple(Part(heading, (blocks,)) for heading, blocks in details.items() if blocks),
         ),
         content={
             "study": confirmation.study,
@@ -72,6 +78,7 @@ def confirmation_report(confirmation: Confirmation) -> Report:
             "split": split,
             "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, confirmation.rows, strict=True)],
             "reach": None if confirmation.reach is None else asdict(confirmation.reach),
+            "interactions": [interaction_numbers(each) for each in pairs],
         },
         records=records,
         names=list(records[0]),

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Reach, Row, confirm, reach
 from skipstack.search.analysis.confirmation.differences import Split
+from skipstack.search.analysis.confirmation.interactions import Interaction, interactions
 from skipstack.search.proposers.config import WALKS
-from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
-from skipstack.spaces.domains import Choice, Domain, Integer, Json
-from skipstack.spaces.space import Point, Space
+from skipstack.spaces.domains import Domain, Json
 
 TENTH_OF_A_POINT = 0.001
 """A difference of 0.1 points, as a score, for which ``Reach.seeds`` are computed."""
@@ -23,7 +23,8 @@ class Confirmation:
     """The rows of a study that were fixed in advance, the base first.
 
     ``corpus``: the name of its corpus, the names of several, or the function; ``about``: what the study asks;
-    ``split``: on which they are compared; ``ablation``: the number of the ablation that they are of, if any.
+    ``split``: on which they are compared; ``ablation``: the number of the ablation that they are of, if any;
+    ``interactions``: in a grid, of two changes that it tried alone and together.
     """
 
     study: str
@@ -34,6 +35,7 @@ class Confirmation:
     split: Split = "test"
     about: str = ""
     ablation: int | None = None
+    interactions: tuple[Interaction, ...] = ()
 
     @property
     def confirmed(self) -> bool:
@@ -70,6 +72,7 @@ def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation |
         reach=reach(rows, TENTH_OF_A_POINT) if record.measure.in_points else None,
         split=split,
         about=record.study.about,
+        interactions=interactions(record, split),
     )
 
 
@@ -86,7 +89,7 @@ def _rows(record: StudyRecord) -> Iterator[Row]:
     reference = trials.get(canonical_json(base))
     yield Row(label="base", trial=reference, is_reference=True)
     for axis, domain in space.domains.items():
-        for value in _values(domain):
+        for value in values_of(domain):
             point = space.moved(base, axis, value)
             text = canonical_json(point)
             if axis in point and text != canonical_json(base) and space.allowed(point):
@@ -94,18 +97,4 @@ def _rows(record: StudyRecord) -> Iterator[Row]:
 
 
 def _row(axis: str, domain: Domain, value: Json, trial: TrialRecord | None, reference: TrialRecord | None) -> Row:
-    name = domain.name(value) if isinstance(domain, Choice) else None
-    return Row(label=name or value_text(value), section=axis, axis=axis, trial=trial, reference=reference)
-
-
-def base_of(space: Space) -> Point:
-    """The base as a point; an axis without the base's value gets its usual one, as in ``one_at_a_time``."""
-    point = space.base_point()
-    for axis in tuple(point):
-        point = space.moved(point, axis, space.usual(axis))
-    return point
-
-
-def _values(domain: Domain) -> tuple[Json, ...]:
-    assert isinstance(domain, Choice | Integer), "a grid is finite"
-    return tuple(domain.values)
+    return Row(label=name_of(domain, value), section=axis, axis=axis, trial=trial, reference=reference)

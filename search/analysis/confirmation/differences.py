@@ -83,6 +83,31 @@ def difference(
     return Estimate(value=value, seeds=min(map(len, seeds)), why="no seed in common, and no counts by sentence")
 
 
+def interaction(
+    both: TrialRecord, one: TrialRecord, other: TrialRecord, base: TrialRecord, split: Split
+) -> Estimate | None:
+    """How much two changes do together beyond what each does alone: (both - other) - (one - base); None if one of the
+    four was not measured on the split, or they share no seed.
+
+    Seeds are paired, and sentences where all four have counts of the same ones.
+    """
+    scores = [by_seed(trial, split) for trial in (both, other, one, base)]
+    shared = [seed for seed in scores[0] if all(seed in each for each in scores)]
+    if not shared:
+        return None
+    values = {seed: _apart(*(each[seed] for each in scores)) for seed in shared}
+    scale = max(abs(each[seed]) for each in scores for seed in shared)
+    tables = [difference_table(both, other), difference_table(one, base)] if split == "test" else [None]
+    apart = [table for table in tables if table is not None and len(table) == len(shared)]
+    if len(apart) < 2 or apart[0].shape != apart[1].shape:
+        return _over_calls(values, both.replicates, split, scale)
+    counts_RSC = _counts(both, split, shared)
+    assert counts_RSC is not None, "there is a table of them"
+    documents = apart[0].shape[1] != counts_RSC.shape[1]
+    estimate = over_sentences_too(_mean(values), apart[0] - apart[1], scale=scale)
+    return _known(_of_sentences(estimate, counts_RSC, documents), both.measure, counts_RSC)
+
+
 def size_of(trial: TrialRecord, reference: TrialRecord, split: Split) -> float | None:
     """The difference in standard deviations over seeds (``effect_size``)."""
     return effect_size(tuple(by_seed(trial, split).values()), tuple(by_seed(reference, split).values()))
@@ -206,6 +231,10 @@ def _counts(trial: TrialRecord, split: Split, seeds: Sequence[int]) -> NDArray[n
     if counts_RSC is None or counts_RSC.shape[1] < 2:
         return None
     return counts_RSC[[trial.seeds.index(seed) for seed in seeds]]
+
+
+def _apart(both: float, other: float, one: float, base: float) -> float:
+    return (both - other) - (one - base)
 
 
 def _mean(scores: Mapping[int, float]) -> float:

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.analysis.confirmation.designs import base_of, split_of, why_not_by_design
+from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
+from skipstack.search.analysis.confirmation.designs import split_of, why_not_by_design
 from skipstack.search.analysis.confirmation.differences import Split, score_of
-from skipstack.search.record.domain_parts import value_text
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.spaces.domains import Choice, Domain, Integer, Json
+from skipstack.spaces.domains import Domain
 
 FEWEST = 3
 """The minimum number of values of an axis for a trend."""
@@ -47,7 +47,7 @@ def trend(record: StudyRecord) -> Trend | None:
     if not numbers:
         return None
     axis = max(numbers, key=lambda path: len(numbers[path]))
-    others = {path: len(_values(domains[path])) for path in base if path != axis}
+    others = {path: len(values_of(domains[path])) for path in base if path != axis}
     lines = max(others, key=lambda path: others[path]) if others else None
     reached = tuple(_reached(record, axis, numbers[axis], lines, split))
     several = len({each.number for each in reached}) > 1
@@ -59,28 +59,18 @@ def _reached(
 ) -> Iterator[Reached]:
     space, base = record.space, base_of(record.space)
     trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
-    for value in _values(space.domains[lines]) if lines else (None,):
+    for value in values_of(space.domains[lines]) if lines else (None,):
         start = space.moved(base, lines, value) if lines else base
         for number in numbers:
             trial = trials.get(canonical_json(space.moved(start, axis, number)))
             score = score_of(trial, split) if trial is not None and trial.whole else None
             if score is not None:
-                name = _name(space.domains[lines], value) if lines else ""
+                name = name_of(space.domains[lines], value) if lines else ""
                 yield Reached(number=float(number), line=name, score=score)
 
 
 def _numbers(domain: Domain) -> tuple[int | float, ...]:
     """The values of a domain, ascending, if all of them are numbers; else none."""
-    values = _values(domain)
+    values = values_of(domain)
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     return tuple(sorted(numbers)) if len(numbers) == len(values) else ()
-
-
-def _values(domain: Domain) -> tuple[Json, ...]:
-    assert isinstance(domain, Choice | Integer), "a grid is finite"
-    return tuple(domain.values)
-
-
-def _name(domain: Domain, value: Json) -> str:
-    name = domain.name(value) if isinstance(domain, Choice) else None
-    return name or value_text(value)

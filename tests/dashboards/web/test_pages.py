@@ -61,6 +61,7 @@ def test_studies_are_compared_where_they_can_be(runs: Path) -> None:
     assert "The best that one expects after so many epochs" in alike.charts
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("page", PAGES)
 def test_each_page_of_a_study_begins_with_its_verdict(runs: Path, page: str) -> None:
     begins = {

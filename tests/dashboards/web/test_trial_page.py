@@ -139,6 +139,7 @@ STATES: list[tuple[str, list[Event], str]] = [
 ]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(("happened", "said"), [each[1:] for each in STATES], ids=[each[0] for each in STATES])
 def test_a_page_says_how_its_trial_stands(happened: list[Event], said: str, tmp_path: Path) -> None:
     page = opened(write(tmp_path / "study", begun(happened)).parent, "study", 1)

@@ -183,6 +183,7 @@ def test_the_moves_are_those_of_sequences_that_need_no_repair(scheme: Scheme) ->
             assert allowed == (repaired(written, scheme) == written), written
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @settings(deadline=None, max_examples=50)
 @given(data=st.data())

@@ -336,6 +336,7 @@ def test_what_several_processes_write_at_once_is_all_there(tmp_path: Path) -> No
     assert all(OURS.fullmatch(each.name) and each.name[0] != "." for each in (tmp_path / "skipstack").iterdir())
 
 
+@pytest.mark.slow
 def test_importing_what_is_compiled_changes_no_setting_of_numba() -> None:
     """Else what a user compiles of their own would be kept where ours is."""
     code = (

@@ -83,6 +83,7 @@ def assert_equal(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
     assert not others
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "preset", [each if each in NETWORKS else pytest.param(each, marks=pytest.mark.slow) for each in presets()]
 )
@@ -126,6 +127,7 @@ def few_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(captured, "SHAPES", 3)
 
 
+@pytest.mark.first(1)
 @pytest.mark.usefixtures("few_shapes")
 @pytest.mark.parametrize("l2", [0.0, 0.01])
 @pytest.mark.parametrize(
@@ -229,6 +231,7 @@ def test_a_run_goes_on_from_a_state_under_new_graphs_and_under_those_it_has() ->
         assert_equal(trained(other), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_shapes")
 @pytest.mark.parametrize("spelling", [CharacterCnnConfig(), CharacterLstmConfig()], ids=str)
 def test_padding_changes_nothing_but_how_sums_are_rounded(spelling: SpellingConfig) -> None:

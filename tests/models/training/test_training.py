@@ -153,6 +153,7 @@ NETWORKS = {
 }
 
 
+@pytest.mark.first(10)
 @pytest.mark.parametrize("model", NETWORKS.values(), ids=NETWORKS.keys())
 def test_in_every_network_a_lane_equals_the_solo_run_with_its_seed(model: ModelConfig) -> None:
     lanes = [Lane(seed=3), Lane(seed=4, embedder_dropout=0.0)]
@@ -193,6 +194,7 @@ def test_a_step_over_the_mean_sentence_is_as_many_times_longer_as_the_mean_sente
         assert torch.allclose(moved[1][name], expected, rtol=1e-9, atol=1e-12), name
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_curve_bit_for_bit_in_another_process() -> None:
     ours = [curve(training(recipe, Lane(seed=1), Lane(seed=2), precision="float32"), 2) for recipe in (SGD, ADAM)]
     code = (
@@ -213,6 +215,7 @@ def test_another_seed_gives_another_curve(recipe: TrainingConfig) -> None:
     assert report.train_loss[0] != report.train_loss[1]
 
 
+@pytest.mark.first(1)
 @RECIPES
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(
@@ -462,6 +465,7 @@ PAPER = TrainingConfig(
 """The recipe of dinarelli2016."""
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("model", FEEDBACK.values(), ids=FEEDBACK.keys())
 def test_a_pretrained_run_resumed_equals_the_uninterrupted_one_bit_for_bit(
     model: ModelConfig, monkeypatch: pytest.MonkeyPatch

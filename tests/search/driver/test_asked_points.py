@@ -226,6 +226,7 @@ def bowl(config: dict[str, float], report: skipstack.Report) -> None:
     report(score=-((config["x"] - 0.3) ** 2))
 
 
+@pytest.mark.slow
 def test_points_of_a_function_are_tried_beside_more_trials_and_by_resume(tmp_path: Path) -> None:
     space = {"axes": {"x": {"real": [0, 1]}, "kind": {"named": {"one": [1], "two": [2]}}}, "search": {"trials": 2}}
     options: dict[str, Any] = {"epochs": 1, "engine": "serial"}

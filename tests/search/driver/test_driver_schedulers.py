@@ -75,6 +75,7 @@ def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_
     killed_and_resumed(tmp_path, lambda path: open_toy(path, config), run, moments=5, first=first)
 
 
+@pytest.mark.first(3)
 @schedulers
 def test_every_trial_ends_once_the_base_whole_and_paused_ones_as_stopped(own: dict[str, Any], tmp_path: Path) -> None:
     folder = open_toy(tmp_path, study(own, trials=12))
@@ -87,6 +88,7 @@ def test_every_trial_ends_once_the_base_whole_and_paused_ones_as_stopped(own: di
     assert not list(folder.trials.rglob(CHECKPOINT)), "nobody goes on from them"
 
 
+@pytest.mark.first(2)
 @schedulers
 def test_decisions_and_promotions_are_those_of_the_scheduler_on_what_the_ledger_tells(
     own: dict[str, Any], tmp_path: Path

@@ -101,6 +101,7 @@ def test_a_full_disk_elsewhere_interrupts_a_study_that_is_the_same_once_it_has_r
         assert events(folder) == whole, f"at write {first}"
 
 
+@pytest.mark.slow
 def test_a_disk_that_fails_once_changes_nothing(tmp_path: Path) -> None:
     whole = expected(tmp_path / "whole")
     for first, number in zip(moments(tmp_path / "counted"), cycle(FAILING), strict=False):
@@ -110,6 +111,7 @@ def test_a_disk_that_fails_once_changes_nothing(tmp_path: Path) -> None:
         assert timeless(Ledger(folder.ledger).read()) == whole, f"at write {first}"
 
 
+@pytest.mark.slow
 def test_a_disk_that_keeps_failing_interrupts_a_study_that_is_the_same_later(tmp_path: Path) -> None:
     whole = expected(tmp_path / "whole")
     for first, number in zip(moments(tmp_path / "counted"), cycle(FAILING), strict=False):

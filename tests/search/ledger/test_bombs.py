@@ -95,6 +95,7 @@ def reading(content: bytes) -> tuple[int, str]:
     return most + (pool.max_memory() or 0), said
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_small_file_takes_little_memory_whatever_it_would_unpack_to(bomb: Callable[[], bytes]) -> None:
     content = bomb()
@@ -104,6 +105,7 @@ def test_a_small_file_takes_little_memory_whatever_it_would_unpack_to(bomb: Call
     assert said.startswith("000009.parquet") or said in ("read", "another append")
 
 
+@pytest.mark.slow
 def test_a_footer_that_lies_about_sizes_changes_nothing() -> None:
     """Sizes that count stand in the pages: here the footer says that its columns unpack to nothing."""
     content = one_page()

@@ -20,7 +20,7 @@ def said(scores: list[float], deviation: float, hourly: float, config: EnoughCon
     return list(asked(np.array(scores), deviation, hourly, config))
 
 
-@pytest.mark.long
+@pytest.mark.first(4)
 @pytest.mark.parametrize("stops", [False, True])
 @pytest.mark.parametrize(("deviation", "hourly"), [(1.0, 2), (1.0, 5), (3.0, 10)])
 @pytest.mark.parametrize("world", WORLDS)

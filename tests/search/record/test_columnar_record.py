@@ -59,6 +59,7 @@ def told(record: StudyRecord) -> tuple[object, ...]:
     return record.events, trials, record.opened, record.corpora, record.finished
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_columns_give_the_record_that_events_give(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = written(tmp_path / "ledger", seed)

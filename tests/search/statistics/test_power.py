@@ -58,6 +58,7 @@ def test_planted_noise_is_found_again() -> None:
     assert noise([np.ones((1, 5))]) is None
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("questions", [1, 7])
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 def test_a_row_is_marked_in_its_family_as_often_as_is_said_and_then_shown_as_large(seeds: int, questions: int) -> None:
@@ -72,6 +73,7 @@ def test_a_row_is_marked_in_its_family_as_often_as_is_said_and_then_shown_as_lar
     )
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("questions", [2, 17])
 @pytest.mark.parametrize("seeds", [3, 10])
 def test_where_the_noise_is_estimated_from_the_rows_themselves_it_is_so_on_average(seeds: int, questions: int) -> None:

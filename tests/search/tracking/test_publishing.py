@@ -373,6 +373,7 @@ def test_sync_brings_a_store_that_an_earlier_version_wrote_up_to_date(uri: str, 
     assert held(other, folder) == again
 
 
+@pytest.mark.slow
 def test_the_guide_reads_an_ablation_as_a_table(uri: str, folder: Path) -> None:
     _, code = Page(GUIDE / "results.md").blocks("python")
     shown = code.replace("sqlite:///runs/quickstart/mlflow.db", uri)
@@ -393,6 +394,7 @@ def test_the_guide_reads_an_ablation_as_a_table(uri: str, folder: Path) -> None:
     assert " base " in lines[-1]
 
 
+@pytest.mark.slow
 def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     run_toy(open_toy(other, toy_study(4, epochs=2)))
@@ -489,6 +491,7 @@ def test_a_sync_that_is_killed_leaves_what_the_next_one_completes(
     assert len(Ledger(StudyFolder(folder).ledger).read()) == events, "the study is as it was"
 
 
+@pytest.mark.slow
 def test_what_is_refused_again_and_again_is_given_up(uri: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry_loop, "POLL", 0.002)
     monkeypatch.setattr(retry_loop, "PAUSE", 0.002)

@@ -216,6 +216,7 @@ def test_a_store_that_is_away_is_one_line_without_secrets(
     assert "t0ken" not in message
 
 
+@pytest.mark.slow
 def test_one_that_nobody_holds_any_more_ends() -> None:
     tracker = TrackingProcess()
     pid = tracker.pid
@@ -243,6 +244,7 @@ time.sleep(1000)
 """
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("runs", [1, 4, 6])
 def test_it_ends_with_a_driver_that_is_killed_and_the_next_writes_what_is_missing(
     runs: int, uri: str, study: Path, events: list[Event], expected: dict[str, object], tmp_path: Path

@@ -76,6 +76,7 @@ def curve(corpus: Path, folder: Path, epochs: int) -> list[tuple[object, ...]]:
     return [told(worker.run_epoch()) for _ in range(epochs)]
 
 
+@pytest.mark.slow
 def test_captured_steps_are_trained_where_the_device_says_so(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

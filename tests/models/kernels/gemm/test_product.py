@@ -63,6 +63,7 @@ def check(kind: str, sizes: tuple[int, int, int], turned: tuple[bool, bool], *, 
     assert (numbers[rows * columns :] == before[rows * columns :]).all(), "what follows is left as it is"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(sizes=SIZES, turned=st.tuples(st.booleans(), st.booleans()), added=st.booleans(), seed=st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=150)
@@ -78,6 +79,7 @@ def test_of_many_rows_some_at_a_time_meet_all_panels(kind: str) -> None:
     check(kind, (200, 1000, 70), (False, False), added=False, seed=1)
 
 
+@pytest.mark.slow
 def test_what_is_no_number_reaches_its_row_and_column_alone() -> None:
     x, weight, out = np.ones((20, 30)), np.ones((30, 40)), np.empty((20, 40))
     x[3, 5], weight[7, 9] = np.nan, np.nan
@@ -88,6 +90,7 @@ def test_what_is_no_number_reaches_its_row_and_column_alone() -> None:
     assert lost.sum() == 20 + 40 - 1
 
 
+@pytest.mark.slow
 @given(rows=st.integers(1, 9), columns=st.integers(1, 40), seed=st.integers(0, 2**32 - 1))
 @settings(deadline=None)
 def test_factors_in_pairs_are_those_that_torch_rounds(rows: int, columns: int, seed: int) -> None:

@@ -159,6 +159,7 @@ def test_decisions_are_those_of_the_twin_that_goes_step_by_step_on_its_own(
     assert (ours.tags.numpy()[inside] == -1).any(), "the test needs a tag that training never showed"
 
 
+@pytest.mark.first(2)
 @EVERY_NETWORK
 @pytest.mark.parametrize(("directions", "activation"), [("forward", "sigmoid"), ("backward", "relu"), ("both", "relu")])
 def test_gradients_equal_central_differences_of_the_twin_whose_context_is_given_as_input(

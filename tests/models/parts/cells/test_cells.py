@@ -116,6 +116,7 @@ def test_a_cell_equals_its_twin_in_every_lane_and_direction(case: Case) -> None:
     assert np.abs(ours - twin(case, cell, below, skipped)).max() < 1e-10
 
 
+@pytest.mark.first(10)
 @EVERY_CASE
 def test_a_cells_gradients_equal_central_differences_of_its_twin(case: Case) -> None:
     """Those of its weights, and of what it reads."""

@@ -106,6 +106,7 @@ def test_the_counts_are_those_of_a_loop_over_the_words(corpus: PreparedCorpus, t
 SKIPPING = {"skip": {"kind": "dynamic", "reach": 3, "reward": "correct"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stack", [None, SKIPPING], ids=["plain", "rewarded for right arcs"])
 def test_a_lane_trains_as_it_would_alone(corpus: PreparedCorpus, stack: Mapping[str, Any] | None) -> None:
     together = training(corpus, 1, 2, config=model(stack)).run_epoch()

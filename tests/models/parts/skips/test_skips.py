@@ -139,6 +139,7 @@ def test_a_policy_that_stays_with_the_previous_state_is_the_lstm() -> None:
     assert (layer.run(x).output_GTBF - layer.cell.run(x).output_GTBF).abs().max() < 1e-12
 
 
+@pytest.mark.slow
 def test_the_loops_gradients_equal_central_differences() -> None:
     pre, weight = random(2, 4, 2, 12, seed=5), random(2, 3, 12, seed=6)
     start, back = random(REACH, 2, 2, 6, seed=7), torch.randint(0, REACH, (4, 2, 2))

@@ -100,6 +100,7 @@ def test_with_many_trials_it_is_the_least_squares_of_sum_coding() -> None:
             assert deviation == pytest.approx(theirs.bse[f"{axis} {part}"], rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.3, 1.0])  # with the latter, a stopped trial may have had all that it would reach
 def test_where_trials_were_stopped_it_is_the_maximum_of_the_integrated_likelihood(spread: float) -> None:
     """The likelihood of a stopped trial, integrated over what it may have reached, is maximised without derivatives."""

@@ -105,6 +105,7 @@ def _enumerated(forest: Boxes, bounds_D2: np.ndarray, tree: int, groups: list[li
     return shown
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("number", "apart"), [(12, 0.12), (60, 0.05), (200, 0.03)])
 def test_optuna_says_the_same_but_for_what_is_drawn(number: int, apart: float) -> None:
     source = np.random.default_rng(number)

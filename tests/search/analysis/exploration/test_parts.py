@@ -190,6 +190,7 @@ def test_rungs_say_how_alike_they_rank_the_trials_that_went_on() -> None:
     assert np.isnan(found["correlation"].iloc[3])
 
 
+@pytest.mark.slow
 def test_rungs_of_noise_do_not_correlate_although_the_best_score_contains_them() -> None:
     """Of 200 studies of 30 trials whose every score is noise: the mean is 0, and 95 of 100 intervals hold it."""
     source, values, held, of_best = np.random.default_rng(0), [], [], []

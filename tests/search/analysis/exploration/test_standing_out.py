@@ -36,6 +36,7 @@ def _found(points: dict[str, Any], scores: Sequence[float]) -> list[str]:
     return standing_out(trials, trials["score"].notna(), pd.DataFrame({1: trials["score"]}), parts, DOMAINS)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("number", "searches"), [(16, 200), (100, 60), (10_000, 3)])
 def test_on_noise_hardly_ever_an_axis_stands_out(number: int, searches: int) -> None:
     source = np.random.default_rng(number)

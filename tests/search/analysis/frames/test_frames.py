@@ -199,6 +199,7 @@ def test_a_short_ledger_leaves_nothing_in_its_folder(tmp_path: Path) -> None:
     assert not (path / "frames").exists()
 
 
+@pytest.mark.first(3)
 @pytest.mark.usefixtures("long")
 def test_frames_that_were_kept_are_those_of_the_ledger(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -229,6 +230,7 @@ def test_a_ledger_that_has_grown_and_the_frames_of_another_are_not_trusted(
     assert len(earlier.events) == len(grown.events) - 1, "what was read stays as it was"
 
 
+@pytest.mark.first(2)
 @pytest.mark.usefixtures("long")
 @pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "no json", "unwritable", "symbolic link", "full disk"])
 def test_what_is_damaged_or_cannot_be_kept_costs_time_and_nothing_else(

@@ -194,6 +194,7 @@ def test_a_study_runs_to_its_end_and_every_decision_is_the_one_that_replaying_gi
     assert all(trial.tested for trial in record.ranked()[:1])
 
 
+@pytest.mark.slow
 def test_a_process_that_has_trained_measures(engine: RayEngine, tmp_path: Path) -> None:
     trials = run(engine, TellingTests, tmp_path / "study", trials=6)[0].trials.values()
     trained = {report.metrics["process"][0] for trial in trials for report in trial.reports}

@@ -2,12 +2,14 @@
 
 import os
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 import pytest
 import ray
 
+import skipstack
 from skipstack.search.api.start import run_study
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.task import EpochResult, TrialTask
@@ -72,3 +74,24 @@ def test_on_a_cluster_that_has_gpus_a_trial_computes_on_its_own_share_alone(
 
 def told(metrics: Metrics) -> tuple[float, float, float]:
     return metrics["on_gpu"][0], metrics["gpus"][0], metrics["limit"][0]
+
+
+def cards_seen(config: Mapping[str, float], report: skipstack.Report) -> None:
+    """Waits for another trial, so that two hold their cards at the same time."""
+    seen = [int(each) for each in os.environ["CUDA_VISIBLE_DEVICES"].split(",")]
+    time.sleep(0.5)
+    report(config["x"], cards=float(len(seen)), first=float(min(seen)))
+
+
+def test_a_function_gets_as_many_whole_gpus_as_it_asked_for(tmp_path: Path) -> None:
+    ray.init(address="local", num_cpus=2, num_gpus=4, include_dashboard=False, log_to_driver=False)
+    try:
+        space = skipstack.Space(x=skipstack.uniform(0, 1))
+        study = skipstack.search(
+            space, cards_seen, trials=6, seeds=1, epochs=1, gpus_per_trial=2, out=tmp_path / "study"
+        )
+    finally:
+        ray.shutdown()
+    told = study.curves()
+    assert told["cards"].tolist() == [2.0] * 6
+    assert set(told["first"]) == {0.0, 2.0}, "no card is two trials' at a time"

@@ -126,6 +126,7 @@ EPOCHS = {"kind": "asha", "reduction": 2}
 SECONDS = {"kind": "asha", "reduction": 2, "resource": "seconds", "grace": 3, "maximum": 8}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheduler", [pytest.param(EPOCHS, marks=pytest.mark.cluster), SECONDS])
 def test_what_trials_leave_on_a_machine_that_does_not_see_the_folder_is_there_when_they_have_ended(
     scheduler: dict[str, Any], engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

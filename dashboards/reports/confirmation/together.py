@@ -1,0 +1,45 @@
+"""The interactions of a confirmed table: what two changes do together beyond what each of them does alone."""
+
+from collections.abc import Mapping, Sequence
+
+from skipstack.dashboards.formats.page import Block, Listing, Numbers, Sentence
+from skipstack.dashboards.reports.confirmation.estimates import MARK, p_text
+from skipstack.dashboards.reports.wording import with_error
+from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.interactions import Interaction
+from skipstack.spaces.short_names import names_by_path
+
+
+def together(found: Sequence[Interaction], measure: Measure) -> tuple[Block, ...]:
+    """A line for each of them, the significant ones first."""
+    short = names_by_path(axis for each in found for axis in each.axes)
+    ordered = sorted(found, key=lambda each: (not each.marked, -abs(each.estimate.value)))
+    heading = (
+        f"Two changes together, beyond the sum of their differences to the base ({MARK}: significant at 5 %, corrected "
+        f"for {counted(len(found), 'pair')}):"
+    )
+    return Sentence(heading), Listing(tuple(_line(each, short, measure) for each in ordered))
+
+
+def interaction_numbers(found: Interaction) -> Numbers:
+    """All numbers of an interaction."""
+    return {
+        "axis_one": found.axes[0],
+        "value_one": found.values[0],
+        "axis_two": found.axes[1],
+        "value_two": found.values[1],
+        "trial": found.trial,
+        "interaction": found.estimate.value,
+        "low": found.estimate.low,
+        "high": found.estimate.high,
+        "p": found.estimate.p,
+        "p_holm": found.p,
+        "marked": found.marked,
+    }
+
+
+def _line(found: Interaction, short: Mapping[str, str], measure: Measure) -> str:
+    changes = " with ".join(f"{short[axis]} {value}" for axis, value in zip(found.axes, found.values, strict=True))
+    size = with_error(found.estimate.value, found.estimate.half, measure, "+").strip()
+    return f"{f'{MARK} ' if found.marked else ''}{changes}: {size}, p {p_text(found.p)} (trial {found.trial})"

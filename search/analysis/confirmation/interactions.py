@@ -1,0 +1,77 @@
+"""Interactions of two changes in a grid: how much they do together beyond what each of them does alone.
+
+For a base b, trials x and y with one change each, and the trial xy with both, the interaction is (xy - y) - (x - b):
+how much more the first change gains where the second one is there. At 0 their differences to the base add up.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
+from skipstack.search.analysis.confirmation.differences import Split, interaction
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.statistics.estimates import Estimate
+from skipstack.search.statistics.multiple_testing import LEVEL, holm
+from skipstack.spaces.domains import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value of an axis in place of the base's, and the trial that has no other change."""
+
+    axis: str
+    value: Json
+    trial: TrialRecord
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interaction:
+    """The interaction of two changes to the base. ``axes`` and ``values``: what they change, and to what; ``trial``:
+    the number of the one that has both. ``p``: corrected for all interactions of the study (Holm); ``marked``: below
+    5 %.
+    """
+
+    axes: tuple[str, str]
+    values: tuple[str, str]
+    trial: int
+    estimate: Estimate
+    p: float | None = None
+    marked: bool = False
+
+
+def interactions(record: StudyRecord, split: Split) -> tuple[Interaction, ...]:
+    """Those of every two changes that a study, a confirmation by design, tried alone and together, each to its end."""
+    found = list(_interactions(record, split))
+    corrected = holm([each.estimate.p for each in found])
+    return tuple(
+        replace(each, p=p, marked=p is not None and p < LEVEL) for each, p in zip(found, corrected, strict=True)
+    )
+
+
+def _interactions(record: StudyRecord, split: Split) -> Iterator[Interaction]:
+    space, start = record.space, base_of(record.space)
+    whole = {canonical_json(trial.point): trial for trial in record.trials.values() if trial.whole}
+    base = whole.get(canonical_json(start))
+    if base is None:
+        return
+    for one, other in combinations(_changes(record, whole), 2):
+        point = space.moved(space.moved(start, one.axis, one.value), other.axis, other.value)
+        both = whole.get(canonical_json(point))
+        if one.axis == other.axis or both is None or any(point.get(each.axis) != each.value for each in (one, other)):
+            continue
+        found = interaction(both, one.trial, other.trial, base, split)
+        if found is not None:
+            names = name_of(space.domains[one.axis], one.value), name_of(space.domains[other.axis], other.value)
+            yield Interaction(axes=(one.axis, other.axis), values=names, trial=both.number, estimate=found)
+
+
+def _changes(record: StudyRecord, whole: Mapping[str, TrialRecord]) -> Iterator[Change]:
+    space, base = record.space, base_of(record.space)
+    for axis, usual in base.items():
+        for value in values_of(space.domains[axis]):
+            trial = whole.get(canonical_json(space.moved(base, axis, value)))
+            if trial is not None and value != usual:
+                yield Change(axis, value, trial)
