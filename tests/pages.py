@@ -24,6 +24,11 @@ class Page:
     def blocks(self, language: str) -> list[str]:
         return [code for own, code in BLOCK.findall(self.text) if own == language]
 
+    def script(self, *having: str) -> str:
+        """The one block of Python that has all of these words."""
+        (found,) = (block for block in self.blocks("python") if all(words in block for words in having))
+        return found
+
     @property
     def commands(self) -> list[str]:
         return [line for block in self.blocks("sh") for line in block.splitlines()]

@@ -138,7 +138,7 @@ def test_the_python_of_the_guide_finds_the_trials(quickstart: Path) -> None:
 
 
 OWN = Page(GUIDE / "own-training.md")
-"""Three scripts: plain Optuna, ours, plain Ray Tune."""
+"""Three scripts of one function: plain Optuna, ours, plain Ray Tune; and others of what a function can do."""
 
 
 def script(folder: Path, text: str) -> str:
@@ -158,7 +158,7 @@ def script(folder: Path, text: str) -> str:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_functions_of_the_guide_are_searched_by_optuna_and_by_us(tmp_path: Path) -> None:
-    optuna, ours, _ = OWN.blocks("python")
+    optuna, ours = OWN.script("study.best_params"), OWN.script('out="runs/digits"')
     assert "'alpha': " in script(tmp_path, optuna.replace("n_trials=50", "n_trials=4"))
     said = script(tmp_path, ours.replace("trials=50", 'trials=4, engine="serial"'))
     (best,) = (line.split() for line in said.splitlines()[2:])
@@ -166,10 +166,21 @@ def test_the_functions_of_the_guide_are_searched_by_optuna_and_by_us(tmp_path: P
     assert len(read_study(tmp_path / "runs" / "digits").trials) == 4
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_guide_exports_a_function_s_model_and_logs_within_a_trial(tmp_path: Path) -> None:
+    call, score = script(tmp_path, OWN.script("load_own")).splitlines()[-2:]
+    assert call.startswith("seed ")
+    assert "{'digits.pkl': " in call
+    assert 0.8 < float(score) <= 1
+    script(tmp_path, OWN.script("report.mlflow_run"))
+    assert len(list(tmp_path.rglob("losses.png"))) == 2
+
+
 @pytest.mark.cluster
 @pytest.mark.timeout(600)
 def test_the_functions_of_the_guide_are_searched_by_ray(tmp_path: Path) -> None:
-    _, ours, tune = OWN.blocks("python")
+    ours, tune = OWN.script('out="runs/digits"'), OWN.script("tune.Tuner")
     assert "'alpha': " in script(tmp_path, tune.replace("num_samples=50", "num_samples=2"))
     script(tmp_path, ours.replace("trials=50", "trials=4"))
     assert read_study(tmp_path / "runs" / "digits").finished

@@ -19,7 +19,7 @@ from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
 from skipstack.search.code_version import code_version
-from skipstack.search.record.call_models import models_of
+from skipstack.search.record.call_models import chosen_model, models_of
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
@@ -160,9 +160,7 @@ def _calls(folder: StudyFolder, trial: TrialRecord) -> Sequence[int]:
     """
     if trial.config.keeps_weights:
         return trial.seeds
-    from skipstack.search.bundles.own_export import chosen_model
-
-    found = chosen_model(trial, folder)
+    found = chosen_model(trial, folder.trial(trial.number))
     of_best = found is not None and trial.best is not None and found[1].epoch == trial.best.epoch
     return (found[0],) if found is not None and of_best else ()
 

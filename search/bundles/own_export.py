@@ -13,7 +13,7 @@ from skipstack.search.bundles.card import Confirmed
 from skipstack.search.bundles.files import CARD, MODEL, seal_own, write_json
 from skipstack.search.bundles.own_model import OwnModel, OwnProvenance
 from skipstack.search.code_version import code_version
-from skipstack.search.record.call_models import CallModel, models_of
+from skipstack.search.record.call_models import CallModel, chosen_model
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
@@ -24,20 +24,11 @@ FLAVOURS = "MLmodel"
 """The file that makes a folder one of MLflow's models."""
 
 
-def chosen_model(trial: TrialRecord, folder: StudyFolder) -> tuple[int, CallModel] | None:
-    """The number of the call, and the model, that stands for a trial: of the calls that left one, that with the best
-    score at the trial's best epoch. None where none did.
-    """
-    models, dev = models_of(trial, folder.trial(trial.number)), trial.dev
-    call = max((call for call in models if call in dev), key=dev.__getitem__, default=None)
-    return None if call is None else (call, models[call])
-
-
 def check_model(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) -> tuple[int, CallModel]:
-    """As ``chosen_model``. Raises UserError where there is none."""
-    found = chosen_model(trial, folder)
+    """The call and the model that stand for a trial. Raises UserError where its function left none."""
+    found = chosen_model(trial, folder.trial(trial.number))
     if found is None:
-        having = [str(each.number) for each in record.ranked() if chosen_model(each, folder) is not None]
+        having = [str(each.number) for each in record.ranked() if chosen_model(each, folder.trial(each.number))]
         raise UserError(
             f"trial {trial.number}: its function left no model (allowed: trials {', '.join(having) or 'none'}; a "
             "function gives one by report(..., model=PATH), or returns it as model)"

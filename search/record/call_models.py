@@ -40,8 +40,19 @@ def models_in(folder: Path) -> list[CallModel]:
 
 def models_of(trial: TrialRecord, folder: Path) -> dict[int, CallModel]:
     """The model of each call of a trial, by the number of the call, as far as they left one in the trial's folder."""
+    if not (folder / MODELS).exists():
+        return {}
     found = {call: models_in(folder / MODELS / trial.replicates.folder(call)) for call in trial.seeds}
     return {call: models[0] for call, models in found.items() if models}
+
+
+def chosen_model(trial: TrialRecord, folder: Path) -> tuple[int, CallModel] | None:
+    """The number of the call, and the model, that stand for a trial: of the calls that left one, that with the best
+    score at the trial's best epoch. None where none did.
+    """
+    models, dev = models_of(trial, folder), trial.dev
+    call = max((call for call in models if call in dev), key=dev.__getitem__, default=None)
+    return None if call is None else (call, models[call])
 
 
 def keep_only(folder: Path, kept: Sequence[CallModel]) -> None:

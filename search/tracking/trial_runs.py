@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CALL: Final = "skipstack.call"
 """The tag of a run below that of a trial which says whose it is: ``seed 1``."""
 
-PATIENCE: Final = 60.0
+PATIENCE: Final = 180.0
 """Seconds after which a run that the study has not begun is not waited for any longer."""
 
 ASK_EVERY: Final = 0.2
@@ -90,7 +90,12 @@ class CallRun(TrackedRun):
                 mlflow.start_run(run_id=run_id)
             except Exception as error:
                 _reset_store()
-                raise self._refused(one_line(error)) from error
+                raise ReportError(
+                    redacted(
+                        f"report.mlflow_run: MLflow says: {one_line(error)} (allowed: where this thread has no other "
+                        "active run, and mlflow.set_experiment has set no other experiment)"
+                    )
+                ) from error
             self._is_active = True
         return self
 

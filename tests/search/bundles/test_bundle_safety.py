@@ -347,7 +347,7 @@ def lying(members: Members) -> bytes:
         (lambda files: archive({**files, "/etc/cron.d/evil": b""}), "unknown file '/etc/cron.d/evil'"),
         (lambda files: archive({**files, "..\\evil": b""}), "unknown file"),
         (lambda files: archive({**files, "code.pkl": b"cposix\nsystem\n"}), "unknown file 'code.pkl'"),
-        (lambda files: archive({f"bundle/{name}": content for name, content in files.items()}), "unknown file"),
+        (lambda files: archive({f"bundle/{name}": content for name, content in files.items()}), "no such file"),
         (lambda files: encrypted(archive(files)), "is encrypted"),
         (linked, "tags.json is no ordinary file"),
         (lambda files: archive({**files, "tags.json": bytes(2**27)}, compression=zipfile.ZIP_DEFLATED), "unfold to"),
