@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from skipstack.search.bundles.own_model import OwnModel
     from skipstack.search.config import StudyConfig
     from skipstack.search.earlier_studies.elsewhere.finished_trials import FinishedSearch
+    from skipstack.search.tracking.listeners.listener import Listener
     from skipstack.search.workers.reporting import Objective, Report, TrialOver
     from skipstack.spaces.constraint_functions import ConstraintFunction
     from skipstack.spaces.domains import Json
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "AskedTrial",
+    "Listener",
     "Model",
     "OwnLoop",
     "OwnModel",
@@ -594,6 +596,7 @@ def _path(given: AnyPath | None) -> Path | None:
 _ELSEWHERE = {
     "AskedTrial": ("skipstack.search.api.own_loop", "AskedTrial"),
     "OwnLoop": ("skipstack.search.api.own_loop", "OwnLoop"),
+    "Listener": ("skipstack.search.tracking.listeners.listener", "Listener"),
     "Model": ("skipstack.search.bundles.bundle", "Bundle"),
     "OwnModel": ("skipstack.search.bundles.own_model", "OwnModel"),
     "Report": ("skipstack.search.workers.reporting", "Report"),

@@ -24,9 +24,9 @@ class Page:
     def blocks(self, language: str) -> list[str]:
         return [code for own, code in BLOCK.findall(self.text) if own == language]
 
-    def script(self, *having: str) -> str:
-        """The one block of Python that has all of these words."""
-        (found,) = (block for block in self.blocks("python") if all(words in block for words in having))
+    def script(self, having: str) -> str:
+        """The one block of Python with this text."""
+        (found,) = (block for block in self.blocks("python") if having in block)
         return found
 
     @property

@@ -129,7 +129,7 @@ def test_no_command_is_run_twice() -> None:
 
 @pytest.mark.slow
 def test_the_python_of_the_guide_finds_the_trials(quickstart: Path) -> None:
-    code, _ = Page(GUIDE / "results.md").blocks("python")
+    code = Page(GUIDE / "results.md").script("runs = mlflow.search_runs(")
     ran = subprocess.run([sys.executable, "-c", code], cwd=quickstart, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "tags.skipstack.trial" in ran.stdout
@@ -138,7 +138,16 @@ def test_the_python_of_the_guide_finds_the_trials(quickstart: Path) -> None:
 
 
 OWN = Page(GUIDE / "own-training.md")
-"""Three scripts of one function: plain Optuna, ours, plain Ray Tune; and others of what a function can do."""
+FRAMEWORKS = Page(GUIDE / "frameworks.md")
+STUDIES = {"runs/forests": OWN, "runs/digits": OWN, "runs/after": OWN, "runs/kept": OWN}
+"""The scripts of the guide that search a function, by their studies."""
+OTHERS = {"runs/rings": "pytorch_lightning", "runs/texts": "transformers"}
+"""Those of functions that train by another library, which not everyone has, by their studies."""
+
+
+def few(code: str, options: str = "") -> str:
+    """The script with a handful of trials, and with these options of the search."""
+    return re.sub(r"\b(n_trials|num_samples|trials)=\d+", rf"\1=4{options}", code)
 
 
 def script(folder: Path, text: str) -> str:
@@ -157,13 +166,18 @@ def script(folder: Path, text: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_functions_of_the_guide_are_searched_by_optuna_and_by_us(tmp_path: Path) -> None:
-    optuna, ours = OWN.script("study.best_params"), OWN.script('out="runs/digits"')
-    assert "'alpha': " in script(tmp_path, optuna.replace("n_trials=50", "n_trials=4"))
-    said = script(tmp_path, ours.replace("trials=50", 'trials=4, engine="serial"'))
-    (best,) = (line.split() for line in said.splitlines()[2:])
-    assert 0.5 < float(best[1]) <= 1
-    assert len(read_study(tmp_path / "runs" / "digits").trials) == 4
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_functions_of_the_guide_are_searched(study: str, tmp_path: Path) -> None:
+    code = STUDIES[study].script(study)
+    said = script(tmp_path, few(code, "" if "serial" in code else ', engine="serial"'))
+    assert "trial" in said
+    assert len(read_study(tmp_path / study).trials) in (4, 8)
+    assert read_study(tmp_path / study).finished
+
+
+@pytest.mark.slow
+def test_the_functions_of_the_guide_are_searched_by_optuna(tmp_path: Path) -> None:
+    assert "'alpha': " in script(tmp_path, few(OWN.script("TrialPruned")))
 
 
 @pytest.mark.slow
@@ -180,10 +194,22 @@ def test_the_guide_exports_a_function_s_model_and_logs_within_a_trial(tmp_path: 
 @pytest.mark.cluster
 @pytest.mark.timeout(600)
 def test_the_functions_of_the_guide_are_searched_by_ray(tmp_path: Path) -> None:
-    ours, tune = OWN.script('out="runs/digits"'), OWN.script("tune.Tuner")
-    assert "'alpha': " in script(tmp_path, tune.replace("num_samples=50", "num_samples=2"))
-    script(tmp_path, ours.replace("trials=50", "trials=4"))
+    assert "'alpha': " in script(tmp_path, few(OWN.script("tune.Tuner")))
+    script(tmp_path, few(OWN.script("runs/digits")))
     assert read_study(tmp_path / "runs" / "digits").finished
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("study", OTHERS)
+def test_the_functions_of_other_libraries_train_on_half_a_gpu(study: str, tmp_path: Path) -> None:
+    """The GPU is pretended, which ray believes; they train on the CPU."""
+    pytest.importorskip(OTHERS[study], reason="an example of the guide trains by it")
+    pretended = "import ray\nray.init(num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)\n"
+    script(tmp_path, pretended + few(FRAMEWORKS.script(study), ", gpus_per_trial=0.5"))
+    trials = read_study(tmp_path / study).trials.values()
+    assert all(trial.reports for trial in trials)
+    assert any(trial.whole for trial in trials)
 
 
 def test_the_gate_that_the_guide_adds_computes_what_its_twin_does() -> None:

@@ -168,6 +168,15 @@ SystemMetrics = Annotated[
         show_default=False,
     ),
 ]
+Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--also",
+        help="What hears the study beside MLflow: `tensorboard`; `wandb`, offline; or a Python file with a class of "
+        "`skipstack.Listener`. May be repeated.",
+        metavar="NAME|FILE",
+    ),
+]
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 AnyStudyPath = Annotated[
     Path,
@@ -202,6 +211,7 @@ RUN: Final[Mapping[str, Any]] = {
     "device": Device,
     "engine": EngineName,
     "system_metrics": SystemMetrics,
+    "also": Also,
 }
 """The options of a run, which every command that runs a study has (``search/api/run_options.py``)."""
 

@@ -47,7 +47,7 @@ def execution(
     gpus_per_trial: str | None,
     concurrent: str | None = None,
     code: Sequence[Path] | None = None,
-    **options: str | int | bool | None,
+    **options: str | int | bool | Sequence[str] | None,
 ) -> Execution:
     """The run options; those that are None are as recorded in the study ``before``. Progress goes to stderr."""
     given = {

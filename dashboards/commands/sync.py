@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from skipstack.dashboards.commands.options import StudyPath
+from skipstack.dashboards.commands.options import Also, StudyPath
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 
@@ -25,20 +25,24 @@ def sync(
             metavar="URI",
         ),
     ] = None,
+    also: Also = None,
 ) -> None:
     """Write the missing runs of a study into MLflow.
 
-    Adds runs, learning curves, report and best network. Nothing is written twice.
+    Adds runs, learning curves, report and best network. Nothing is written twice. What `--also` names hears the study
+    from its beginning.
     """
     from skipstack.dashboards.commands.next_steps import seen
     from skipstack.dashboards.commands.published import published
     from skipstack.dashboards.commands.running import PUBLISHING, execution, said_if_long
     from skipstack.search.api.run import sync_to_mlflow
 
-    where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
+    where = execution(study, tracking_uri=tracking_uri, also=also, gpus_per_trial=None)
     run = sync_to_mlflow(study, where)
     if run.untracked:
         raise UserError(run.untracked[0])
+    if run.unheard:
+        raise UserError(run.unheard[0])
     with said_if_long(PUBLISHING):
         pages = run.publish(partial(published, warn=say))
     for line in seen(pages) if pages else ["nothing is shown in MLflow"]:

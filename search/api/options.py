@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +21,7 @@ from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import StudyOpened
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.tracking.listeners.named import check
 from skipstack.search.tracking.logged_models import BestBundle
 from skipstack.search.tracking.names import renamed
 from skipstack.search.tracking.publishing import Publication
@@ -69,7 +70,8 @@ class Execution:
     are then of all of them. The engine ``serial``, which runs trials in this process on whatever it may use, reads
     ``device`` and ``trials_per_program`` only. ``tracking_uri``: None means
     ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU
-    and memory use in each epoch. ``function``: the function that trials call; None if they train our networks.
+    and memory use in each epoch. ``also``: what hears the study beside MLflow: ``tensorboard``, ``wandb``, and files of
+    classes of ``Listener``. ``function``: the function that trials call; None if they train our networks.
     ``code``: the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and
     missing data.
     ``meanwhile`` is called once, in a thread, as soon as a CPU is idle: while the last trials end, or after the study
@@ -85,6 +87,7 @@ class Execution:
     device: DeviceName = "auto"
     tracking_uri: str | None = None
     system_metrics: bool = False
+    also: Sequence[str] = ()
     function: Objective | None = None
     code: tuple[str, ...] = ()
     say: Say = unsaid
@@ -101,6 +104,7 @@ class Execution:
         check_trials_per_program(self.trials_per_program, is_function=self.function is not None)
         at_a_time(self.concurrent)
         chosen_store(self.tracking_uri)
+        check(self.also)
 
     @property
     def store(self) -> str | None:

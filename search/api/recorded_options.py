@@ -31,6 +31,7 @@ OPTIONS: Final = (
     "device",
     "tracking_uri",
     "system_metrics",
+    "also",
     "code",
 )
 """The fields of ``Execution`` that are recorded."""
@@ -64,6 +65,11 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
                     f"{before}: the study was copied or moved here, and was run with {option} {recorded[name]!r} "
                     f"(allowed: {option} with this address, or another)"
                 )
+        if any(name.endswith(".py") for name in recorded["also"]) and "also" not in given:
+            heard = ", ".join(recorded["also"])
+            raise UserError(
+                f"{before}: the study was copied or moved here, and ran with --also {heard} (allowed: --also)"
+            )
         if recorded["code"] and "code" not in given:
             raise UserError(_unasked(before, recorded["code"]))
     return Execution(**{**recorded, **given})
@@ -113,6 +119,7 @@ def placement(execution: Execution, folder: StudyFolder, time: float, *, path: P
     ``path``: the name that the folder will have, if not its own.
     """
     options = {name: getattr(execution, name) for name in OPTIONS}
+    options["also"] = [str(Path(name).resolve()) if name.endswith(".py") else name for name in execution.also]
     options["tracking_uri"] = None if execution.store is None else without_secrets(from_anywhere(execution.store))
     beside = {"time": time, **provenance()}
     now = Placed.model_validate({"place": _place(folder, path or folder.path), **options, **beside})

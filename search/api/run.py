@@ -51,6 +51,7 @@ from skipstack.search.record.extension import more_hours, shortening
 from skipstack.search.record.folder import StudyFolder, new_folder
 from skipstack.search.record.reading import is_finished, read_searched, read_study, unfinished_ablation
 from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.tracking.listeners.telling import Listening
 from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.search.workers.reporting import NoRuns, TrackedRuns
@@ -80,6 +81,10 @@ class Run:
     """One line for each failure to write to MLflow."""
     tracking: list[TrackingProcess] = field(default_factory=list)
     """The process that writes to MLflow and later publishes there: one, once the study runs."""
+    unheard: list[str] = field(default_factory=list)
+    """One line for each listener that did not hear all of the study."""
+    listening: list[Listening] = field(default_factory=list)
+    """The process in which listeners hear the study, if there are any, once it runs."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
         """The folders that `skipstack verify` needs as arguments to find the corpus of the best trial."""
@@ -106,9 +111,11 @@ class Run:
         try:
             if self.engine is None:
                 tracker = self._tracker()
+                self._listen()
                 tracker.let_end()
                 record = read_study(self.folder.path)
                 self._tracked(tracker)
+                self._heard()
                 yield record
                 return
             with self._open_ledger() as ledger, self._finished(ledger, self.engine) as record:
@@ -118,9 +125,11 @@ class Run:
             raise
 
     def close(self) -> None:
-        """End the engine, and the process that writes to MLflow."""
+        """End the engine, and the processes that read the ledger."""
         for tracker in self.tracking:
             tracker.end()
+        for listening in self.listening:
+            listening.end()
         if self.engine is not None:
             self.engine.close()
 
@@ -162,6 +171,7 @@ class Run:
         for line in () if before.suggested is None else tried_first(before.suggested):
             execution.say(line)
         tracker = self._tracker()
+        self._listen()
         retention = Retention(folder, lambda: driver.record)
         goes_on = partial(_goes_on, execution)
         enough = (
@@ -195,6 +205,7 @@ class Run:
             engine.close()
             if not _interrupted_twice(sys.exception()):
                 self._tracked(tracker)
+                self._heard()
             self._warn(retention.close())
         if self.ablation is not None:  # all rows are measured, and only trials of the search are exported
             delete_all_but_logs(folder)
@@ -228,6 +239,16 @@ class Run:
         if (trouble := tracker.close()) is not None:
             self.untracked.append(trouble)
             self._warn(trouble)
+
+    def _listen(self) -> None:
+        if self.execution.also:
+            self.listening.append(Listening(self.execution.also, self.folder.path))
+
+    def _heard(self) -> None:
+        for listening in self.listening:
+            for line in listening.close():
+                self.unheard.append(line)
+                self._warn(line)
 
     def _warn(self, trouble: str | None) -> None:
         if trouble is not None:

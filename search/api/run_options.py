@@ -34,6 +34,8 @@ class RunOptions(TypedDict, total=False):
     """The MLflow store; by default ``MLFLOW_TRACKING_URI``, or else a SQLite file in the study's folder."""
     system_metrics: bool | None
     """Workers measure with each epoch what they take of their machines: processor, memory, GPU."""
+    also: Sequence[str] | None
+    """What hears the study beside MLflow: ``tensorboard``, ``wandb`` (offline), or the file of a ``Listener``."""
     code: Sequence[str | Path] | None
     """The files of the study's own code, which are run, where they or the study were moved since; each must be the
     recorded one, by its hash. A study that begins names them itself."""

@@ -338,8 +338,8 @@ class Placed(_Happened):
     ``concurrent``: how many trials run at a time, at most; ``cpus_per_trial``: that a trial takes on Ray;
     ``trials_per_program``: how many may train as one program. ``place``: a hash of the study's folder at that time.
     ``command``: the command line without secrets; ``user``: who typed it; ``commit``: of the code. Each is empty if
-    unknown. ``system_metrics``: workers measure their use of the machine. ``code``: the paths of the study's own code
-    files.
+    unknown. ``system_metrics``: workers measure their use of the machine. ``also``: what hears the study beside
+    MLflow. ``code``: the paths of the study's own code files.
     """
 
     kind: Literal["placed"] = "placed"
@@ -350,6 +350,7 @@ class Placed(_Happened):
     device: str
     tracking_uri: str | None
     system_metrics: bool = False
+    also: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
     concurrent: PositiveInt | Literal["auto"] = "auto"
     cpus_per_trial: PositiveInt = 1

@@ -142,7 +142,7 @@ if __name__ == "__main__":
     import sys
     match sys.argv[1]:
         case "search":
-            skipstack.search({"axes": axes}, objective, trials=50, epochs=9, out="digits", engine="serial")
+            skipstack.search(space, objective, trials=50, epochs=9, out="digits", engine="serial")
         case "resume":
             print(skipstack.resume("digits", objective))
         case "ablate":
@@ -154,7 +154,7 @@ if __name__ == "__main__":
 @pytest.mark.timeout(1800)
 def test_fifty_trials_of_the_guides_function_outlive_a_kill(tmp_path: Path) -> None:
     """Killed in its midst, resumed, it has the scores of one that nobody killed; then it is ablated and shown."""
-    script = Page(GUIDE / "own-training.md").script('out="runs/digits"').partition("study = ")[0] + RUN
+    script = Page(GUIDE / "own-training.md").script("runs/digits").partition("study = ")[0] + RUN
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     for folder in (killed, whole):
         folder.mkdir()

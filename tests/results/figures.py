@@ -18,7 +18,7 @@ from skipstack.dashboards.reports.study_report import study_report
 from skipstack.dashboards.reports.wording import with_error
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.analysis.confirmation.differences import difference, score_of
+from skipstack.search.analysis.confirmation.differences import Split, difference, interaction, score_of
 from skipstack.search.analysis.confirmation.trends import trend
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.record.study_record import StudyRecord
@@ -27,6 +27,10 @@ from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.trial import TrialConfig
 from tests.command_line import typed
 from tests.results.kept import release
+
+
+Values = Sequence[Any]
+"""Those of a trial on its axes, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ class TrialFigures:
         means = [sum(values) / len(values) for values in (each.metrics[name] for each in self.trial.reports)]
         return [Figure.of(self.measure.score(mean), self.measure) for mean in means]
 
-    def beside(self, other: "TrialFigures", split: str = "test") -> Figure:
+    def beside(self, other: "TrialFigures", split: Split = "test") -> Figure:
         """Its difference to another trial, paired by seed and by sentence; uncorrected, as a question of its own."""
         found = difference(self.trial, other.trial, split)
         assert found is not None, "both are measured"
@@ -144,6 +148,12 @@ class StudyFigures:
         if tuple(wanted) not in shown:
             raise UserError(unknown("trial", ", ".join(wanted), [", ".join(each) for each in shown]))
         return TrialFigures(self.record.trials[shown[tuple(wanted)]], self.record.measure)
+
+    def interaction(self, both: Values, one: Values, other: Values, base: Values, split: Split = "test") -> Figure:
+        """What the trials at these values have of an interaction: (both - other) - (one - base)."""
+        found = interaction(*(self[values].trial for values in (both, one, other, base)), split)
+        assert found is not None, "all four are measured"
+        return Figure.of(found, self.record.measure, "+")
 
     def row(self, name: str, of: str = "") -> RowFigures:
         """The row called so of its confirmed tables, those of ablations included; ``of``: under this heading."""

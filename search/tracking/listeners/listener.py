@@ -1,0 +1,62 @@
+"""What hears a study beside MLflow: TensorBoard, W&B, or a class of yours in a file that ``--also`` names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from skipstack.spaces.subject import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class HeardTrial:
+    """A trial as listeners know it. ``ablation``: the number of the ablation that it is of; None: of the search.
+    ``values``: those of its axes, by their paths; ``seeds``: those of its lanes or calls.
+    """
+
+    number: int
+    ablation: int | None
+    values: Mapping[str, Scalar]
+    seeds: Sequence[int]
+
+    @property
+    def name(self) -> str:
+        """``trial 3``, or ``ablation 1, trial 3``."""
+        trial = f"trial {self.number}"
+        return trial if self.ablation is None else f"ablation {self.ablation}, {trial}"
+
+
+@dataclass(frozen=True, slots=True)
+class HeardStudy:
+    """The study: its name; its ``identity``, which no other study has; its folder, in which a listener may write into a
+    folder of its own name.
+    """
+
+    name: str
+    identity: str
+    folder: Path
+
+
+class Listener:
+    """Hears what a study's ledger has, in its order: from its beginning, also where a study is resumed, so that what it
+    writes does not depend on interruptions. It lives in a process of its own; what it raises ends it and nothing else.
+
+    A file of yours has one class that derives from this one. All methods do nothing here.
+    """
+
+    now: float = 0.0
+    """The time of what it is told, in Unix seconds."""
+
+    def __init__(self, study: HeardStudy) -> None:
+        self.study = study
+
+    def reported(self, trial: HeardTrial, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
+        """A trial has reported the ``metrics`` of an epoch, each with a value for each of ``trial.seeds``."""
+
+    def tested(self, trial: HeardTrial, metrics: Mapping[str, Sequence[float]]) -> None:
+        """A trial was measured on test."""
+
+    def ended(self, trial: HeardTrial, reason: str, score: float | None) -> None:
+        """A trial has ended: ``completed``, ``stopped``, ``failed`` and so on; its score, the mean over its seeds."""
+
+    def close(self) -> None:
+        """Nothing follows for now."""
