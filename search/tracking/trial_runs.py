@@ -214,6 +214,6 @@ def _leave_active(run_id: str) -> None:
 
     while (active := mlflow.active_run()) is not None:
         if active.info.run_id == run_id:
-            fluent._active_run_stack.get().pop()
+            fluent._active_run_stack.get().pop()  # type: ignore[no-untyped-call]
             return
         mlflow.end_run()
