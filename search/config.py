@@ -80,9 +80,10 @@ class SearchConfig(Frozen):
     """Seconds of training and evaluation that a trial may use, over all its attempts; None: any. One that reports
     nothing is ended, too, a minute after them, or two of the longest epochs."""
     keep_checkpoints: PositiveInt | None = None
-    """How many of the best trials keep their weights, with those needed (``search/driver/retention.py``); None: all."""
+    """How many of the best trials keep their weights, or the models of their function, with those needed
+    (``search/driver/retention.py``); None: all."""
     disk_budget: PositiveInt | None = None
-    """Bytes that the weights of a study may take; None: any."""
+    """Bytes that the weights of a study, or the models of its function, may take; None: any."""
 
     @model_validator(mode="before")
     @classmethod

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from skipstack.search.api.run_options import DeviceName
     from skipstack.search.api.study import Study
     from skipstack.search.bundles.bundle import Bundle as Model
+    from skipstack.search.bundles.own_model import OwnModel
     from skipstack.search.config import StudyConfig
     from skipstack.search.earlier_studies.elsewhere.finished_trials import FinishedSearch
     from skipstack.search.tracking.listeners.listener import Listener
@@ -61,6 +62,7 @@ __all__ = [
     "Listener",
     "Model",
     "OwnLoop",
+    "OwnModel",
     "Points",
     "Report",
     "Sentence",
@@ -77,6 +79,7 @@ __all__ = [
     "from_tune",
     "from_wandb",
     "load",
+    "load_own",
     "loguniform",
     "open",
     "randint",
@@ -463,6 +466,18 @@ def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath
     return load_bundle(Path(bundle), choose_device(device), [Path(each) for each in code])
 
 
+def load_own(bundle: AnyPath) -> OwnModel:
+    """The model of a function in a bundle, a folder or a .zip: its files, and what they are. None of them is run,
+    unpickled or unpacked; ``save`` writes them to a folder, for the program that they are for.
+
+    Raises UserError where it is no whole bundle of a function's model.
+    """
+    check_system()
+    from skipstack.search.bundles.own_model import load_own as loaded
+
+    return loaded(Path(bundle))
+
+
 def space(
     study: AnyStudy,
     objective: Objective | None = None,
@@ -583,6 +598,7 @@ _ELSEWHERE = {
     "OwnLoop": ("skipstack.search.api.own_loop", "OwnLoop"),
     "Listener": ("skipstack.search.tracking.listeners.listener", "Listener"),
     "Model": ("skipstack.search.bundles.bundle", "Bundle"),
+    "OwnModel": ("skipstack.search.bundles.own_model", "OwnModel"),
     "Report": ("skipstack.search.workers.reporting", "Report"),
     "Sentence": ("skipstack.data.formats.sentences", "Sentence"),
     "Points": ("skipstack.spaces.space", "Space"),

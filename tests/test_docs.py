@@ -187,6 +187,17 @@ def test_the_functions_of_the_guide_are_searched_by_optuna(tmp_path: Path) -> No
     assert "'alpha': " in script(tmp_path, few(OWN.script("TrialPruned")))
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_guide_exports_a_function_s_model_and_logs_within_a_trial(tmp_path: Path) -> None:
+    call, score = script(tmp_path, OWN.script("load_own")).splitlines()[-2:]
+    assert call.startswith("seed ")
+    assert "{'digits.pkl': " in call
+    assert 0.8 < float(score) <= 1
+    script(tmp_path, OWN.script("report.mlflow_run"))
+    assert len(list(tmp_path.rglob("losses.png"))) == 2
+
+
 @pytest.mark.cluster
 @pytest.mark.timeout(600)
 def test_the_functions_of_the_guide_are_searched_by_ray(tmp_path: Path) -> None:

@@ -77,9 +77,10 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write the best network as plain files (a bundle).
+    """Write the best network, or the best model of a function, as plain files (a bundle).
 
-    A bundle holds JSON and safetensors, and loads without ray or mlflow.
+    A network's bundle holds JSON and safetensors, and loads without ray or mlflow. A function's holds the files that
+    the function gave by report(..., model=PATH).
     """
     if register is not None and ((best or 1) > 1 or pareto):
         raise UserError("--register: got several models for one name (allowed: one, by --best 1 or --trial N)")
@@ -175,8 +176,17 @@ def verify(
 ) -> None:
     """Check that a bundle reproduces its recorded results.
 
-    Evaluates it again on its corpus, and compares every count with the one recorded in it.
+    Evaluates it again on its corpus, and compares every count with the one recorded in it. Of the model of a function
+    it compares the files with their hashes, and runs none.
     """
+    from skipstack.search.bundles.files import is_own
+
+    if is_own(bundle):
+        if data_dir or code:
+            option = "--data-dir" if data_dir else "--code"
+            raise UserError(f"{option}: got a function's model, which is not run (allowed: without)")
+        _say_own(bundle)
+        return
     from skipstack.search.bundles.export import verify_bundle
 
     folders = data_dir or []
@@ -184,6 +194,23 @@ def verify(
     verified = verify_bundle(bundle, data_dir=first, others=folders[1:], device=device, code=code or ())
     for split, metrics in verified.items():
         print(f"{split}: {measure_in(metrics).described(metrics)}, as exported")
+
+
+def _say_own(bundle: Path) -> None:
+    """Check the files of a bundle of kind ``own``, and print what it is."""
+    from skipstack.data.basis.printable import visible
+    from skipstack.search.bundles.own_model import load_own
+
+    model = load_own(bundle)
+    origin = model.provenance
+    print(
+        visible(
+            f"model of the function {origin.function.name}: study {origin.study}, trial {origin.trial}, {origin.call}, "
+            f"after epoch {origin.epoch}"
+        )
+    )
+    count = f"{len(model.files):,} file{'' if len(model.files) == 1 else 's'}"
+    print(f"{count}, {sum(model.files.values()):,} bytes, as exported; nothing of it was run")
 
 
 def predict(

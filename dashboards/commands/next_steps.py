@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from skipstack.search.record.call_models import models_of
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
@@ -31,9 +32,13 @@ def next_steps(
     folder = str(path)
     best = f"{folder}-best"
     looks = to_look_at(path, private_runs=private_runs, pages=pages)
-    if not record.ranked() or not record.study.space.base.keeps_weights:
-        return looks
     export = ["skipstack", "export", folder, "--best", "1", "--to", best]
+    if not record.ranked():
+        return looks
+    if not record.study.space.base.keeps_weights:
+        trial = record.ranked()[0]
+        given = models_of(trial, StudyFolder(path).trial(trial.number))
+        return [ALSO, *_typed([export, ["skipstack", "verify", best]]), *looks[1:]] if given else looks
     config, run = record.ranked()[0].config, [part for each in code for part in ("--code", each)]
     lying = [part for each in data for part in ("--data-dir", str(each))]
     verify = ["skipstack", "verify", best, *lying, *(run if config.code else [])]

@@ -19,6 +19,7 @@ from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
 from skipstack.search.code_version import code_version
+from skipstack.search.record.call_models import chosen_model, models_of
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
@@ -117,10 +118,13 @@ def _note(about: str, report: Report, *, titled: bool = False) -> str:
 
 
 def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
-    """The bundle of the best trial, if it has a score and weights; weights are read when it is written."""
-    if not record.study.space.base.keeps_weights:
+    """The bundle of the best trial, if it has a score, and weights or a model of its function; these are read when it
+    is written.
+    """
+    trial = next(iter(record.ranked()), None)
+    if trial is None or not (trial.config.keeps_weights or models_of(trial, folder.trial(trial.number))):
         return None
-    return next((bundle_of(record, folder, trial, "auto") for trial in record.ranked()[:1]), None)
+    return bundle_of(record, folder, trial, "auto")
 
 
 def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, device: str) -> BestBundle:
@@ -135,10 +139,10 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
     measure = record.measure
     splits = {"dev": trial.dev, "test": trial.test}
     scores = {
-        seed: {
-            f"model_{split}_{measure.name}": measure.score(own[seed]) for split, own in splits.items() if seed in own
+        trial.replicates.seed(call): {
+            f"model_{split}_{measure.name}": measure.score(own[call]) for split, own in splits.items() if call in own
         }
-        for seed in trial.seeds
+        for call in _calls(folder, trial)
     }
     is_best = [each.number for each in record.ranked()[:1]] == [trial.number]
     return BestBundle(
@@ -148,6 +152,17 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
         scores=scores,
         alias="best" if is_best else f"trial-{trial.number}",
     )
+
+
+def _calls(folder: StudyFolder, trial: TrialRecord) -> Sequence[int]:
+    """The seeds of which a trial's bundle may be that of one; of a function, the call whose model it is, if that is of
+    the epoch that its scores are of.
+    """
+    if trial.config.keeps_weights:
+        return trial.seeds
+    found = chosen_model(trial, folder.trial(trial.number))
+    of_best = found is not None and trial.best is not None and found[1].epoch == trial.best.epoch
+    return (found[0],) if found is not None and of_best else ()
 
 
 def _as_name(heading: str) -> str:

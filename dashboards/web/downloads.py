@@ -13,7 +13,8 @@ from skipstack.dashboards.reports.study_report import study_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.web.elements import sentence
 from skipstack.dashboards.web.snapshot import Snapshot
-from skipstack.search.record.folder import BEST, StudyFolder
+from skipstack.search.record.call_models import is_exportable
+from skipstack.search.record.folder import StudyFolder
 
 if TYPE_CHECKING:
     from skipstack.dashboards.formats.page import Report
@@ -28,6 +29,9 @@ FORMATS: Final[dict[FileFormat, tuple[str, str, str]]] = {
 """The label of each format's button, its file suffix and its MIME type."""
 
 
+NO_MODEL: Final = "No bundle: trials call a function of your own, which gave no model."
+
+
 def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
     """A button for each file; the file is made when the button is pressed."""
     name = of.frames.study.name.replace("/", "-")
@@ -35,9 +39,9 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
         for form, (label, suffix, mime) in FORMATS.items():
             data = partial(report_file, of, form)
             st.download_button(label, data, f"{name}.{suffix}", mime, on_click="ignore", key=f"download {form}")
-    kept = [number for number in ranked if _weights(of, number).exists()]
-    if not of.frames.study.space.base.keeps_weights:
-        sentence("No bundle: trials call a function of your own, which keeps its own results.", pale=True)
+    kept = [number for number in ranked if _is_here(of, number)]
+    if not kept and not of.frames.study.space.base.keeps_weights:
+        sentence(NO_MODEL, pale=True)
         return
     if not kept:
         sentence(
@@ -51,8 +55,9 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
 
 def bundle_button(of: Snapshot, number: int) -> None:
     """A button for the bundle of a trial, or why there is none."""
-    if not _weights(of, number).exists():
-        sentence("No bundle: the weights of the trial are not here.", pale=True)
+    if not _is_here(of, number):
+        trains = of.frames.study.space.base.keeps_weights
+        sentence("No bundle: the weights of the trial are not here." if trains else NO_MODEL, pale=True)
         return
     name = of.frames.study.name.replace("/", "-")
     st.download_button(
@@ -88,5 +93,6 @@ def bundle_file(of: Snapshot, number: int) -> bytes:
         return to.read_bytes()
 
 
-def _weights(of: Snapshot, number: int) -> Path:
-    return StudyFolder(of.path).trial(number) / BEST
+def _is_here(of: Snapshot, number: int) -> bool:
+    """Whether a trial has what its bundle is made of."""
+    return is_exportable(of.record.trials[number], StudyFolder(of.path).trial(number))

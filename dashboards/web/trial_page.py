@@ -330,9 +330,7 @@ def _then(event: Retried | Untested) -> str:
 def _files(of: Snapshot, seen: Seen) -> None:
     heading("Files", level=3)
     trial, ablation = seen.trial, seen.folder.ablation
-    if not of.frames.study.space.base.keeps_weights:
-        sentence("No bundle: trials call a function of your own, which keeps its own results.", pale=True)
-    elif trial.score is None:
+    if trial.score is None:
         sentence("No bundle: the trial has no score.", pale=True)
     elif ablation is not None:
         sentence("No bundle: an ablation keeps its weights only until they are measured on test.", pale=True)

@@ -18,6 +18,7 @@ from skipstack.search.driver.history import Reader
 from skipstack.search.driver.task import TrialTask, Workers
 from skipstack.search.engines.room import nothing_known
 from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import StudyOpened
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking.listeners.named import check
@@ -25,15 +26,16 @@ from skipstack.search.tracking.logged_models import BestBundle
 from skipstack.search.tracking.names import renamed
 from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.runs import experiment_of, study_id
-from skipstack.search.tracking.stores import chosen_store, experiment, is_folder
+from skipstack.search.tracking.stores import chosen_store, experiment, from_anywhere, is_folder
 from skipstack.search.tracking.tracking_process import TrackingProcess
+from skipstack.search.tracking.trial_runs import TrialRuns
 from skipstack.search.tracking.views import address, names, title
 from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.lazy_worker import LazyTrainingWorker
 from skipstack.search.workers.logged import LoggedWorkers
 from skipstack.search.workers.metered import MeteredWorkers
 from skipstack.search.workers.programs import program_of
-from skipstack.search.workers.reporting import Objective
+from skipstack.search.workers.reporting import NoRuns, Objective, TrackedRuns
 from skipstack.search.workers.shared_workers import SharedTrainingWorkers
 
 CLUSTER: Final = "RAY_ADDRESS"
@@ -113,8 +115,8 @@ class Execution:
         """The URI of the store where the runs of the study in ``folder`` are."""
         return self.store or f"sqlite:///{folder.runs_database.resolve()}"
 
-    def start(self) -> Engine:
-        """The engine, ready to train."""
+    def start(self, runs: TrackedRuns) -> Engine:
+        """The engine, ready to train. ``runs``: in which functions see their trials in MLflow."""
         return start_engine(
             self.engine,
             address=cluster(self.address),
@@ -125,7 +127,13 @@ class Execution:
             device=self.device,
             system_metrics=self.system_metrics,
             function=self.function,
+            runs=runs,
         )
+
+    def tracked(self, folder: StudyFolder, opened: StudyOpened) -> TrackedRuns:
+        """The runs of the study in ``folder``, which its functions write to. ``opened``: its first event."""
+        named = experiment(experiment_of(StudyRecord.of([opened]).study))
+        return TrialRuns(from_anywhere(self.runs(folder)), named, study_id(opened), folder.ablation)
 
     def track(self, tracker: TrackingProcess, folder: StudyFolder) -> None:
         """Let it write into MLflow what is lacking there of the study, and what happens from now on."""
@@ -227,13 +235,14 @@ def start_engine(
     device: DeviceName,
     system_metrics: bool,
     function: Objective | None = None,
+    runs: TrackedRuns | None = None,
 ) -> Engine:
     """Start the engine that trains our networks, or calls ``function``. Raises UserError if it cannot start."""
     if function is None or name == "ray":
         check_addresses(name)
     networks = LazyTrainingWorker if trials_per_program == 1 else SharedTrainingWorkers()
     cpus = cpus_per_trial if name == "ray" else None
-    trains: Workers = networks if function is None else FunctionWorkers(function, cpus)
+    trains: Workers = networks if function is None else FunctionWorkers(function, cpus, runs or NoRuns())
     worker: Workers = LoggedWorkers(MeteredWorkers(trains) if system_metrics else trains, own_process=name == "ray")
     if name == "serial":
         if function is not None:

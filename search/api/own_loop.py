@@ -21,8 +21,9 @@ from skipstack.search.driver.faults import Fault, StudyInterruptedError
 from skipstack.search.driver.functions import asked
 from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import Measured, TrialTask
+from skipstack.search.workers.call_models import CallModels
 from skipstack.search.workers.function_worker import joined
-from skipstack.search.workers.reporting import Report, SeedReport, Values
+from skipstack.search.workers.reporting import Report, SeedReport, TrackedRun, TrackedRuns, Values
 from skipstack.spaces.function import FunctionConfig
 
 
@@ -59,7 +60,7 @@ class OwnLoop:
         with self._engine.turn:
             driver = self._driver()
             task, self._next = self._next or driver.next(), None
-            return None if task is None else AskedTrial(task, driver, self._engine.turn)
+            return None if task is None else AskedTrial(task, driver, self._engine)
 
     def finish(self) -> None:
         """End the study, and show it in MLflow. Raises UserError if it has more trials, or open ones."""
@@ -122,7 +123,7 @@ class AskedTrial:
     and its replicate.
     """
 
-    def __init__(self, task: TrialTask, driver: Driver, turn: Condition) -> None:
+    def __init__(self, task: TrialTask, driver: Driver, engine: "_Asked") -> None:
         assert isinstance(task.config, FunctionConfig)
         self.number = task.number
         replicates, values = task.replicates, task.config.values
@@ -132,10 +133,15 @@ class AskedTrial:
         self.goes_on = True
         """Whether the study wants another epoch of it."""
         self._measure = task.config.measure
-        self._driver, self._turn = driver, turn
+        self._driver, self._turn = driver, engine.turn
         self._told: dict[int, SeedReport] = {}
         self._began = dict.fromkeys(task.seeds, time.monotonic())
-        self._reports = {each: Report(task, each, partial(self._hand_over, each)) for each in task.seeds}
+        self._models = {each: CallModels.of(task, each) for each in task.seeds}
+        self._tracked = {each: engine.runs.of(task, each) for each in task.seeds}
+        self._reports = {
+            each: Report(task, each, partial(self._hand_over, each), models=models, tracked=self._tracked[each])
+            for each, models in self._models.items()
+        }
 
     @property
     def seeds(self) -> Sequence[int]:
@@ -158,6 +164,7 @@ class AskedTrial:
         seed: int | None = None,
         epoch: int | None = None,
         test: float | None = None,
+        model: Path | str | None = None,
         **metrics: float,
     ) -> bool:
         """End an epoch of a seed, as ``Report`` does; whether the trial goes on. It does while other seeds are behind.
@@ -169,8 +176,38 @@ class AskedTrial:
             epoch = self.epoch + 1
         with self._turn:
             if self.goes_on:
-                report(score, epoch=epoch, test=test, **metrics)
+                report(score, epoch=epoch, test=test, model=model, **metrics)
             return self.goes_on
+
+    def log(self, *, seed: int | None = None, **figures: float) -> None:
+        """Note figures of a seed's epoch that is under way, as ``Report.log`` does."""
+        with self._turn:
+            self._reports[self._only(seed)].log(**figures)
+
+    def artifact(self, path: Path | str, *, seed: int | None = None) -> None:
+        """Keep a copy of a file, or of a folder's files, as ``Report.artifact`` does."""
+        with self._turn:
+            self._reports[self._only(seed)].artifact(path)
+
+    def checkpoint(self, state: Path | str | bytes, *, seed: int | None = None, epoch: int | None = None) -> None:
+        """Keep what a seed goes on from, as ``Report.checkpoint`` does, while the trial goes on."""
+        report = self._reports[self._only(seed)]
+        with self._turn:
+            if self.goes_on:
+                report.checkpoint(state, epoch=epoch)
+
+    def restore(self, seed: int | None = None) -> Path | None:
+        """The last checkpoint of a seed, as ``Report.restore`` gives it; None where it begins. Its reports then follow
+        on the epoch of that checkpoint: those that the ledger has already do not count again.
+        """
+        with self._turn:
+            return self._reports[self._only(seed)].restore()
+
+    def mlflow_run(self, seed: int | None = None) -> TrackedRun:
+        """The run of a seed in MLflow, the one that ``Report.mlflow_run`` gives: it is the active run of this thread
+        within ``with trial.mlflow_run():``.
+        """
+        return self._tracked[self._only(seed)]
 
     def end(self) -> None:
         """The training has come to its end before the last possible epoch."""
@@ -201,7 +238,10 @@ class AskedTrial:
         self._began[seed] = now
         if self._told.keys() == self.configs.keys():
             told = [self._told.pop(each) for each in self.configs]
-            decision = self._driver.report(self.number, joined(self._measure, self.epoch + 1, told, told))
+            result = joined(self._measure, self.epoch + 1, told, told)
+            for models in self._models.values():
+                models.scored(result.epoch, result.score)
+            decision = self._driver.report(self.number, result)
             self.epoch += 1
             self.goes_on = decision.action == "continue"
 
@@ -212,9 +252,9 @@ class OwnLoopExecution(Execution):
 
     function: Any = asked
 
-    def start(self) -> Engine:
+    def start(self, runs: TrackedRuns) -> Engine:
         """The engine that hands the driver over."""
-        return _Asked()
+        return _Asked(runs)
 
 
 @final
@@ -223,7 +263,8 @@ class _Asked(Engine):
 
     words = "trials are trained by who asks for them"
 
-    def __init__(self) -> None:
+    def __init__(self, runs: TrackedRuns) -> None:
+        self.runs: Final = runs
         self.turn: Final = Condition(RLock())
         """Held by whoever uses the driver."""
         self._driver: Driver | None = None

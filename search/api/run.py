@@ -43,7 +43,7 @@ from skipstack.search.driver.functions import (
 from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.retention import Retention, delete_all_but_logs
 from skipstack.search.earlier_studies.summaries import summary, tried_first
-from skipstack.search.ledger.events import Event, VectorsPrepared
+from skipstack.search.ledger.events import Event, StudyOpened, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.planning.plan import Meter
 from skipstack.search.record.asked_points import AskedPoints
@@ -54,6 +54,7 @@ from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking.listeners.telling import Listening
 from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.tracking_process import TrackingProcess
+from skipstack.search.workers.reporting import NoRuns, TrackedRuns
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
@@ -279,7 +280,7 @@ def begin(
                 placed=lambda: placement(execution, beside, time.time(), path=path),
             )
             run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
-            run = _started(run, lambda: read_study(beside.path))
+            run = _started(run, lambda: read_study(beside.path), path)
             ending.callback(run.close)  # should the folder not take its name
         ending.pop_all()  # from here on, whoever finishes the run closes it
     return replace(run, folder=StudyFolder(path))
@@ -310,7 +311,7 @@ def resume(path: Path, execution: Execution, *, enough: bool = False, hours: flo
     if hours is not None:
         ended = len(record().trials) if finished else None
         first.append(more_hours(hours, record().over, ended=ended, worked=record().working.seconds(), time=now))
-    return _started(Run(folder, execution, None, resuming=True, first=first), record)
+    return _started(Run(folder, execution, None, resuming=True, first=first), record, path)
 
 
 def extend(
@@ -341,7 +342,7 @@ def extend(
         clock=time.time,
     )
     run = Run(folder, execution, None, resuming=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
-    return _started(run, lambda: record)
+    return _started(run, lambda: record, path)
 
 
 def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
@@ -383,14 +384,14 @@ def _ablation(
 ) -> Run:
     folder = StudyFolder(path, number)
     first = [*first, *placement(execution, folder, time.time())]
-    return _started(Run(folder, execution, None, resuming=resuming, first=first, ablation=number), record)
+    return _started(Run(folder, execution, None, resuming=resuming, first=first, ablation=number), record, path)
 
 
-def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
+def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
     """The run with its started engine, after every machine has passed its test; the engine is closed if one fails.
 
     Checks that a study of a function gets its function, and that no other study gets one. ``record`` reads the study,
-    which is slow; it is called only if there are machines to test.
+    which is slow; it is called only if there are machines to test. ``path``: where the study will be.
     """
     folder, execution = run.folder, run.execution
     if (changed := check_function_given(folder, execution.function)) is not None:
@@ -400,13 +401,21 @@ def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
         tracking = TrackingProcess()  # imports MLflow while the engine starts, in a process that does not train
         ending.callback(tracking.end)
-        engine = execution.start()
+        engine = execution.start(_tracked(run, path))
         ending.callback(engine.close)
         engine.say = execution.say
         engine.preflight(folder, record)
         execution.say(engine.words)
         ending.pop_all()
     return replace(run, engine=engine, tracking=[tracking])
+
+
+def _tracked(run: Run, path: Path) -> TrackedRuns:
+    """The runs in MLflow that the function of a study writes to, which will be at ``path``."""
+    opened = next(iter(Ledger(run.folder.ledger).replay()), None)
+    if run.execution.function is None or not isinstance(opened, StudyOpened):
+        return NoRuns()
+    return run.execution.tracked(StudyFolder(path, run.ablation), opened)
 
 
 def _goes_on(execution: Execution, study: Path) -> str:

@@ -118,14 +118,15 @@ class Study:
         device: str = "auto",
         code: Sequence[str | Path] = (),
     ) -> Path:
-        """Write the bundle of the best trial, or of the trial number ``trial``, to a new folder or .zip, and return it.
+        """Write the bundle of the best trial, or of the trial number ``trial``, to a new folder or .zip, and return it:
+        its network, or the model that its function gave.
 
         With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all trials on the Pareto front of
         several objectives. ``ensemble``: all seeds of a trial together. ``retrain``: train it again on train and dev
         together. ``code``: the network's own code files, if it has any, which are run; none: those of the last run.
         Raises UserError if these are not the recorded files, if ``to`` exists, if more than one of ``best``, ``trial``
-        and ``pareto`` is given, if there is no such trial, if its weights were not kept and it is not retrained, and
-        for an ensemble of one seed.
+        and ``pareto`` is given, if there is no such trial, if its weights were not kept and it is not retrained, if its
+        function gave no model, and for an ensemble of one seed.
         """
         from functools import partial
 

@@ -1,6 +1,5 @@
-"""Exports trials of a study as bundles, and verifies bundles on their corpus."""
+"""Exports trials of a study as bundles, and verifies bundles of networks on their corpus."""
 
-import json
 import math
 import os
 import tempfile
@@ -12,7 +11,6 @@ from typing import Any
 from skipstack.data.basis.atomic_files import refused_where_unwritable, temporary_folder_beside
 from skipstack.data.basis.code_files import load_recorded
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.own_code import CodeFile
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.store.prepared import prepare
@@ -24,14 +22,15 @@ from skipstack.models.training.checkpoint import write_tensors
 from skipstack.search.bundles.bundle import Metrics, load_bundle
 from skipstack.search.bundles.card import Confirmed, model_card
 from skipstack.search.bundles.corpus_folders import check_corpus
-from skipstack.search.bundles.files import CARD, WEIGHTS, pack, seal
+from skipstack.search.bundles.files import CARD, WEIGHTS, pack, seal, write_json
 from skipstack.search.bundles.members import Members, left_by
+from skipstack.search.bundles.own_export import check_model, fill_own
 from skipstack.search.bundles.retraining import both_splits, retrained
 from skipstack.search.code_version import code_version
 from skipstack.search.record.folder import BEST, StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
-from skipstack.spaces.trial import TrialConfig, as_network
+from skipstack.spaces.subject import Subject
 
 ARCHIVE = ".zip"
 
@@ -39,11 +38,11 @@ ROUNDING = 1e-5
 """The relative tolerance of a perplexity between processors."""
 
 
-ConfirmedOf = Callable[[TrialConfig], Sequence[Confirmed]]
+ConfirmedOf = Callable[[Subject], Sequence[Confirmed]]
 """Returns the confirmed scores of a config."""
 
 
-def nothing_confirmed(config: TrialConfig) -> Sequence[Confirmed]:
+def nothing_confirmed(config: Subject) -> Sequence[Confirmed]:
     """No confirmed scores, for any config."""
     return ()
 
@@ -74,9 +73,8 @@ def chosen_trials(
 ) -> list[TrialRecord]:
     """The ``best`` highest-ranked trials, the one numbered ``trial``, or those of the Pareto front.
 
-    Raises UserError if there are none, if more than one of these is requested, and if trials train no network.
+    Raises UserError if there are none, and if more than one of these is requested.
     """
-    as_network(record.study.space.base)
     given = {"--best": best is not None, "--trial": trial is not None, "--pareto": pareto}
     asked = [option for option, is_given in given.items() if is_given]
     if len(asked) > 1:
@@ -157,36 +155,53 @@ def export_bundle(
 ) -> Path:
     """Write the bundle ``to``, a folder or, by its name, a .zip.
 
-    It contains the lane with the best dev score at its best epoch; if retrained, the trial's first seed, since there is
+    Of a function it contains the model that the function gave (``search/bundles/own_export.py``). Of a network it
+    contains the lane with the best dev score at its best epoch; if retrained, the trial's first seed, since there is
     no dev score to choose by; or all lanes, as an ensemble. Its metrics are measured on the written bundle; the model
     card has them and the ``confirmed`` scores. Raises UserError if ``to`` exists, if an ensemble would have one member,
     and as ``left_by`` and ``retrained`` do.
     """
     _check_writable(record, folder, trial, to, recipe)
+    with temporary_folder_beside(to) as temporary:
+        if trial.config.keeps_weights:
+            _fill(record, folder, trial, temporary, device, recipe, confirmed)
+        else:
+            fill_own(record, folder, trial, temporary, confirmed(trial.config))
+        os.replace(_packed(temporary) if to.suffix == ARCHIVE else temporary, to)
+    return to
+
+
+def _fill(
+    record: StudyRecord,
+    folder: StudyFolder,
+    trial: TrialRecord,
+    to: Path,
+    device: str,
+    recipe: Recipe,
+    confirmed: ConfirmedOf,
+) -> None:
+    """Write the bundle of a network into the folder ``to``."""
     if recipe.retrain:
         seeds = trial.seeds if recipe.ensemble else trial.seeds[:1]
         members = retrained(record, folder, trial, seeds, device=device, tell=recipe.tell)
     else:
         members = left_by(record, folder, trial, ensemble=recipe.ensemble)
     corpus = members.corpus
-    with temporary_folder_beside(to) as temporary:
-        _write(temporary / "config.json", trial.config.model_dump(mode="json"))
-        (temporary / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
-        _write(temporary / "tags.json", corpus.stored.tags)
-        _write(temporary / "provenance.json", _provenance(record, trial, members))
-        _write(temporary / "metrics.json", {})
-        (temporary / CARD).touch()
-        write_tensors(temporary / WEIGHTS, members.weights_R, {})
-        seal(temporary)
-        bundle = load_bundle(temporary, choose_device(device))
-        measured = replace(bundle, metrics=bundle.measure(corpus))
-        _write(temporary / "metrics.json", measured.metrics)
-        own, scored, searched = confirmed(as_network(trial.config)), len(record.ranked()), list(trial.dev.values())
-        card = model_card(measured, record.measure, scored=scored, searched=searched, confirmed=own)
-        (temporary / CARD).write_text(card, encoding="utf-8")
-        seal(temporary)
-        os.replace(_packed(temporary) if to.suffix == ARCHIVE else temporary, to)
-    return to
+    write_json(to / "config.json", trial.config.model_dump(mode="json"))
+    (to / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
+    write_json(to / "tags.json", corpus.stored.tags)
+    write_json(to / "provenance.json", _provenance(record, trial, members))
+    write_json(to / "metrics.json", {})
+    (to / CARD).touch()
+    write_tensors(to / WEIGHTS, members.weights_R, {})
+    seal(to)
+    bundle = load_bundle(to, choose_device(device))
+    measured = replace(bundle, metrics=bundle.measure(corpus))
+    write_json(to / "metrics.json", measured.metrics)
+    own, scored, searched = confirmed(trial.config), len(record.ranked()), list(trial.dev.values())
+    card = model_card(measured, record.measure, scored=scored, searched=searched, confirmed=own)
+    (to / CARD).write_text(card, encoding="utf-8")
+    seal(to)
 
 
 def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> dict[str, Any]:
@@ -210,11 +225,17 @@ def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> di
 
 
 def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, recipe: Recipe) -> None:
-    """Raise UserError if ``to`` exists, if the weights of the trial are needed but were deleted, and if an ensemble
-    would have one member.
+    """Raise UserError if ``to`` exists, if the weights of the trial are needed but were deleted, or its function left
+    no model, and if an ensemble would have one member.
     """
     if to.exists():
         raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
+    if not trial.config.keeps_weights:
+        if recipe.suffix:
+            option = "--retrain" if recipe.retrain else "--ensemble"
+            raise UserError(f"{option}: {trial.config.title} is a function (allowed: a study that trains networks)")
+        check_model(record, folder, trial)
+        return
     if recipe.ensemble and len(trial.seeds) == 1:
         raise UserError(f"--ensemble: trial {trial.number} has one seed (allowed: a trial of two seeds or more)")
     if not recipe.retrain and not (folder.trial(trial.number) / BEST).exists():
@@ -279,9 +300,3 @@ def _counts(counts: Mapping[str, float] | None) -> str:
     tokens = f"{counts.get('correct')} of {counts.get('total')}"
     others = sorted(counts.keys() - {"correct", "total"})
     return ", ".join([tokens, *(f"{counts[name]} {name.replace('_', ' ')}" for name in others)])
-
-
-def _write(path: Path, value: Mapping[str, Any] | Sequence[Any]) -> None:
-    path.write_text(
-        json.dumps(json.loads(canonical_json(value)), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-    )

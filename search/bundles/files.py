@@ -3,45 +3,56 @@
 Nothing is unpacked and no code is run. Only the files in ``FILES`` are read, none larger than the manifest says, and
 the SHA-256 of each must be that in ``manifest.json``. The manifest detects damage; it does not prove who made the
 bundle.
+
+A bundle of kind ``own`` has the model of a user's function: files of any name below ``model/``, of which nothing is
+known but their bytes (``search/bundles/own_model.py``).
 """
 
 import hashlib
 import json
-import os
-import stat
 import zipfile
-import zlib
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Final, Literal, NoReturn
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 
 from skipstack.data.basis.errors import UserError, newer, unknown
 from skipstack.data.basis.explain import explain
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import Frozen, canonical_json
+from skipstack.data.basis.printable import UNSEEN
+from skipstack.search.bundles.sources import ArchiveSource, FolderSource, source_at, too_large
 
-FORMAT: Final = 5
-"""The format in a bundle's manifest; raised when a bundle of another version would be misread.
+FORMAT: Final = 6
+"""The latest format of a bundle's manifest; raised when a bundle of another version would be misread.
 
 Format 4 added the model card. Format 5 added the splits of the training, and the seeds and epochs of several networks;
-earlier bundles have one network, trained on train (``search/bundles/checks.py`` reads those).
+earlier bundles have one network, trained on train (``search/bundles/checks.py`` reads those). Format 6 is that of
+bundles of kind ``own``; networks are still written in format 5.
 """
+
+NETWORK_FORMAT: Final = 5
+
+Kind = Literal["network", "own"]
 
 MANIFEST, WEIGHTS, CARD = "manifest.json", "weights.safetensors", "README.md"
 
 FILES = ("config.json", "vocabulary.json", "tags.json", "metrics.json", "provenance.json", WEIGHTS, CARD)
 
-FILES_OF: Final[Mapping[int, tuple[str, ...]]] = {3: FILES[:-1], 4: FILES, FORMAT: FILES}
-"""The files of each format that can be read."""
+FILES_OF: Final[Mapping[int, tuple[str, ...]]] = {3: FILES[:-1], 4: FILES, NETWORK_FORMAT: FILES}
+"""The files of each format of networks that can be read."""
 
-LARGEST_MANIFEST, LARGEST_TEXT, LARGEST_WEIGHTS = 2**16, 2**28, 2**34
+OWN_FILES: Final = ("config.json", "scores.json", "provenance.json", "versions.json", CARD)
+"""The files of a bundle of kind ``own``, beside those of its model."""
+
+MODEL: Final = "model"
+"""The folder of these."""
+
+LARGEST_MANIFEST, LARGEST_TEXT, LARGEST_WEIGHTS = 2**20, 2**28, 2**34
 """The maximum bytes of the manifest, of any other text and of the weights."""
 
-MOST_PACKED = 200
-"""The maximum compression ratio of an archive: trained weights hardly compress at all."""
-
-WHOLE_BUNDLE = "a folder or .zip that `skipstack export` made"
+CHUNK: Final = 2**20
+"""Bytes that are read at once where a file may be large."""
 
 
 class Sealed(Frozen):
@@ -55,24 +66,52 @@ class Manifest(Frozen):
     """The manifest of a bundle: its format and all its files."""
 
     format: PositiveInt
+    kind: Kind = "network"
     files: dict[str, Sealed]
 
 
+def write_json(path: Path, value: Any) -> None:
+    """Write one of a bundle's files: the same text for the same value."""
+    text = json.dumps(json.loads(canonical_json(value)), indent=2, ensure_ascii=False)
+    path.write_text(f"{text}\n", encoding="utf-8")
+
+
 def seal(folder: Path) -> None:
-    """Write the manifest of the files in ``folder``."""
+    """Write the manifest of a network's files in ``folder``."""
+    _seal(folder, {"format": NETWORK_FORMAT}, FILES)
+
+
+def seal_own(folder: Path) -> None:
+    """Write the manifest of a bundle of kind ``own`` in ``folder``. Raises UserError for a file's name that no bundle
+    can have, and for too many files.
+    """
+    model = sorted(path.relative_to(folder).as_posix() for path in (folder / MODEL).rglob("*") if path.is_file())
+    for name in model:
+        if not _is_of_model(name):
+            raise UserError(f"{name!a}: a name that no bundle can have (allowed: names that can be printed)")
+    _seal(folder, {"format": FORMAT, "kind": "own"}, (*OWN_FILES, *model))
+    if (size := (folder / MANIFEST).stat().st_size) > LARGEST_MANIFEST:
+        raise UserError(f"{too_large(f'the manifest of a model of {len(model):,} files', size, LARGEST_MANIFEST)}")
+
+
+def _seal(folder: Path, notes: Mapping[str, Any], names: Iterable[str]) -> None:
     files = {}
-    for name in FILES:
-        content = (folder / name).read_bytes()
-        files[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    text = json.dumps({"format": FORMAT, "files": files}, indent=2) + "\n"
+    for name in names:
+        with (folder / name).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        files[name] = {"bytes": (folder / name).stat().st_size, "sha256": digest}
+    text = json.dumps({**notes, "files": files}, indent=2) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
 
 
 def pack(folder: Path, archive: Path) -> None:
     """Write a bundle's folder as an uncompressed zip archive, with the same bytes for the same bundle."""
+    names = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
-        for name in (MANIFEST, *FILES):
-            packed.writestr(zipfile.ZipInfo(name), (folder / name).read_bytes())
+        for name in (MANIFEST, *names):
+            with (folder / name).open("rb") as file, packed.open(zipfile.ZipInfo(name), "w", force_zip64=True) as to:
+                while chunk := file.read(CHUNK):
+                    to.write(chunk)
 
 
 def copy_bundle(path: Path, to: Path) -> None:
@@ -80,26 +119,60 @@ def copy_bundle(path: Path, to: Path) -> None:
     ``read_files`` does.
     """
     to.mkdir(parents=True)
-    for name, content in read_files(path).items():
-        (to / name).write_bytes(content)
-    seal(to)
+    with source_at(path) as source:
+        manifest = manifest_of(path, source)
+        for name, sealed in manifest.files.items():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            check_sealed(path, name, source, sealed, to / name)
+    written = manifest.model_dump(mode="json", exclude_defaults=True)
+    (to / MANIFEST).write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
 
 
 def read_files(path: Path) -> dict[str, bytes]:
-    """Every file of the bundle at ``path``, a folder or a zip archive. Raises UserError, one line, on anything else."""
-    source: _Folder | _Archive
-    try:
-        if path.is_dir():
-            source = _Folder(path)
-        elif path.is_file() and zipfile.is_zipfile(path):
-            source = _Archive(path)
-        else:
-            raise UserError(f"{path}: no bundle here (allowed: {WHOLE_BUNDLE})")
-        manifest = _manifest(path, source.read(MANIFEST, LARGEST_MANIFEST))
-        return {name: _unsealed(path, name, source, sealed) for name, sealed in manifest.files.items()}
-    except (OSError, RuntimeError) as error:  # the latter of a link to itself
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise UserError(f"{path}: cannot be read: {reason} (allowed: {WHOLE_BUNDLE})") from None
+    """Every file of the bundle at ``path``, a folder or a zip archive, of a network. Raises UserError, one line, on
+    anything else.
+    """
+    with source_at(path) as source:
+        manifest = manifest_of(path, source)
+        if manifest.kind == "own":
+            raise UserError(
+                f"{path}: has the model of a function, which skipstack never runs (allowed: a bundle of a network; "
+                "`skipstack verify` says what this one is, and skipstack.load_own gives its files)"
+            )
+        return {name: unsealed(path, name, source, sealed) for name, sealed in manifest.files.items()}
+
+
+def is_own(path: Path) -> bool:
+    """Whether the bundle at ``path`` is of kind ``own``. Raises UserError as ``read_files`` does."""
+    with source_at(path) as source:
+        return manifest_of(path, source).kind == "own"
+
+
+def manifest_of(path: Path, source: FolderSource | ArchiveSource) -> Manifest:
+    """The manifest of the bundle at ``path``, whose files are exactly those of its kind. Raises UserError."""
+    with source.open(MANIFEST, LARGEST_MANIFEST) as file:
+        manifest = _manifest(path, file.read(LARGEST_MANIFEST + 1))
+    source.check_names((MANIFEST, *manifest.files))
+    return manifest
+
+
+def check_sealed(
+    path: Path, name: str, source: FolderSource | ArchiveSource, sealed: Sealed, to: Path | None = None
+) -> None:
+    """Raise UserError unless a file has the size and the hash of the manifest; it is copied ``to`` a new file."""
+    with source.open(name, sealed.bytes) as file:
+        digest, size = hashlib.sha256(), 0
+        copy = None if to is None else to.open("xb")
+        try:
+            while chunk := file.read(CHUNK):
+                size += len(chunk)
+                digest.update(chunk)
+                if copy is not None:
+                    copy.write(chunk)
+        finally:
+            if copy is not None:
+                copy.close()
+    _check_same(path, name, sealed, size, digest.hexdigest())
 
 
 def parsed(where: str, content: bytes) -> Any:
@@ -123,96 +196,24 @@ def parsed(where: str, content: bytes) -> Any:
     return value
 
 
-class _Folder:
-    """A bundle as a folder."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def read(self, name: str, most: int) -> bytes:
-        """A file's content, of no more bytes than ``most``."""
-        file = self.path / name
-        if not os.path.lexists(file):
-            raise UserError(f"{file}: no such file (allowed: every file of {WHOLE_BUNDLE})")
-        if file.resolve().parent != self.path.resolve():
-            raise UserError(f"{file}: leads out of the bundle (allowed: files that lie in it)")
-        with open(file, "rb", opener=_without_waiting) as opened:
-            status = os.fstat(opened.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise UserError(f"{file}: is no ordinary file (allowed: files)")
-            if status.st_size > most:
-                _too_large(str(file), status.st_size, most)
-            return opened.read(most + 1)
-
-
-class _Archive:
-    """A bundle as a zip archive; no file is unpacked to the disk."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            archive = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError) as error:
-            self._refuse(str(error))
-        self.members = self._checked(archive)
-
-    def read(self, name: str, most: int) -> bytes:
-        """A file's content, of no more bytes than ``most``, and no more than the archive announces."""
-        if name not in self.members:
-            raise UserError(f"{self.path}: {name}: no such file (allowed: every file of {WHOLE_BUNDLE})")
-        member = self.members[name]
-        if member.file_size > most:
-            _too_large(f"{self.path}: {name}", member.file_size, most)
-        try:
-            with zipfile.ZipFile(self.path) as archive, archive.open(member) as opened:
-                return opened.read(most + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
-            self._refuse(f"{name}: {error}")
-
-    def _checked(self, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-        with archive:
-            members: dict[str, zipfile.ZipInfo] = {}
-            for member in archive.infolist():
-                name = member.orig_filename
-                if name not in (MANIFEST, *FILES):
-                    raise UserError(f"{self.path}: {unknown('file', name, (MANIFEST, *FILES))}")
-                if name in members:
-                    self._refuse(f"{name} is there twice")
-                if member.flag_bits & 1:
-                    self._refuse(f"{name} is encrypted")
-                if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
-                    self._refuse(f"{name} is no ordinary file")
-                members[name] = member
-        size, packed = sum(member.file_size for member in members.values()), self.path.stat().st_size
-        if size > MOST_PACKED * packed:
-            self._refuse(f"{packed:,} bytes unfold to {size:,}")
-        return members
-
-    def _refuse(self, why: str) -> NoReturn:
-        raise UserError(f"{self.path}: {' '.join(why.split())} (allowed: {WHOLE_BUNDLE})") from None
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file without blocking, since opening a pipe could wait forever."""
-    return os.open(path, flags | os.O_NONBLOCK)
-
-
 def _manifest(path: Path, content: bytes) -> Manifest:
     where = f"{path / MANIFEST}"
     value = parsed(where, content)
     found = value.get("format") if isinstance(value, Mapping) else None
     if isinstance(found, int) and found > FORMAT:
         raise newer(f"{path}: a bundle", found, FORMAT)
-    if not isinstance(found, int) or found not in FILES_OF:
-        allowed = ", ".join(map(str, FILES_OF))
+    if not isinstance(found, int) or found not in (*FILES_OF, FORMAT):
+        allowed = ", ".join(map(str, (*FILES_OF, FORMAT)))
         raise UserError(f"{path}: got a bundle of format {found} (allowed: {allowed}): export it anew from its study")
     try:
         manifest = Manifest.model_validate(value)
     except ValidationError as error:
         raise UserError(explain(error, Manifest, file=where)) from None
-    wanted = FILES_OF[manifest.format]
+    if (manifest.kind == "own") != (manifest.format == FORMAT):
+        raise UserError(f"{where}: got kind {manifest.kind} in format {found} (allowed: own in format {FORMAT} alone)")
+    wanted = OWN_FILES if manifest.kind == "own" else FILES_OF[manifest.format]
     for name in manifest.files:
-        if name not in wanted:
+        if name not in wanted and not (manifest.kind == "own" and _is_of_model(name)):
             raise UserError(f"{where}: {unknown('file', name, wanted)}")
     for name in wanted:
         if name not in manifest.files:
@@ -220,21 +221,29 @@ def _manifest(path: Path, content: bytes) -> Manifest:
     return manifest
 
 
-def _unsealed(path: Path, name: str, source: _Folder | _Archive, sealed: Sealed) -> bytes:
+def _is_of_model(name: str) -> bool:
+    """Whether a file of a function's model may have this name: a path below ``model/``, which can be printed."""
+    parts = name.split("/")
+    plain = all(part not in ("", ".", "..") for part in parts) and "\\" not in name and not UNSEEN.search(name)
+    return plain and len(parts) > 1 and parts[0] == MODEL and not PurePosixPath(name).is_absolute()
+
+
+def unsealed(path: Path, name: str, source: FolderSource | ArchiveSource, sealed: Sealed) -> bytes:
+    """The content of a file that is read at once. Raises UserError unless it is as the manifest says."""
     largest = LARGEST_WEIGHTS if name == WEIGHTS else LARGEST_TEXT
     if sealed.bytes > largest:
-        _too_large(f"{path / name}", sealed.bytes, largest)
-    content = source.read(name, sealed.bytes)
-    if len(content) != sealed.bytes:
-        raise UserError(f"{path / name}: got {len(content):,} bytes (allowed: {sealed.bytes:,}, as {MANIFEST} says)")
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != sealed.sha256:
-        raise UserError(f"{path / name}: got sha256 {digest[:12]} (allowed: {sealed.sha256[:12]}, as {MANIFEST} says)")
+        raise too_large(f"{path / name}", sealed.bytes, largest)
+    with source.open(name, sealed.bytes) as file:
+        content = file.read(sealed.bytes + 1)
+    _check_same(path, name, sealed, len(content), hashlib.sha256(content).hexdigest())
     return content
 
 
-def _too_large(where: str, size: int, most: int) -> NoReturn:
-    raise UserError(f"{where}: got {size:,} bytes (allowed: {most:,})")
+def _check_same(path: Path, name: str, sealed: Sealed, size: int, digest: str) -> None:
+    if size != sealed.bytes:
+        raise UserError(f"{path / name}: got {size:,} bytes (allowed: {sealed.bytes:,}, as {MANIFEST} says)")
+    if digest != sealed.sha256:
+        raise UserError(f"{path / name}: got sha256 {digest[:12]} (allowed: {sealed.sha256[:12]}, as {MANIFEST} says)")
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -1,9 +1,10 @@
-"""Deletes weights that a running study does not need to keep."""
+"""Deletes weights, and the models of functions, that a running study does not need to keep."""
 
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
+from pathlib import Path
 
 from skipstack.search.ledger.events import (
     Decided,
@@ -16,9 +17,11 @@ from skipstack.search.ledger.events import (
     Tested,
     Untested,
 )
-from skipstack.search.record.folder import BEST, LOG, StudyFolder, delete_checkpoints
+from skipstack.search.record.call_models import keep_only, models_in
+from skipstack.search.record.folder import BEST, LOG, MODELS, StudyFolder, delete_checkpoints
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
 
 EASE = 0.1
 """Slack: the share by which the limit of kept trials may be exceeded, or a full budget is freed, per clean-up."""
@@ -40,7 +43,7 @@ def delete_all_but_logs(folder: StudyFolder) -> None:
 
 class Retention:
     """A reader of events that keeps the best weights of ``search.keep_checkpoints`` trials, within
-    ``search.disk_budget`` bytes.
+    ``search.disk_budget`` bytes; where a function is called, the models that it gave are the weights.
 
     Always kept, even beyond the budget: the files of running and paused trials, the weights of trials that may still be
     measured on test, and those of the best trial. Checkpoints of ended trials are deleted, and so are the weights of
@@ -129,11 +132,10 @@ class Retention:
         """Delete the checkpoints of an ended trial, and note the size of its weights, which is final."""
         folder = self._folder.trial(number)
         delete_checkpoints(folder)
-        path = folder / BEST
-        if self._record().trials[number].score is None:
-            path.unlink(missing_ok=True)
-        elif path.exists():
-            size = path.stat().st_size
+        trial = self._record().trials[number]
+        if trial.score is None:
+            _delete_weights(folder)
+        elif (size := _settled(trial, folder)) is not None:
             self._kept_bytes += size - kept.get(number, 0)
             kept[number] = size
 
@@ -152,7 +154,7 @@ class Retention:
             surplus = search.keep_checkpoints is not None and place >= search.keep_checkpoints
             full = over and self._kept_bytes + unended > (1 - EASE) * (search.disk_budget or 0)
             if (surplus or full) and ranked[place] not in needed:
-                (self._folder.trial(ranked[place]) / BEST).unlink(missing_ok=True)
+                _delete_weights(self._folder.trial(ranked[place]))
                 self._kept_bytes -= kept.pop(ranked[place])
         self._due = len(kept) + int(EASE * len(kept))
         if search.disk_budget is not None and self._kept_bytes + unended > search.disk_budget:
@@ -176,5 +178,28 @@ class Retention:
 
     def _bytes(self, number: int) -> int:
         """Bytes of the weights in the folder of a trial."""
-        files = self._folder.trial(number).rglob("*.safetensors")
+        folder = self._folder.trial(number)
+        files = [*folder.rglob("*.safetensors")] if self._record().study.space.base.keeps_weights else _models(folder)
         return sum(path.stat().st_size for path in files if path.exists())
+
+
+def _settled(trial: TrialRecord, folder: Path) -> int | None:
+    """Bytes of the weights of a trial that has ended, of each call the best alone; None where it has none."""
+    if (path := folder / BEST).exists():
+        return path.stat().st_size
+    if not (folder / MODELS).exists():
+        return None
+    for call in trial.seeds:
+        own = folder / MODELS / trial.replicates.folder(call)
+        keep_only(own, models_in(own)[:1])
+    return sum(path.stat().st_size for path in _models(folder))
+
+
+def _models(folder: Path) -> list[Path]:
+    """The files of the models that a function gave."""
+    return [path for path in (folder / MODELS).rglob("*") if path.is_file()]
+
+
+def _delete_weights(folder: Path) -> None:
+    (folder / BEST).unlink(missing_ok=True)
+    shutil.rmtree(folder / MODELS, ignore_errors=True)

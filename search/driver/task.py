@@ -29,7 +29,7 @@ class TrialTask:
     that its process may take; None: no limit. ``best``: the epoch whose weights are measured; None: that of the file,
     whichever it is. ``code``: the files of its network's own code, as this process loaded them.
     ``replicates``: by which the ``seeds`` of a function are the numbers of its calls. ``objectives``: the names of what
-    it reports, the score first; none where that is all.
+    it reports, the score first; none where that is all; ``scores``: of the epochs that the ledger has of it.
     """
 
     number: int
@@ -51,6 +51,7 @@ class TrialTask:
     code: tuple[CodeSource, ...] = ()
     replicates: Replicates = SEEDS_ALONE
     objectives: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
 
 
 def trial_task(
@@ -83,6 +84,7 @@ def trial_task(
         code=sources(config.network_code),
         replicates=record.study.search.repeated,
         objectives=tuple(record.study.search.reported),
+        scores=() if trial is None or config.keeps_weights else tuple(trial.reports.scores),
         time_left=None if limit is None else limit - (0.0 if trial is None else trial.seconds),
     )
 

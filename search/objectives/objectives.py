@@ -17,7 +17,7 @@ proposed. ``latency``: seconds that reading 1,000 tokens of dev took one lane, o
 Objectives = tuple[Objective, ...] | dict[str, Direction]
 """Of networks, by name; or what a function reports, each with its direction. The score is the first."""
 
-TAKEN: Final = ("epoch", "seed", "test")
+TAKEN: Final = ("epoch", "seed", "test", "model")
 """Arguments of a report, by which no objective can be called."""
 
 

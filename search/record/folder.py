@@ -22,6 +22,9 @@ CALL_CHECKPOINTS = "checkpoints"
 ARTIFACTS = "artifacts"
 """In a trial's folder: what a user's function gave to be kept, by its calls."""
 
+MODELS = "models"
+"""In a trial's folder: the models that a user's function gave with its reports (``search/record/call_models.py``)."""
+
 LOG = "log.txt"
 """In a trial's folder: what its processes print and warn, and its tracebacks."""
 

@@ -1,6 +1,7 @@
 """Bundles as MLflow's logged models: what it shows under "Models", registers and serves.
 
-A model is the bundle, data only, and the name of our module that loads it (``search/bundles/served.py``).
+A network is the bundle, data only, and the name of our module that loads it (``search/bundles/served.py``). The model
+of a user's function is what the function gave, in the user's own flavours where that is a model of MLflow's.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from skipstack.data.basis.errors import UserError
 from skipstack.search.tracking.client import Found, connected, found_study, got, told
 from skipstack.search.tracking.entry import NOTE, note
-from skipstack.search.tracking.model_folder import provenance, save_model
+from skipstack.search.tracking.model_folder import is_own, provenance, save_model, save_own_model
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -27,7 +28,8 @@ TAG: Final = "skipstack.bundle"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BestBundle:
-    """The best network of a study: ``name`` tells it from any other of the study, ``write`` writes its bundle.
+    """The best network of a study, or the model of its function: ``name`` tells it from any other of the study,
+    ``write`` writes its bundle.
 
     ``write`` takes a new folder and raises UserError where the weights are gone. ``scores``: what each of its seeds
     reached, by metric, where the network is that of one seed. ``alias``: what it is called in the registry, beside its
@@ -122,7 +124,8 @@ def _log(client: "MlflowClient", found: Found, bundle: BestBundle, study_id: str
         params=provenance(folder / "bundle"),
         model_type="skipstack",
     )
-    save_model(folder / "bundle", folder / "model", run_id=run_id, model_id=str(model.model_id))
+    save = save_own_model if is_own(folder / "bundle") else save_model
+    save(folder / "bundle", folder / "model", run_id=run_id, model_id=str(model.model_id))
     client.log_model_artifacts(model.model_id, str(folder / "model"))
     return client.finalize_logged_model(model.model_id, "READY")
 

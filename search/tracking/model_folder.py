@@ -60,6 +60,26 @@ def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: s
     _write_environment(to)
 
 
+def is_own(bundle: Path) -> bool:
+    """Whether a bundle has the model of a user's function, and no network."""
+    return bool(json.loads((bundle / "manifest.json").read_text(encoding="utf-8")).get("kind") == "own")
+
+
+def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
+    """Write the bundle of a function's model in the new folder ``to``. What is one of MLflow's models keeps its place,
+    its flavours and its every byte, with the rest of the bundle beside it; of other files MLflow knows nothing.
+    """
+    from mlflow.models import Model
+
+    (given,) = (bundle / "model").iterdir()
+    if (given / "MLmodel").is_file():
+        shutil.copytree(given, to)
+        shutil.copytree(bundle, to / "skipstack", ignore=shutil.ignore_patterns("model", "manifest.json"))
+        return
+    shutil.copytree(bundle, to / "data" / bundle.name)
+    Model(run_id=run_id, model_id=model_id).save(str(to / "MLmodel"))
+
+
 def provenance(bundle: Path) -> dict[str, str]:
     """Where a bundle comes from, as text."""
     told = json.loads((bundle / "provenance.json").read_text(encoding="utf-8"))

@@ -1,28 +1,18 @@
 """The checkpoints of one call of a user's function: what it goes on from in another process.
 
 In the folder of a trial: ``checkpoints/seed-0/00000003-0001-000001/``, by epoch, attempt, and number of the attempt's
-checkpoints; there ``content/`` with what the function gave, and ``whole.json``, which is written last and says how
-large each file is. One whose files are not all there in their sizes is not seen: writing was cut off, or files are
-still on their way from another machine.
+checkpoints; there a whole copy of what the function gave (``search/record/whole_copies.py``).
 """
 
-import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from skipstack.data.basis.atomic_files import fsync_path, write_atomically
 from skipstack.search.driver.faults import own_file_interrupts
 from skipstack.search.record.folder import CALL_CHECKPOINTS, make_trial_folder
+from skipstack.search.record.whole_copies import CONTENT, copied, declare_whole, notes_of, remove
 from skipstack.search.workers.attempts import check_latest, claim
-
-WHOLE: Final = "whole.json"
-CONTENT: Final = "content"
-
-BYTES: Final = "checkpoint"
-"""The name of the file that holds a checkpoint given as bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +35,9 @@ class CallCheckpoint:
 
     def write(self) -> None:
         """Make it seen, with all that it has here."""
-        notes = {name: getattr(self, name) for name in ("epoch", "name", "files", "chance", "report")}
-        write_atomically(self.folder / WHOLE, json.dumps(notes).encode(), fsync=True)
+        declare_whole(
+            self.folder, {name: getattr(self, name) for name in ("epoch", "name", "files", "chance", "report")}
+        )
 
 
 class CallCheckpoints:
@@ -82,9 +73,7 @@ class CallCheckpoints:
             self._claim()
             self._written += 1
             folder = self._folder / f"{epoch:08d}-{self._attempt:04d}-{self._written:06d}"
-            name = BYTES if isinstance(given, bytes) else given.resolve().name
-            files = _copied(given, folder / CONTENT / name)
-            written = CallCheckpoint(folder, epoch, name, files, chance, report)
+            written = CallCheckpoint(folder, epoch, *copied(given, folder), chance, report)
             written.write()
             self._awaits_report = written if report is None and epoch else None
             self._settle()
@@ -114,8 +103,7 @@ class CallCheckpoints:
         names = {each.folder.name for each in kept}
         for folder in self._folder.iterdir() if self._folder.exists() else ():
             if folder.name not in names:
-                (folder / WHOLE).unlink(missing_ok=True)  # first, so that it is not seen while it goes
-                shutil.rmtree(folder, ignore_errors=True)
+                remove(folder)
 
     def _whole(self) -> list[CallCheckpoint]:
         """Those that are whole, the latest last."""
@@ -133,24 +121,8 @@ class CallCheckpoints:
 
 def _read(folder: Path) -> CallCheckpoint | None:
     """The checkpoint in a folder; None unless it is whole."""
+    notes = notes_of(folder)
     try:
-        found = CallCheckpoint(folder, **json.loads((folder / WHOLE).read_bytes()))
-        there = {name: (folder / CONTENT / name).stat().st_size for name in found.files}
-    except (FileNotFoundError, ValueError, TypeError):
+        return None if notes is None else CallCheckpoint(folder, **notes)
+    except TypeError:
         return None
-    return found if there == found.files else None
-
-
-def _copied(given: Path | bytes, to: Path) -> dict[str, int]:
-    """Write what was given, on the disk when this returns; the sizes of its files by their paths below its parent."""
-    to.parent.mkdir(parents=True)
-    if isinstance(given, bytes):
-        to.write_bytes(given)
-    elif given.is_dir():
-        shutil.copytree(given, to, copy_function=shutil.copyfile)
-    else:
-        shutil.copyfile(given, to)
-    files = [to] if to.is_file() else [each for each in sorted(to.rglob("*")) if each.is_file()]
-    for each in files:
-        fsync_path(each)
-    return {each.relative_to(to.parent).as_posix(): each.stat().st_size for each in files}

@@ -1,14 +1,14 @@
 """Workers that call a user's function, once for each seed and its replicates, all calls in step epoch by epoch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite, nan
 from statistics import fmean
 from typing import final
 
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
-from skipstack.search.workers.reporting import Objective, ReportError, SeedReport
+from skipstack.search.workers.reporting import NoRuns, Objective, ReportError, SeedReport, TrackedRuns
 from skipstack.search.workers.seed_run import SeedRun
 from skipstack.spaces.function import FunctionConfig
 
@@ -18,15 +18,16 @@ from skipstack.spaces.function import FunctionConfig
 class FunctionWorkers(Workers):
     """Creates workers that call ``function``, which is sent with them to their process.
 
-    ``cpus``: that each trial has, where it has not the whole machine.
+    ``cpus``: that each trial has, where it has not the whole machine; ``runs``: the study's in MLflow.
     """
 
     function: Objective
     cpus: int | None = None
+    runs: TrackedRuns = field(default_factory=NoRuns)
 
     def __call__(self, task: TrialTask) -> Worker:
         """A worker that calls it."""
-        return FunctionWorker(task, self.function, self.cpus)
+        return FunctionWorker(task, self.function, self.cpus, self.runs)
 
     def test(self, task: TrialTask) -> Measured:
         """Never called: a function leaves no weights, and reports its test score itself."""
@@ -42,12 +43,12 @@ class FunctionWorker(Worker):
     are not reported again.
     """
 
-    def __init__(self, task: TrialTask, function: Objective, cpus: int | None = None) -> None:
+    def __init__(self, task: TrialTask, function: Objective, cpus: int | None, runs: TrackedRuns) -> None:
         super().__init__(task)
         assert isinstance(task.config, FunctionConfig), "a study of a function is run with it"
         self._measure = task.config.measure
         values = task.config.values
-        self._runs = [SeedRun(function, values, task, each, cpus) for each in task.seeds]
+        self._runs = [SeedRun(function, values, task, each, cpus, runs.of(task, each)) for each in task.seeds]
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:
@@ -60,6 +61,8 @@ class FunctionWorker(Worker):
         latest = [_last(run) for run in self._runs]
         now = [each for each in latest if each.epoch == self._epoch]
         result = joined(self._measure, self._epoch, now, latest)
+        for run in self._runs:
+            run.models.scored(result.epoch, result.score)
         self._epoch += 1
         return result
 

@@ -1,13 +1,15 @@
 """The arguments of a user's function: its values, and the object by which it reports an epoch."""
 
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final, Protocol, final
+from types import TracebackType
+from typing import Any, Final, Protocol, Self, final
 
 from skipstack.data.basis.atomic_files import atomic_file
 from skipstack.data.basis.errors import unknown
@@ -16,16 +18,20 @@ from skipstack.search.driver.task import TrialTask
 from skipstack.search.objectives.objectives import column
 from skipstack.search.record.folder import ARTIFACTS, make_trial_folder
 from skipstack.search.workers.call_checkpoints import CallCheckpoint, CallCheckpoints
+from skipstack.search.workers.call_models import CallModels
 from skipstack.search.workers.global_random_state import restore_written, written_states
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import present, read
 from skipstack.spaces.subject import leaves
 
-SCORE, TEST, EPOCH = "score", "test", "epoch"
+SCORE, TEST, EPOCH, MODEL = "score", "test", "epoch", "model"
 """The named arguments of a report; all others are metrics."""
 
 TAKEN: Final = ("dev_score", "test_score", "seconds", "best_score", "best_epoch")
 """Metric names that the study itself uses."""
+
+
+UNRECORDED: Final = "report.mlflow_run: the study is not recorded in MLflow (allowed: one that is)"
 
 
 class TrialOver(BaseException):
@@ -75,6 +81,65 @@ class SeedReport:
     seconds: float
 
 
+class TrackedRun(ABC):
+    """The run of a call in MLflow, the active one of its thread from ``begin`` to ``end``; or within ``with``."""
+
+    @property
+    @abstractmethod
+    def id(self) -> str:
+        """The run's id in MLflow. Raises ReportError where there is none."""
+
+    @abstractmethod
+    def begin(self) -> Self:
+        """Make it the active run, so that what MLflow is told lands there. Raises ReportError where there is none."""
+
+    @abstractmethod
+    def end(self, *, failed: bool = False) -> None:
+        """Make it inactive."""
+
+    def __enter__(self) -> Self:
+        return self.begin()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end(failed=isinstance(error, Exception))
+
+
+class TrackedRuns(ABC):
+    """The runs of a study in MLflow."""
+
+    @abstractmethod
+    def of(self, task: TrialTask, call: int) -> TrackedRun:
+        """That of a call of a trial; nothing is asked of MLflow yet."""
+
+
+@final
+class NoRuns(TrackedRuns):
+    """Those of a study that is not recorded in MLflow."""
+
+    def of(self, task: TrialTask, call: int) -> TrackedRun:
+        """None: whoever asks for it is refused."""
+        return NoRun()
+
+
+@final
+class NoRun(TrackedRun):
+    """That of a call in such a study."""
+
+    @property
+    def id(self) -> str:
+        """There is none."""
+        raise ReportError(UNRECORDED)
+
+    def begin(self) -> Self:
+        """There is none."""
+        raise ReportError(UNRECORDED)
+
+    def end(self, *, failed: bool = False) -> None:
+        """It never began."""
+
+
 def _nothing(*_: object) -> None:
     """What is done where nobody waits for it."""
 
@@ -94,10 +159,14 @@ class Report:
         number: int,
         hand_over: Callable[[int, float, Mapping[str, float]], None],
         *,
+        models: CallModels,
+        tracked: TrackedRun,
         restored: Callable[[CallCheckpoint], None] = _nothing,
         check_goes_on: Callable[[], None] = _nothing,
     ) -> None:
-        """That of the call of this ``number`` among those of the ``task``. ``check_goes_on`` raises TrialOver, too."""
+        """That of the call of this ``number`` among those of the ``task``, whose ``models`` are kept. ``tracked``: its
+        run in MLflow. ``check_goes_on`` raises TrialOver, too.
+        """
         own = task.replicates.folder(number)
         self.epoch = 0
         self._figures: dict[str, list[float]] = {}
@@ -107,6 +176,8 @@ class Report:
         self._hand_over = hand_over
         self._artifacts = task.folder / ARTIFACTS / own
         self._checkpoints = CallCheckpoints(task.folder, own, attempt=task.attempt, reported=task.reported)
+        self._models = models
+        self._tracked = tracked
         self._restored = restored
         self._check_goes_on = check_goes_on
         self._score, *self._further = task.objectives or (SCORE,)
@@ -118,16 +189,34 @@ class Report:
         make_trial_folder(self._folder)
         return self._folder
 
+    @property
+    def mlflow_run(self) -> TrackedRun:
+        """The run of this call in MLflow: the active run from now on, so that ``mlflow.log_figure``, models and
+        autologging write there, until the function ends, or what is below ``with report.mlflow_run:``. ``id``: its id.
+
+        It is the trial's own run; where the trial has several calls, one below that for each. Raises ReportError where
+        the study's store cannot be reached from here.
+        """
+        return self._tracked.begin()
+
     def __call__(
-        self, score: float | None = None, *, epoch: int | None = None, test: float | None = None, **metrics: float
+        self,
+        score: float | None = None,
+        *,
+        epoch: int | None = None,
+        test: float | None = None,
+        model: Path | str | None = None,
+        **metrics: float,
     ) -> None:
         """End an epoch.
 
         ``score``: ranks the trials; it may be given by the name that the study's objectives have for it. ``test``: the
         same measure on test data, by which nothing is selected; ablations are confirmed on it if it is reported.
         ``epoch``: its number, counted from 1, for a function that continues from its state in ``folder``; an epoch that
-        was reported before is ignored. ``metrics``: the further objectives, and any other numbers. Raises ReportError
-        for a value that is no number, and for an objective without a value.
+        was reported before is ignored. ``model``: the path of a file, or of a folder, that is the model as it is now;
+        a copy of that of the best epoch stays with the trial, and is what ``skipstack export`` exports. ``metrics``:
+        the further objectives, and any other numbers. Raises ReportError for a value that is no number, and for an
+        objective without a value.
         """
         if score is not None and self._score in metrics:
             raise ReportError(f"report({self._score}=...): got it twice (allowed: once, by its name or as the first)")
@@ -145,11 +234,14 @@ class Report:
             raise ReportError(f"report(epoch=...): got {epoch!r} (allowed: an epoch counted from 1)")
         if self.epoch and following != self.epoch + 1:
             raise ReportError(f"report(epoch=...): got {following} after {self.epoch} (allowed: {self.epoch + 1})")
+        if model is not None:
+            self._models.write(_path(model, "report(model=...)"), following)
         self._figures = {}
         self.epoch, self._latest, self._has_reported = following, dict(numbers), True
         self._checkpoints.reports(following, self._latest)
         self._hand_over(following, numbers.pop(SCORE), numbers)
         self._checkpoints.reported(following)
+        self._models.reported(following)
 
     def returned(self, value: Any) -> None:
         """End the only epoch of a function that returned ``value``: its score, or a mapping of arguments."""
@@ -175,7 +267,7 @@ class Report:
         """Note figures of the epoch that is under way, such as a loss: metrics of its report, each the mean of all that
         were noted in the epoch. None of them ranks a trial.
         """
-        taken = (*self._taken, SCORE, TEST, EPOCH, self._score, *self._further)
+        taken = (*self._taken, SCORE, TEST, EPOCH, MODEL, self._score, *self._further)
         _check_names(figures, taken, "report.log")
         for name, value in figures.items():
             self._figures.setdefault(name, []).append(_number(name, value, "report.log"))
@@ -184,7 +276,7 @@ class Report:
         """Keep a copy of a file, or of a folder's files, with the trial; one of the same name is replaced. It is
         uploaded to the trial's run in MLflow when the trial ends.
         """
-        given = _there(Path(path), "report.artifact")
+        given = _path(path, "report.artifact(...)")
         name = given.resolve().name
         files = [given] if given.is_file() else [each for each in sorted(given.rglob("*")) if each.is_file()]
         make_trial_folder(self._artifacts)
@@ -209,11 +301,7 @@ class Report:
             )
         if isinstance(state, bytearray | memoryview):
             state = bytes(state)
-        given = Path(state) if isinstance(state, str) else state
-        if not isinstance(given, Path | bytes):
-            raise ReportError(f"report.checkpoint(...): got {type(state).__name__} (allowed: a path, or bytes)")
-        if isinstance(given, Path):
-            _there(given, "report.checkpoint")
+        given = state if isinstance(state, bytes) else _path(state, "report.checkpoint(...)", "a path, or bytes")
         report = self._latest if whose == self.epoch else None
         self._checkpoints.write(given, whose, chance=written_states(), report=report)
 
@@ -259,9 +347,13 @@ def _check_names(numbers: Iterable[str], taken: Sequence[str], call: str) -> Non
             raise ReportError(f"{call}({name}=...): the study keeps its own under this name (allowed: another)")
 
 
-def _there(path: Path, call: str) -> Path:
+def _path(given: Path | str, call: str, allowed: str = "the path of a file or a folder") -> Path:
+    """The path of a file or a folder that is there."""
+    if not isinstance(given, Path | str):
+        raise ReportError(f"{call}: got {type(given).__name__} (allowed: {allowed})")
+    path = Path(given)
     if not (path.is_file() or path.is_dir()):
-        raise ReportError(f"{call}(...): {path} is not there (allowed: a file or a folder)")
+        raise ReportError(f"{call}: {path} is not there (allowed: a file or a folder)")
     return path
 
 

@@ -16,9 +16,10 @@ from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.driver.functions import takes_report
 from skipstack.search.driver.task import TrialTask
 from skipstack.search.workers.call_checkpoints import CallCheckpoint
+from skipstack.search.workers.call_models import CallModels
 from skipstack.search.workers.global_random_state import GlobalRandomState
 from skipstack.search.workers.hearing import speaking
-from skipstack.search.workers.reporting import SCORE, Objective, Report, SeedReport, TrialOver, Values
+from skipstack.search.workers.reporting import SCORE, Objective, Report, SeedReport, TrackedRun, TrialOver, Values
 from skipstack.search.workers.threads import warn_of_threads
 from skipstack.spaces.domains import Json
 
@@ -28,11 +29,17 @@ OURS: Final = Path(__file__).name
 @final
 class SeedRun:
     """A call of ``function`` with ``values``: the one of this ``number`` among those of the ``task``. ``cpus``: that it
-    has, where it has not the whole machine.
+    has, where it has not the whole machine; ``tracked``: its run in MLflow.
     """
 
     def __init__(
-        self, function: Objective, values: Mapping[str, Json], task: TrialTask, number: int, cpus: int | None = None
+        self,
+        function: Objective,
+        values: Mapping[str, Json],
+        task: TrialTask,
+        number: int,
+        cpus: int | None,
+        tracked: TrackedRun,
     ) -> None:
         replicates = task.replicates
         self.latest: SeedReport | None = None
@@ -41,8 +48,16 @@ class SeedRun:
         self._function = function
         self._words = replicates.words(number)
         self._values = Values(values, replicates.arguments(number))
+        self.models = CallModels.of(task, number)
+        self._tracked = tracked
         self._report = Report(
-            task, number, self._hand_over, restored=self._go_on_from, check_goes_on=self._check_goes_on
+            task,
+            number,
+            self._hand_over,
+            models=self.models,
+            tracked=tracked,
+            restored=self._go_on_from,
+            check_goes_on=self._check_goes_on,
         )
         self._chance = GlobalRandomState(replicates.seed(number))
         self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
@@ -87,13 +102,22 @@ class SeedRun:
 
     def _run(self) -> None:
         try:
-            self._call(self._function)
+            self._tracked_call()
         except TrialOver:
             pass
         except BaseException as error:  # noqa: BLE001 (``advance`` raises it)
             self._error = _as_ordinary_error(error)
         self.returned = True
         self._theirs.release()
+
+    def _tracked_call(self) -> None:
+        """Call it; its run is active until then, if it has asked for it."""
+        try:
+            self._call(self._function)
+        except BaseException as error:
+            self._tracked.end(failed=isinstance(error, Exception))
+            raise
+        self._tracked.end()
 
     def _call(self, function: Callable[..., Any]) -> None:
         """Call it. What it returns is its report, if it has made none."""

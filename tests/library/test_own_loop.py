@@ -175,3 +175,46 @@ def test_the_worked_example_finds_the_best_rate(tmp_path: Path) -> None:
     assert len(study.record.trials) == 12
     assert {trial.reason for trial in study.record.trials.values()} == {"completed", "stopped"}
     assert study.best()["width"].item() == 32
+
+
+def keeping(trial: skipstack.AskedTrial, folder: Path, *, dies: int | None = None) -> None:
+    """Goes on from its checkpoints; dies in the midst of an epoch."""
+    reached = {}
+    for seed in trial.seeds:
+        kept = trial.restore(seed)
+        reached[seed] = int(kept.read_bytes()) if kept is not None else 0
+    for epoch in range(min(reached.values()) + 1, 4):
+        for seed, config in trial.configs.items():
+            for batch in (1, 2, 3):
+                trial.log(loss=10.0 * epoch + batch, seed=seed)
+            model = folder / "weights.bin"
+            model.write_bytes(f"{seed} {epoch}".encode())
+            trial.artifact(model, seed=seed)
+            trial.checkpoint(b"%d" % epoch, seed=seed, epoch=epoch)
+            if epoch == dies:
+                raise InterruptedError
+            trial.report(score=score(config, epoch) - (epoch == 3), seed=seed, epoch=epoch, model=model)
+
+
+def test_a_loop_keeps_checkpoints_models_figures_and_files_as_a_function_does(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"trials": 1, "epochs": 3, "seeds": 2, "settings": {"search.scheduler": "none"}}
+    with skipstack.begin({"axes": SPACE["axes"]}, out=tmp_path / "study", **options) as study:
+        trial = study.ask()
+        assert trial is not None
+        with pytest.raises(InterruptedError):
+            keeping(trial, tmp_path, dies=2)
+    with skipstack.begin(tmp_path / "study") as study:
+        trial = study.ask()
+        assert trial is not None
+        assert trial.epoch == 1
+        keeping(trial, tmp_path)
+        trial.end()
+        assert study.ask() is None
+    reports = skipstack.open(tmp_path / "study").record.trials[0].reports
+    assert [report.metrics["loss"] for report in reports] == [(10.0 * epoch + 2,) * 2 for epoch in (1, 2, 3)]
+    kept = tmp_path / "study" / "trials" / "000000"
+    for seed in (0, 1):
+        assert (kept / "artifacts" / f"seed-{seed}" / "weights.bin").read_bytes() == f"{seed} 3".encode()
+    exported = skipstack.open(tmp_path / "study").export(tmp_path / "bundle")
+    assert (exported / "model" / "weights.bin").read_bytes() == b"1 2", "seed 1 is the better one, epoch 2 the best"
+    assert not list(kept.rglob("checkpoints")), "they go with the end of the trial"

@@ -19,8 +19,9 @@ from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import CALL_CHECKPOINTS, StudyFolder
 from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.whole_copies import WHOLE
 from skipstack.search.workers.attempts import SupersededError
-from skipstack.search.workers.call_checkpoints import WHOLE, CallCheckpoints
+from skipstack.search.workers.call_checkpoints import CallCheckpoints
 from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.reporting import Report, TrialOver
 from tests.search.functions import LINE, Config, Function, open_function, searched

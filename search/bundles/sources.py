@@ -1,0 +1,122 @@
+"""Where the files of a bundle lie, a folder or a zip archive, which may be untrusted: nothing is unpacked."""
+
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final, NoReturn
+
+from skipstack.data.basis.errors import UserError, unknown
+
+MOST_PACKED: Final = 200
+"""The maximum compression ratio of an archive: trained weights hardly compress at all."""
+
+WHOLE_BUNDLE: Final = "a folder or .zip that `skipstack export` made"
+
+
+@contextmanager
+def source_at(path: Path) -> Iterator["FolderSource | ArchiveSource"]:
+    """The files of the bundle at ``path``. Raises UserError, one line, where there is none, or it cannot be read."""
+    try:
+        if path.is_dir():
+            yield FolderSource(path)
+        elif path.is_file() and zipfile.is_zipfile(path):
+            yield ArchiveSource(path)
+        else:
+            raise UserError(f"{path}: no bundle here (allowed: {WHOLE_BUNDLE})")
+    except (OSError, RuntimeError) as error:  # the latter of a link to itself
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise UserError(f"{path}: cannot be read: {reason} (allowed: {WHOLE_BUNDLE})") from None
+
+
+class FolderSource:
+    """A bundle as a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Other files may lie beside those of the bundle: nobody reads them."""
+
+    @contextmanager
+    def open(self, name: str, most: int) -> Iterator[IO[bytes]]:
+        """A file of no more bytes than ``most``."""
+        file = self.path / name
+        if not os.path.lexists(file):
+            raise UserError(f"{file}: no such file (allowed: every file of {WHOLE_BUNDLE})")
+        if not file.resolve().is_relative_to(self.path.resolve()):
+            raise UserError(f"{file}: leads out of the bundle (allowed: files that lie in it)")
+        with open(file, "rb", opener=_without_waiting) as opened:
+            status = os.fstat(opened.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise UserError(f"{file}: is no ordinary file (allowed: files)")
+            if status.st_size > most:
+                raise too_large(str(file), status.st_size, most)
+            yield opened
+
+
+class ArchiveSource:
+    """A bundle as a zip archive; no file is unpacked to the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            archive = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError) as error:
+            self._refuse(str(error))
+        self.members = self._checked(archive)
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Raises UserError for a file with another name than these."""
+        allowed = list(names)
+        for name in self.members.keys() - set(allowed):
+            raise UserError(f"{self.path}: {unknown('file', name, allowed)}")
+
+    @contextmanager
+    def open(self, name: str, most: int) -> Iterator[IO[bytes]]:
+        """A file of no more bytes than ``most``, as the archive announces."""
+        if name not in self.members:
+            raise UserError(f"{self.path}: {name}: no such file (allowed: every file of {WHOLE_BUNDLE})")
+        member = self.members[name]
+        if member.file_size > most:
+            raise too_large(f"{self.path}: {name}", member.file_size, most)
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(member) as opened:
+                yield opened
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
+            if isinstance(error, UserError):
+                raise
+            self._refuse(f"{name}: {error}")
+
+    def _checked(self, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+        with archive:
+            members: dict[str, zipfile.ZipInfo] = {}
+            for member in archive.infolist():
+                name = member.orig_filename
+                if name in members:
+                    self._refuse(f"{name} is there twice")
+                if member.flag_bits & 1:
+                    self._refuse(f"{name} is encrypted")
+                if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
+                    self._refuse(f"{name} is no ordinary file")
+                members[name] = member
+        size, packed = sum(member.file_size for member in members.values()), self.path.stat().st_size
+        if size > MOST_PACKED * packed:
+            self._refuse(f"{packed:,} bytes unfold to {size:,}")
+        return members
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise UserError(f"{self.path}: {' '.join(why.split())} (allowed: {WHOLE_BUNDLE})") from None
+
+
+def too_large(where: str, size: int, most: int) -> UserError:
+    """The error of a file with too many bytes."""
+    return UserError(f"{where}: got {size:,} bytes (allowed: {most:,})")
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file without blocking, since opening a pipe could wait forever."""
+    return os.open(path, flags | os.O_NONBLOCK)
