@@ -5,9 +5,12 @@ that one, named by its seed, so that what they log under one name stays apart.
 """
 
 import os
+import sqlite3
 import threading
 import time
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, final
 
 from skipstack.data.basis.errors import one_line
@@ -136,9 +139,9 @@ class CallRun(TrackedRun):
             time.sleep(ASK_EVERY)
 
     def _found(self) -> "Run | None":
-        """The run of the trial, once it is whole. A file that is not there is not asked: MLflow would make it."""
+        """The run of the trial, once it is whole."""
         database = database_file(self._runs.uri)
-        if database is not None and not database.exists():
+        if database is not None and not _has_experiment(database, self._runs.experiment):
             return None
         client, key = connected(self._runs.uri), (self._runs.ablation, self._trial)
         named = client.get_experiment_by_name(self._runs.experiment)
@@ -163,6 +166,17 @@ class CallRun(TrackedRun):
                 "machine reaches, by tracking_uri= of the study)"
             )
         )
+
+
+def _has_experiment(database: Path, name: str) -> bool:
+    """Whether an sqlite store has the experiment. MLflow is not asked before: it would make the tables of a file that
+    lacks them, at the same time as the process that records the study.
+    """
+    try:
+        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT 1 FROM experiments WHERE name = ?", [name]).fetchone() is not None
+    except sqlite3.OperationalError:  # there is no such file or table yet
+        return False
 
 
 def _set_store(uri: str) -> None:

@@ -65,7 +65,7 @@ def test_a_run_has_what_the_study_and_the_function_say(
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     uri = f"sqlite:///{tmp_path}/mine.db" if kind == "sqlite" else (tmp_path / "runs").as_uri()
     options: dict[str, Any] = {"engine": "serial", "tracking_uri": uri}
-    study = skipstack.search(SPACE, objective, trials=2, seeds=1, epochs=2, out=tmp_path / "study", **options)
+    study = skipstack.search(SPACE, objective, trials=2, seeds=1, epochs=3, out=tmp_path / "study", **options)
     runs = runs_of(uri)
     assert {name for name in runs if name.startswith("trial")} == {"trial 0", "trial 1"}
     for number in (0, 1):
@@ -80,7 +80,7 @@ def test_a_run_has_what_the_study_and_the_function_say(
 
 
 def test_the_best_model_is_registered_in_its_own_flavour(tmp_path: Path) -> None:
-    study = skipstack.search(SPACE, objective, trials=3, seeds=2, epochs=2, engine="serial", out=tmp_path / "study")
+    study = skipstack.search(SPACE, objective, trials=3, seeds=2, epochs=3, engine="serial", out=tmp_path / "study")
     uri, bundle = f"sqlite:///{study.folder}/mlflow.db", tmp_path / "bundle"
     runs = runs_of(uri)
     assert runs["trial 0, seed 1"].data.metrics["inner"] == 21.0
