@@ -115,8 +115,8 @@ class Execution:
         """The URI of the store where the runs of the study in ``folder`` are."""
         return self.store or f"sqlite:///{folder.runs_database.resolve()}"
 
-    def start(self, runs: TrackedRuns) -> Engine:
-        """The engine, ready to train. ``runs``: in which functions see their trials in MLflow."""
+    def start(self, runs: TrackedRuns | None = None) -> Engine:
+        """The engine, ready to train. ``runs``: in which functions see their trials in MLflow; None: in none."""
         return start_engine(
             self.engine,
             address=cluster(self.address),

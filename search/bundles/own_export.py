@@ -29,9 +29,10 @@ def check_model(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) ->
     found = chosen_model(trial, folder.trial(trial.number))
     if found is None:
         having = [str(each.number) for each in record.ranked() if chosen_model(each, folder.trial(each.number))]
+        others = f"trials {', '.join(having)}; " if having else ""
         raise UserError(
-            f"trial {trial.number}: its function left no model (allowed: trials {', '.join(having) or 'none'}; a "
-            "function gives one by report(..., model=PATH), or returns it as model)"
+            f"trial {trial.number}: its function left no model (allowed: {others}a function gives one by "
+            "report(..., model=PATH), or returns it as model)"
         )
     return found
 

@@ -107,13 +107,13 @@ def test_every_page_of_the_dashboard_shows_it(study: skipstack.Study) -> None:
 @pytest.mark.long
 def test_what_needs_the_function_or_a_network_is_refused_in_one_line(study: skipstack.Study, tmp_path: Path) -> None:
     no_network = "hill in test_own_training.py is a function, which leaves no network"
-    assert no_network in refusal("export", study.folder, "--to", tmp_path / "bundle")
+    assert "its function left no model" in refusal("export", study.folder, "--to", tmp_path / "bundle")
     assert no_network in refusal("draw", study.folder)
     assert no_network in refusal("rerun", study.folder, 0)
     assert "as in skipstack.resume(" in refusal("extend", study.folder, "--trials", 1)
     with pytest.raises(skipstack.UserError, match=r"its trials call hill of test_own_training\.py"):
         skipstack.extend(study.folder, trials=1)
-    with pytest.raises(skipstack.UserError, match="leaves no network"):
+    with pytest.raises(skipstack.UserError, match="its function left no model"):
         study.export(tmp_path / "bundle")
     assert list(tmp_path.iterdir()) == []
 

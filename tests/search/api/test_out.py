@@ -88,7 +88,7 @@ def test_of_two_searches_with_one_folder_the_later_is_refused_and_its_engine_is_
         def close(self) -> None:
             closed.append(True)
 
-    def late(given: Run, record: object) -> Run:
+    def late(given: Run, *_: object) -> Run:
         """Its engine has started; meanwhile the other search has taken the folder."""
         (tmp_path / "study" / "ledger").mkdir(parents=True)
         return Run(given.folder, given.execution, Started(), resuming=False)

@@ -37,7 +37,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, A
         def run(self, driver: Driver) -> None:
             raise KeyboardInterrupt
 
-    def start(name: str, *, function: None, **options: Any) -> SerialEngine:
+    def start(name: str, *, function: None, runs: object, **options: Any) -> SerialEngine:
         all_started.append({"engine": name, **options})
         return Interrupted(ToyWorker)
 
