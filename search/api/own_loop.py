@@ -23,7 +23,7 @@ from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import Measured, TrialTask
 from skipstack.search.workers.call_models import CallModels
 from skipstack.search.workers.function_worker import joined
-from skipstack.search.workers.reporting import Report, SeedReport, TrackedRun, TrackedRuns, Values
+from skipstack.search.workers.reporting import NoRuns, Report, SeedReport, TrackedRun, TrackedRuns, Values
 from skipstack.spaces.function import FunctionConfig
 
 
@@ -252,9 +252,9 @@ class OwnLoopExecution(Execution):
 
     function: Any = asked
 
-    def start(self, runs: TrackedRuns) -> Engine:
+    def start(self, runs: TrackedRuns | None = None) -> Engine:
         """The engine that hands the driver over."""
-        return _Asked(runs)
+        return _Asked(runs or NoRuns())
 
 
 @final

@@ -162,7 +162,7 @@ def test_of_a_function_that_gave_none_there_is_no_bundle(tmp_path: Path) -> None
 
     folder = open_function(tmp_path / "study", silent, NONE, trials=1, seeds=1)
     run_function(folder, silent)
-    assert "its function left no model (allowed: trials none; a function gives one by report(..., model=PATH)" in (
+    assert "its function left no model (allowed: a function gives one by report(..., model=PATH)" in (
         refusal("export", folder.path, "--to", tmp_path / "bundle")
     )
 
