@@ -148,9 +148,15 @@ def read(tree: Tree, path: str) -> Json:
 
 def may_be_null(path: str) -> bool:
     """Whether ``path`` is that of a kind whose section may also be null, as ``model.stack.skip.kind``."""
-    parent, _, name = path.rpartition(".")
-    return name == "kind" and any(
-        kinds(annotation) and NoneType in alternatives(annotation) for annotation in trial_paths().get(parent, ())
+    return path in _null_kinds(known_configs())
+
+
+@cache
+def _null_kinds(own: tuple[type[Frozen], ...]) -> frozenset[str]:
+    return frozenset(
+        f"{parent}.kind"
+        for parent, annotations in _paths_with(own).items()
+        if any(kinds(annotation) and NoneType in alternatives(annotation) for annotation in annotations)
     )
 
 

@@ -198,6 +198,7 @@ def verify(
 
 def _say_own(bundle: Path) -> None:
     """Check the files of a bundle of kind ``own``, and print what it is."""
+    from skipstack.data.basis.counted import counted
     from skipstack.data.basis.printable import visible
     from skipstack.search.bundles.own_model import load_own
 
@@ -209,8 +210,9 @@ def _say_own(bundle: Path) -> None:
             f"after epoch {origin.epoch}"
         )
     )
-    count = f"{len(model.files):,} file{'' if len(model.files) == 1 else 's'}"
-    print(f"{count}, {sum(model.files.values()):,} bytes, as exported; nothing of it was run")
+    print(
+        f"{counted(len(model.files), 'file')}, {sum(model.files.values()):,} bytes, as exported; nothing of it was run"
+    )
 
 
 def predict(

@@ -103,10 +103,9 @@ def _going_now(path: Path) -> Iterator[str | Placed]:
 
 
 def _numbers(standing: Standing) -> Iterator[str]:
-    numbers = (f"<div><p>{markup.shown(each)}</p>" for each in numbers_of(standing))
-    values = (f"<p>{markup.shown(each)}</p></div>" for each in numbers_of(standing).values())
     first, *others = sentences_of(standing)
-    inner = "".join(label + value for label, value in zip(numbers, values, strict=True))
+    numbers = numbers_of(standing).items()
+    inner = "".join(f"<div><p>{markup.shown(label)}</p><p>{markup.shown(each)}</p></div>" for label, each in numbers)
     said = "".join(_text(markup.sentence(each, pale=each == first)) for each in (first, *others))
     yield f'<div class="group"><div class="numbers">{inner}</div>{said}</div>'
 

@@ -16,6 +16,7 @@ from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import space_of
+from skipstack.search.tracking.listeners.named import BUILT_IN, with_whole_paths
 from skipstack.search.tracking.stores import URI, from_anywhere
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.constraint_functions import check_given
@@ -65,7 +66,7 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
                     f"{before}: the study was copied or moved here, and was run with {option} {recorded[name]!r} "
                     f"(allowed: {option} with this address, or another)"
                 )
-        if any(name.endswith(".py") for name in recorded["also"]) and "also" not in given:
+        if set(recorded["also"]) - set(BUILT_IN) and "also" not in given:
             heard = ", ".join(recorded["also"])
             raise UserError(
                 f"{before}: the study was copied or moved here, and ran with --also {heard} (allowed: --also)"
@@ -119,7 +120,7 @@ def placement(execution: Execution, folder: StudyFolder, time: float, *, path: P
     ``path``: the name that the folder will have, if not its own.
     """
     options = {name: getattr(execution, name) for name in OPTIONS}
-    options["also"] = [str(Path(name).resolve()) if name.endswith(".py") else name for name in execution.also]
+    options["also"] = with_whole_paths(execution.also)
     options["tracking_uri"] = None if execution.store is None else without_secrets(from_anywhere(execution.store))
     beside = {"time": time, **provenance()}
     now = Placed.model_validate({"place": _place(folder, path or folder.path), **options, **beside})

@@ -401,7 +401,7 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
         tracking = TrackingProcess()  # imports MLflow while the engine starts, in a process that does not train
         ending.callback(tracking.end)
-        engine = execution.start(_tracked(run, path))
+        engine = execution.start(_runs_of(run, path))
         ending.callback(engine.close)
         engine.say = execution.say
         engine.preflight(folder, record)
@@ -410,10 +410,12 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
     return replace(run, engine=engine, tracking=[tracking])
 
 
-def _tracked(run: Run, path: Path) -> TrackedRuns:
-    """The runs in MLflow that the function of a study writes to, which will be at ``path``."""
+def _runs_of(run: Run, path: Path) -> TrackedRuns:
+    """The runs in MLflow that the function of a study writes to, which will be at ``path``; none of networks."""
+    if run.execution.function is None:
+        return NoRuns()
     opened = next(iter(Ledger(run.folder.ledger).replay()), None)
-    if run.execution.function is None or not isinstance(opened, StudyOpened):
+    if not isinstance(opened, StudyOpened):
         return NoRuns()
     return run.execution.tracked(StudyFolder(path, run.ablation), opened)
 

@@ -23,6 +23,14 @@ class Confirmed:
     half: float
     seeds: int
 
+    def in_words(self, measure: Measure, what: str, on: str, form: str) -> str:
+        """A sentence of a card. ``what`` has the score, and ``on`` what; ``form``: how its numbers are written."""
+        value, half = measure.factor * self.value, abs(measure.factor) * self.half
+        return (
+            f"Confirmed for {what}, on {on}: {visible(measure.label)} {value:{form}} ± {half:{form}}, the mean of "
+            f"{self.seeds} fresh seeds and half of an interval at 95 %."
+        )
+
 
 def model_card(
     bundle: Bundle, measure: Measure, *, scored: int, searched: Sequence[float], confirmed: Sequence[Confirmed]
@@ -65,11 +73,7 @@ def _figures(
         yield from _of_chosen(scored, several=several)
     what = ("one network of this config" if several else "this config") + ", trained on train alone" * retrained
     for each in confirmed:
-        value, half = measure.factor * each.value, abs(measure.factor) * each.half
-        yield (
-            f"Confirmed for {what}, on the test split of {visible(each.corpus)}: {measure.label} "
-            f"{value:.2f} ± {half:.2f}, the mean of {each.seeds} fresh seeds and half of an interval at 95 %."
-        )
+        yield each.in_words(measure, what, f"the test split of {visible(each.corpus)}", ".2f")
     if not confirmed:
         yield "Nothing of this config is confirmed: `skipstack ablate` would train it with fresh seeds."
     yield ""

@@ -1,6 +1,5 @@
 """Writes the model that a user's function gave as a bundle of kind ``own``."""
 
-import shutil
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
@@ -17,6 +16,7 @@ from skipstack.search.record.call_models import CallModel, chosen_model
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.record.whole_copies import copy_contents
 from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.subject import leaves
 
@@ -44,10 +44,7 @@ def fill_own(
     call, model = check_model(record, folder, trial)
     copy = to / MODEL / model.name
     copy.parent.mkdir()
-    if model.path.is_dir():
-        shutil.copytree(model.path, copy, copy_function=shutil.copyfile)
-    else:
-        shutil.copyfile(model.path, copy)
+    copy_contents(model.path, copy)
     config = trial.config
     assert isinstance(config, FunctionConfig), "networks have bundles of their own"
     assert trial.best is not None, "a trial with a score has a best epoch"
@@ -123,11 +120,7 @@ def own_card(model: OwnModel, measure: Measure, confirmed: Sequence[Confirmed]) 
     if origin.epoch != origin.best_epoch:
         yield f"The trial was best after epoch {origin.best_epoch}, with which no model was given."
     for each in confirmed:
-        value, half = measure.factor * each.value, abs(measure.factor) * each.half
-        yield (
-            f"Confirmed for this config, on what the function reports as test: {visible(measure.label)} "
-            f"{value:.4g} ± {half:.4g}, the mean of {each.seeds} fresh seeds and half of an interval at 95 %."
-        )
+        yield each.in_words(measure, "this config", "what the function reports as test", ".4g")
     if not confirmed:
         yield "Nothing of this config is confirmed: `skipstack.ablate` would call it with fresh seeds."
     yield ""

@@ -17,11 +17,12 @@ from skipstack.search.ledger.events import (
     Tested,
     Untested,
 )
-from skipstack.search.record.call_models import keep_only, models_in
+from skipstack.search.record.call_models import models_in
 from skipstack.search.record.folder import BEST, LOG, MODELS, StudyFolder, delete_checkpoints
 from skipstack.search.record.selection import selected
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.record.whole_copies import keep_only
 
 EASE = 0.1
 """Slack: the share by which the limit of kept trials may be exceeded, or a full budget is freed, per clean-up."""
@@ -191,7 +192,7 @@ def _settled(trial: TrialRecord, folder: Path) -> int | None:
         return None
     for call in trial.seeds:
         own = folder / MODELS / trial.replicates.folder(call)
-        keep_only(own, models_in(own)[:1])
+        keep_only(own, (each.folder for each in models_in(own)[:1]))
     return sum(path.stat().st_size for path in _models(folder))
 
 

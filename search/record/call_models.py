@@ -4,13 +4,13 @@ In the folder of a trial: ``models/seed-0/00000003-0001-000001/``, by epoch, att
 models; there a whole copy (``whole_copies.py``). Of each call the model stays at whose epoch the trial scored best.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from skipstack.search.record.folder import BEST, MODELS
 from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.record.whole_copies import CONTENT, notes_of, remove
+from skipstack.search.record.whole_copies import CONTENT, whole_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class CallModel:
 
 def models_in(folder: Path) -> list[CallModel]:
     """The whole models of a call, the best first; of equals that of the earliest epoch, and of that the last one."""
-    found = [each for path in sorted(folder.glob("*-*-*"), reverse=True) if (each := _read(path)) is not None]
-    return sorted(found, key=lambda each: (-each.score, each.epoch))
+    latest_first = whole_in(folder, CallModel)[::-1]
+    return sorted(latest_first, key=lambda each: (-each.score, each.epoch))
 
 
 def models_of(trial: TrialRecord, folder: Path) -> dict[int, CallModel]:
@@ -53,22 +53,6 @@ def chosen_model(trial: TrialRecord, folder: Path) -> tuple[int, CallModel] | No
     models, dev = models_of(trial, folder), trial.dev
     call = max((call for call in models if call in dev), key=dev.__getitem__, default=None)
     return None if call is None else (call, models[call])
-
-
-def keep_only(folder: Path, kept: Sequence[CallModel]) -> None:
-    """Remove all models of a call but these, whole or not."""
-    names = {each.folder.name for each in kept}
-    for path in folder.glob("*-*-*"):
-        if path.name not in names:
-            remove(path)
-
-
-def _read(folder: Path) -> CallModel | None:
-    notes = notes_of(folder)
-    try:
-        return None if notes is None else CallModel(folder, **notes)
-    except TypeError:
-        return None
 
 
 def is_exportable(trial: TrialRecord, folder: Path) -> bool:

@@ -7,17 +7,29 @@ machine.
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from skipstack.data.basis.atomic_files import fsync_path, write_atomically
 
 WHOLE: Final = "whole.json"
 CONTENT: Final = "content"
 
+NAMES: Final = "*-*-*"
+"""A pattern of the names of copies."""
+
 BYTES: Final = "checkpoint"
 """The name of the file that holds what was given as bytes."""
+
+
+Copy = TypeVar("Copy")
+
+
+def folder_of(parent: Path, epoch: int, attempt: int, number: int) -> Path:
+    """The folder of an attempt's copy of this number; in the order of names, copies are in that of their epochs."""
+    return parent / f"{epoch:08d}-{attempt:04d}-{number:06d}"
 
 
 def copied(given: Path | bytes, folder: Path) -> tuple[str, dict[str, int]]:
@@ -27,14 +39,20 @@ def copied(given: Path | bytes, folder: Path) -> tuple[str, dict[str, int]]:
     to.parent.mkdir(parents=True)
     if isinstance(given, bytes):
         to.write_bytes(given)
-    elif given.is_dir():
-        shutil.copytree(given, to, copy_function=shutil.copyfile)
     else:
-        shutil.copyfile(given, to)
+        copy_contents(given, to)
     files = [to] if to.is_file() else [each for each in sorted(to.rglob("*")) if each.is_file()]
     for each in files:
         fsync_path(each)
     return name, {each.relative_to(to.parent).as_posix(): each.stat().st_size for each in files}
+
+
+def copy_contents(given: Path, to: Path) -> None:
+    """Copy a file, or a folder with all that is in it, without owners, rights and times."""
+    if given.is_dir():
+        shutil.copytree(given, to, copy_function=shutil.copyfile)
+    else:
+        shutil.copyfile(given, to)
 
 
 def declare_whole(folder: Path, notes: Mapping[str, Any]) -> None:
@@ -42,7 +60,27 @@ def declare_whole(folder: Path, notes: Mapping[str, Any]) -> None:
     write_atomically(folder / WHOLE, json.dumps(notes).encode(), fsync=True)
 
 
-def notes_of(folder: Path) -> dict[str, Any] | None:
+def whole_in(parent: Path, kind: Callable[..., Copy]) -> list[Copy]:
+    """The whole copies there, in the order of their names, each as ``kind(folder, **notes)``; those whose notes are
+    none of that kind are not seen either.
+    """
+    found = []
+    for folder in sorted(parent.glob(NAMES)):
+        if (notes := _notes_of(folder)) is not None:
+            with suppress(TypeError):
+                found.append(kind(folder, **notes))
+    return found
+
+
+def keep_only(parent: Path, kept: Iterable[Path]) -> None:
+    """Remove all copies there, whole or not, but those in the folders ``kept``."""
+    names = {folder.name for folder in kept}
+    for folder in parent.glob(NAMES):
+        if folder.name not in names:
+            remove(folder)
+
+
+def _notes_of(folder: Path) -> dict[str, Any] | None:
     """The notes of the copy in a folder; None unless it is whole."""
     try:
         notes: dict[str, Any] = json.loads((folder / WHOLE).read_bytes())

@@ -11,7 +11,7 @@ from typing import Any
 
 from skipstack.search.driver.faults import own_file_interrupts
 from skipstack.search.record.folder import CALL_CHECKPOINTS, make_trial_folder
-from skipstack.search.record.whole_copies import CONTENT, copied, declare_whole, notes_of, remove
+from skipstack.search.record.whole_copies import CONTENT, copied, declare_whole, folder_of, keep_only, whole_in
 from skipstack.search.workers.attempts import check_latest, claim
 
 
@@ -72,7 +72,7 @@ class CallCheckpoints:
         with own_file_interrupts(self._folder):
             self._claim()
             self._written += 1
-            folder = self._folder / f"{epoch:08d}-{self._attempt:04d}-{self._written:06d}"
+            folder = folder_of(self._folder, epoch, self._attempt, self._written)
             written = CallCheckpoint(folder, epoch, *copied(given, folder), chance, report)
             written.write()
             self._awaits_report = written if report is None and epoch else None
@@ -100,15 +100,11 @@ class CallCheckpoints:
         self._keep([*counted[-1:], *whole[-1:]])
 
     def _keep(self, kept: list[CallCheckpoint]) -> None:
-        names = {each.folder.name for each in kept}
-        for folder in self._folder.iterdir() if self._folder.exists() else ():
-            if folder.name not in names:
-                remove(folder)
+        keep_only(self._folder, (each.folder for each in kept))
 
     def _whole(self) -> list[CallCheckpoint]:
         """Those that are whole, the latest last."""
-        found = [_read(folder) for folder in sorted(self._folder.glob("*-*-*"))]
-        return [each for each in found if each is not None]
+        return whole_in(self._folder, CallCheckpoint)
 
     def _claim(self) -> None:
         """Raises SupersededError if a later attempt at the trial has begun."""
@@ -117,12 +113,3 @@ class CallCheckpoints:
             make_trial_folder(self._trial)
             claim(self._trial, self._attempt)
             self._claimed = True
-
-
-def _read(folder: Path) -> CallCheckpoint | None:
-    """The checkpoint in a folder; None unless it is whole."""
-    notes = notes_of(folder)
-    try:
-        return None if notes is None else CallCheckpoint(folder, **notes)
-    except TypeError:
-        return None

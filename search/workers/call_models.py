@@ -9,9 +9,9 @@ from typing import Self
 
 from skipstack.search.driver.faults import own_file_interrupts
 from skipstack.search.driver.task import TrialTask
-from skipstack.search.record.call_models import keep_only, models_in
+from skipstack.search.record.call_models import models_in
 from skipstack.search.record.folder import MODELS, make_trial_folder
-from skipstack.search.record.whole_copies import copied, declare_whole, remove
+from skipstack.search.record.whole_copies import copied, declare_whole, folder_of, keep_only, remove
 from skipstack.search.workers.attempts import check_latest, claim
 
 
@@ -55,7 +55,7 @@ class CallModels:
             if self._waiting is not None:
                 remove(self._waiting.folder)
             self._written += 1
-            folder = self._folder / f"{epoch:08d}-{self._attempt:04d}-{self._written:06d}"
+            folder = folder_of(self._folder, epoch, self._attempt, self._written)
             self._waiting = _Waiting(folder, epoch, *copied(given, folder))
         if epoch <= len(self._scores):  # computed once more, since its process ended later
             self.scored(epoch, self._scores[epoch - 1])
@@ -82,7 +82,8 @@ class CallModels:
 
     def _keep_best(self) -> None:
         """Keep the best that counts; one of an epoch that the ledger does not have is of a process that was killed."""
-        keep_only(self._folder, [each for each in models_in(self._folder) if each.epoch <= self._counted][:1])
+        counted = [each.folder for each in models_in(self._folder) if each.epoch <= self._counted]
+        keep_only(self._folder, counted[:1])
 
     def _claim(self) -> None:
         """Raises SupersededError if a later attempt at the trial has begun."""

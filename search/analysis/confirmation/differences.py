@@ -95,7 +95,8 @@ def interaction(
     shared = [seed for seed in scores[0] if all(seed in each for each in scores)]
     if not shared:
         return None
-    values = {seed: _apart(*(each[seed] for each in scores)) for seed in shared}
+    of_both, of_other, of_one, of_base = scores
+    values = {seed: (of_both[seed] - of_other[seed]) - (of_one[seed] - of_base[seed]) for seed in shared}
     scale = max(abs(each[seed]) for each in scores for seed in shared)
     tables = [difference_table(both, other), difference_table(one, base)] if split == "test" else [None]
     apart = [table for table in tables if table is not None and len(table) == len(shared)]
@@ -231,10 +232,6 @@ def _counts(trial: TrialRecord, split: Split, seeds: Sequence[int]) -> NDArray[n
     if counts_RSC is None or counts_RSC.shape[1] < 2:
         return None
     return counts_RSC[[trial.seeds.index(seed) for seed in seeds]]
-
-
-def _apart(both: float, other: float, one: float, base: float) -> float:
-    return (both - other) - (one - base)
 
 
 def _mean(scores: Mapping[int, float]) -> float:

@@ -16,6 +16,7 @@ from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.statistics.multiple_testing import LEVEL, holm
 from skipstack.spaces.domains import Json
+from skipstack.spaces.space import Point, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def _interactions(record: StudyRecord, split: Split) -> Iterator[Interaction]:
     base = whole.get(canonical_json(start))
     if base is None:
         return
-    for one, other in combinations(_changes(record, whole), 2):
+    for one, other in combinations(_changes(space, start, whole), 2):
         point = space.moved(space.moved(start, one.axis, one.value), other.axis, other.value)
         both = whole.get(canonical_json(point))
         if one.axis == other.axis or both is None or any(point.get(each.axis) != each.value for each in (one, other)):
@@ -68,8 +69,7 @@ def _interactions(record: StudyRecord, split: Split) -> Iterator[Interaction]:
             yield Interaction(axes=(one.axis, other.axis), values=names, trial=both.number, estimate=found)
 
 
-def _changes(record: StudyRecord, whole: Mapping[str, TrialRecord]) -> Iterator[Change]:
-    space, base = record.space, base_of(record.space)
+def _changes(space: Space, base: Point, whole: Mapping[str, TrialRecord]) -> Iterator[Change]:
     for axis, usual in base.items():
         for value in values_of(space.domains[axis]):
             trial = whole.get(canonical_json(space.moved(base, axis, value)))

@@ -1,6 +1,6 @@
 """What hears a study beside MLflow: TensorBoard, W&B, or a class of yours in a file that ``--also`` names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,11 @@ class HeardTrial:
         """``trial 3``, or ``ablation 1, trial 3``."""
         trial = f"trial {self.number}"
         return trial if self.ablation is None else f"ablation {self.ablation}, {trial}"
+
+    def by_seed(self, metrics: Mapping[str, Sequence[float]]) -> Iterator[tuple[int, dict[str, float]]]:
+        """Each seed with its values of the metrics."""
+        for place, seed in enumerate(self.seeds):
+            yield seed, {name: values[place] for name, values in metrics.items() if place < len(values)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,11 @@ def check(also: Sequence[str]) -> None:
             raise UserError(f"--also: {name}: no such file (allowed: {', '.join(BUILT_IN)}, or a file with a Listener)")
 
 
+def with_whole_paths(also: Sequence[str]) -> tuple[str, ...]:
+    """The same names, which another process in another folder understands."""
+    return tuple(name if name in BUILT_IN else str(Path(name).resolve()) for name in also)
+
+
 def made(name: str, study: HeardStudy) -> Listener:
     """The listener, ready to hear the study. Raises UserError where a file has no class of one, or several."""
     if name in BUILT_IN:

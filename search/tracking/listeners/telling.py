@@ -15,7 +15,7 @@ from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.tracking.child_process import ChildProcess, Link, NoAnswerError
 from skipstack.search.tracking.entry import axis_value
 from skipstack.search.tracking.listeners.listener import HeardStudy, HeardTrial, Listener
-from skipstack.search.tracking.listeners.named import made
+from skipstack.search.tracking.listeners.named import made, with_whole_paths
 from skipstack.search.tracking.runs import study_id
 from skipstack.spaces.domains import Choice, Domain, Json
 from skipstack.spaces.subject import Scalar
@@ -31,7 +31,7 @@ class Listening:
 
     def __init__(self, also: Sequence[str], folder: Path) -> None:
         self._child = ChildProcess(serve)
-        self._child.send(([str(Path(name).resolve()) if name.endswith(".py") else name for name in also], folder))
+        self._child.send((with_whole_paths(also), folder))
 
     def close(self) -> list[str]:
         """Wait until the listeners have heard all; a line for each that did not, with the reason."""

@@ -26,15 +26,11 @@ class TensorBoardListener(Listener):
 
     def reported(self, trial: HeardTrial, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
         """A point of each curve."""
-        for seed, values in _by_seed(trial, metrics):
-            for name, value in values.items():
-                self._writer(trial, seed).add_scalar(name, value, epoch, walltime=self.now)
+        self._add(trial, metrics, epoch)
 
     def tested(self, trial: HeardTrial, metrics: Mapping[str, Sequence[float]]) -> None:
         """Points of their own, under the names of test."""
-        for seed, values in _by_seed(trial, metrics):
-            for name, value in values.items():
-                self._writer(trial, seed).add_scalar(name, value, walltime=self.now)
+        self._add(trial, metrics, None)
 
     def ended(self, trial: HeardTrial, reason: str, score: float | None) -> None:
         """How it ended, and a row of the table of hyperparameters."""
@@ -42,8 +38,7 @@ class TensorBoardListener(Listener):
             writer = self._writer(trial, seed)
             writer.add_text("ended", reason)
             if score is not None:
-                values = {path: value if value is not None else "null" for path, value in trial.values.items()}
-                writer.add_hparams(values, {"score": score}, name="hparams")
+                writer.add_hparams(dict(trial.values), {"score": score}, name="hparams")
             writer.close()
             del self._open[trial.name, seed]
 
@@ -51,6 +46,11 @@ class TensorBoardListener(Listener):
         """Write what is not written yet."""
         for writer in self._open.values():
             writer.close()
+
+    def _add(self, trial: HeardTrial, metrics: Mapping[str, Sequence[float]], epoch: int | None) -> None:
+        for seed, values in trial.by_seed(metrics):
+            for name, value in values.items():
+                self._writer(trial, seed).add_scalar(name, value, epoch, walltime=self.now)
 
     def _writer(self, trial: HeardTrial, seed: int) -> "SummaryWriter":
         from tensorboardX import SummaryWriter
@@ -62,10 +62,3 @@ class TensorBoardListener(Listener):
             self._files += 1  # names of files have seconds, within which a run may go on in a second one
             self._open[trial.name, seed] = SummaryWriter(str(run), filename_suffix=f".{self._files}")
         return self._open[trial.name, seed]
-
-
-def _by_seed(trial: HeardTrial, metrics: Mapping[str, Sequence[float]]) -> list[tuple[int, dict[str, float]]]:
-    return [
-        (seed, {name: values[place] for name, values in metrics.items() if place < len(values)})
-        for place, seed in enumerate(trial.seeds)
-    ]

@@ -15,21 +15,19 @@ class WandbListener(Listener):
 
     def __init__(self, study: HeardStudy) -> None:
         super().__init__(study)
-        shutil.rmtree(
-            study.folder / "wandb", ignore_errors=True
-        )  # the ledger has all of it, and is heard from its beginning
+        runs = study.folder / "wandb"
+        shutil.rmtree(runs, ignore_errors=True)  # the ledger has all of it, and is heard from its beginning
         self._open: dict[tuple[str, int], Any] = {}
 
     def reported(self, trial: HeardTrial, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
         """A step of the run."""
-        for place, seed in enumerate(trial.seeds):
-            values = {name: each[place] for name, each in metrics.items() if place < len(each)}
+        for seed, values in trial.by_seed(metrics):
             self._run(trial, seed).log({"epoch": epoch, **values}, step=epoch)
 
     def tested(self, trial: HeardTrial, metrics: Mapping[str, Sequence[float]]) -> None:
         """A part of its summary."""
-        for place, seed in enumerate(trial.seeds):
-            self._run(trial, seed).summary.update({name: each[place] for name, each in metrics.items()})
+        for seed, values in trial.by_seed(metrics):
+            self._run(trial, seed).summary.update(values)
 
     def ended(self, trial: HeardTrial, reason: str, score: float | None) -> None:
         """Finish the run."""
