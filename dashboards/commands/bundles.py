@@ -77,7 +77,7 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write the best network, or the best model of a function, as plain files (a bundle).
+    """Write the best network or model as plain files (a bundle).
 
     A network's bundle holds JSON and safetensors, and loads without ray or mlflow. A function's holds the files that
     the function gave by report(..., model=PATH).

@@ -1,11 +1,13 @@
 """Shows the first screen of a page at once, and Streamlit's page in its place as soon as that has as much.
 
-Streamlit loads a hundred files before it shows anything. Meanwhile a script of ours in its page asks this server for
-the first screen, which lies above the other until that has drawn its first chart. The page also has our ``STYLE`` from
+Streamlit loads a hundred files before it shows anything. So a script of ours in its page asks this server for the
+first screen, which lies above the other until that has drawn its first chart. The files wait a moment for it: a browser
+opens six connections to a server, and a seventh request waits for all before it. The page also has our ``STYLE`` from
 the start, so that nothing is seen without it. This is an ASGI application around Streamlit's own, which is not changed.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Final
 from urllib.parse import parse_qs
@@ -48,13 +50,28 @@ SCRIPT: Final = """<script>
     };
     look();
   };
+  const load = () => {
+    for (const { content } of document.querySelectorAll("head > template.files")) for (const each of content.children) {
+      const made = document.createElement(each.localName);  // a copy of a script would not run
+      for (const { name, value } of each.attributes) made.setAttribute(name, value);
+      document.head.append(made);
+    }
+  };
+  const parsed = new Promise(then => addEventListener("DOMContentLoaded", then));
+  let screen = "";
   if (asked.has("page") && [...asked.keys()].every(name => name == "page" || name == "study")) {
     asked.set("width", document.documentElement.clientWidth);
-    fetch(`.PLACE?${asked}`).then(answer => answer.status == 200 ? answer.text() : "").then(show);
+    screen = fetch(`.PLACE?${asked}`).then(answer => answer.status == 200 ? answer.text() : "").catch(() => "");
   }
+  const shown = Promise.all([screen, parsed]).then(([html]) => show(html)).catch(console.error);
+  const late = new Promise(then => setTimeout(then, 500));
+  Promise.race([shown, late]).then(() => parsed).then(load);
 }
 </script>""".replace("PLACE", PLACE)
 """Asks for the first screen, and shows it until the page below has what it shows, or can have no chart."""
+
+FILES: Final = re.compile(rb'(?:<(?:script type="module"[^>]*></script>|link rel="modulepreload"[^>]*>)\s*)+')
+"""What makes a browser load Streamlit's files."""
 
 Screen = Callable[[str, str, int], str | None]
 """The first screen of a page about a study in a window of so many pixels; None if there is none."""
@@ -105,6 +122,7 @@ def _with_script(send: Send) -> Send:
             page.extend(message.get("body", b""))
             if not message.get("more_body", False):
                 body = bytes(page).replace(b"<head>", b"<head>" + SCRIPT.encode(), 1)
+                body = FILES.sub(rb'<template class="files">\g<0></template>', body)
                 body = body.replace(b"<body>", b"<body>" + STYLE.encode(), 1)  # it follows Streamlit's own, and so wins
                 await send({**start, "headers": _headers(start, len(body))})
                 await send({**message, "body": body})
