@@ -52,6 +52,7 @@ def test_a_study_of_optuna_is_one_of_ours(theirs: optuna.Study, tmp_path: Path) 
     assert "best" in typed("report", str(tmp_path / "ours")).out
 
 
+@pytest.mark.slow
 def test_a_search_learns_from_it(theirs: optuna.Study, tmp_path: Path) -> None:
     skipstack.from_optuna(theirs, out=tmp_path / "theirs")
     axes = {"depth": skipstack.randint(1, 4), "kind": skipstack.choice("a", "b"), "rate": skipstack.loguniform(1e-4, 1)}
