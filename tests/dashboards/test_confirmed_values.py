@@ -69,6 +69,7 @@ def test_the_difference_is_that_of_the_ablation_seen_from_the_other_side(ablated
     assert low <= changed[RATE] <= high
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("form", get_args(Format))
 def test_every_format_has_it(form: Format, ablated: Report) -> None:
     rows = [row for row in json.loads(render(ablated, "json"))["rows"] if row["confirmed"] is not None]

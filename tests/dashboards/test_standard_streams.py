@@ -39,6 +39,7 @@ def left_by_its_reader(*arguments: object) -> tuple[int, str]:
         return process.wait(120), process.stderr.read()
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("arguments", [["spaces"], ["--help"], ["spaces", "wu2017/topologies"]])
 def test_a_command_whose_reader_has_left_ends_without_a_word(arguments: list[str]) -> None:
     assert left_by_its_reader(*arguments) == (0, "")

@@ -91,6 +91,7 @@ def named(about: str, values: Mapping[str, Any]) -> Iterator[tuple[str, str, flo
             yield about, name, value
 
 
+@pytest.mark.first(4)
 def test_every_number_of_a_report_is_made_of_the_events_that_it_leads_to(frames: StudyFrames) -> None:
     seen = frames.exploration()
     told = {

@@ -63,6 +63,7 @@ def test_an_editable_install_is_a_plain_path(tmp_path: Path) -> None:
     assert path.decode().split() == [str(source / "src")]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("package", "command"),
     [("data", "wheel"), ("models", "sdist"), ("spaces", "editable"), ("search", "wheel"), ("dashboards", "wheel")],

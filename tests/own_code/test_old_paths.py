@@ -38,6 +38,7 @@ def test_every_name_of_models_and_data_is_found_where_it_was_and_is_what_is_used
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_each_path_warns_once_and_names_the_page_to_import_from() -> None:
     code = (
         "from skipstack.data.basis.old_paths import find_old_paths; find_old_paths(warn=True);"

@@ -44,9 +44,9 @@ studies:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Source, Source]:
-    """The sources of a page that was made twice, each time from nothing."""
-    return made_in(tmp_path_factory.mktemp("first")), made_in(tmp_path_factory.mktemp("second"))
+def made(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """The source of a page that was made from nothing."""
+    return made_in(tmp_path_factory.mktemp("made"))
 
 
 def made_in(folder: Path) -> Source:
@@ -68,42 +68,45 @@ def altered(file: Path, content: bytes) -> Iterator[None]:
         file.write_bytes(kept)
 
 
-@pytest.mark.long
-def test_a_page_from_nothing_is_the_same_bit_for_bit_but_for_times(made: tuple[Source, Source]) -> None:
-    first, _ = made
-    alike = [list(without_times(Kept(each.data("echoes")).events)) for each in made]
+@pytest.mark.slow
+def test_a_page_from_nothing_is_the_same_bit_for_bit_but_for_times(made: Source, tmp_path: Path) -> None:
+    both = made, made_in(tmp_path)
+    alike = [list(without_times(Kept(each.data("echoes")).events)) for each in both]
     assert alike[0] == alike[1]
     pages = []
-    for source, timeless in zip(made, alike, strict=True):
+    for source, timeless in zip(both, alike, strict=True):
         with altered(source.data("echoes"), as_one_file(timeless)):
             pages.append(render(source).text)
     assert pages[0] == pages[1]
-    plain, farther = re.findall(r"^\| LSTM \| (.*) \| (.*) \|$", pages[0], re.MULTILINE)[0]
-    assert f"A plain layer has {plain}" in pages[0]
-    assert f"the table has {farther}." in " ".join(pages[0].split())
-    assert re.search(r"^    skipstack search distance .*\\$", pages[0], re.MULTILINE)
-    assert render(first).text == first.page.read_text()
-
-
-@pytest.mark.slow
-def test_a_study_that_is_kept_is_not_run_again(made: tuple[Source, Source], tmp_path: Path) -> None:
-    source, _ = made
-    results.make(source, tmp_path)
-    assert list(tmp_path.iterdir()) == []
-    assert results.is_kept(source, "echoes")
-    assert not results.is_kept(replace(source, studies={"echoes": ("search distance",)}), "echoes")
 
 
 @pytest.mark.long
-def test_a_number_altered_in_what_is_kept_is_seen(made: tuple[Source, Source]) -> None:
-    source, _ = made
-    file, page = source.data("echoes"), source.page.read_text()
+def test_a_page_has_the_commands_and_figures_of_its_studies(made: Source) -> None:
+    page = made.page.read_text()
+    plain, farther = re.findall(r"^\| LSTM \| (.*) \| (.*) \|$", page, re.MULTILINE)[0]
+    assert f"A plain layer has {plain}" in page
+    assert f"the table has {farther}." in " ".join(page.split())
+    assert re.search(r"^    skipstack search distance .*\\$", page, re.MULTILINE)
+    assert render(made).text == page
+
+
+@pytest.mark.slow
+def test_a_study_that_is_kept_is_not_run_again(made: Source, tmp_path: Path) -> None:
+    results.make(made, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert results.is_kept(made, "echoes")
+    assert not results.is_kept(replace(made, studies={"echoes": ("search distance",)}), "echoes")
+
+
+@pytest.mark.long
+def test_a_number_altered_in_what_is_kept_is_seen(made: Source) -> None:
+    file, page = made.data("echoes"), made.page.read_text()
     content = bytearray(file.read_bytes())
     content[len(content) // 4] ^= 1
     with altered(file, bytes(content)), pytest.raises(UserError, match=r"000001\.parquet"):
-        render(source)
+        render(made)
     with altered(file, as_one_file(map(_luckier, Kept(file).events))):  # whose checksums are right
-        assert render(source).text != page
+        assert render(made).text != page
 
 
 def _luckier(event: ledger_events.Event) -> ledger_events.Event:
@@ -114,14 +117,13 @@ def _luckier(event: ledger_events.Event) -> ledger_events.Event:
 
 
 @pytest.mark.long
-def test_a_claim_that_does_not_hold_is_named_with_its_line_and_its_sentence(made: tuple[Source, Source]) -> None:
-    source, _ = made
-    template = source.template.replace(">= 0", "> 100")
+def test_a_claim_that_does_not_hold_is_named_with_its_line_and_its_sentence(made: Source) -> None:
+    template = made.template.replace(">= 0", "> 100")
     with pytest.raises(UserError, match=r"^echo\.md: no longer true, so say what is: line 9: - A plain layer has \d"):
-        render(replace(source, template=template))
-    unknown = source.template.replace('"LSTM", 4', '"LSTM", 3')
+        render(replace(made, template=template))
+    unknown = made.template.replace('"LSTM", 4', '"LSTM", 3')
     with pytest.raises(UserError, match=r"unknown trial 'LSTM, 3' \(nearest: 'LSTM, \d+'"):
-        render(replace(source, template=unknown))
+        render(replace(made, template=unknown))
 
 
 @pytest.mark.parametrize("source", MADE, ids=lambda source: source.name)

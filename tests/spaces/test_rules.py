@@ -124,6 +124,7 @@ def test_of_a_large_block_nothing_is_listed_and_the_same_holds(
         assert space.repaired(space.compose(lambda path, domain: domain.sample(generator)), generator) in wanted
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("lists", [True, False])
 def test_a_draw_has_the_distribution_of_draws_that_are_repeated_until_the_rules_hold(lists: bool) -> None:
     """Pearson's statistic over all allowed points, at most four of its standard deviations above its mean."""

@@ -148,6 +148,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_each_question_has_its_charts_and_none_has_an_interval(runs: Path, question: str) -> None:
     page = Opened(runs, WORKS, study="a-search", question=question)

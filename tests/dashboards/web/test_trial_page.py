@@ -146,6 +146,7 @@ def test_a_page_says_how_its_trial_stands(happened: list[Event], said: str, tmp_
     assert said in page.text
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("reason", FAULTS)
 def test_a_page_of_a_trial_that_a_fault_ended_has_the_fault_and_those_before_it(reason: Any, tmp_path: Path) -> None:
     retried = Retried(time=3.0, trial=1, cause="lost", message="its machine is gone")
@@ -176,6 +177,7 @@ def test_a_reused_trial_names_its_source(tmp_path: Path) -> None:
     assert "It took none: it was not trained." in text
 
 
+@pytest.mark.slow
 def test_trials_of_an_ablation_have_pages_of_their_own(runs: Path) -> None:
     page = opened(runs, "ablated", 3, of="ablation 1")
     assert "Trial 3 of ablation 1" in page.text

@@ -69,6 +69,7 @@ def gradients(model: ModelConfig, precision: Precision) -> tuple[Training, dict[
     return run, {name: each.grad for name, each in run.model.named_parameters() if each.grad is not None}
 
 
+@pytest.mark.first(15)
 @pytest.mark.usefixtures("small_products")
 @pytest.mark.parametrize("name", SMOOTH)
 def test_a_gradient_is_that_of_float32_up_to_rounding(name: str, reduced: Precision) -> None:

@@ -281,6 +281,7 @@ def side_by_side(folder: StudyFolder, config: StudyConfig, *first: Event, since:
     return driver
 
 
+@pytest.mark.first(8)
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 @pytest.mark.parametrize("proposer", ["grid", "random"])
 def test_every_scheduler_ends_in_order_side_by_side_and_goes_on_with_more(

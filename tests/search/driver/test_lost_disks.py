@@ -89,6 +89,7 @@ def moments(path: Path) -> Iterator[int]:
     yield from range(1, WritingWorker.disk.writes + 1)
 
 
+@pytest.mark.slow
 def test_a_full_disk_elsewhere_interrupts_a_study_that_is_the_same_once_it_has_room(tmp_path: Path) -> None:
     whole = expected(tmp_path / "whole")
     for first, number in zip(moments(tmp_path / "counted"), cycle(FULL), strict=False):

@@ -52,6 +52,7 @@ def test_a_study_of_optuna_is_one_of_ours(theirs: optuna.Study, tmp_path: Path) 
     assert "best" in typed("report", str(tmp_path / "ours")).out
 
 
+@pytest.mark.slow
 def test_a_search_learns_from_it(theirs: optuna.Study, tmp_path: Path) -> None:
     skipstack.from_optuna(theirs, out=tmp_path / "theirs")
     axes = {"depth": skipstack.randint(1, 4), "kind": skipstack.choice("a", "b"), "rate": skipstack.loguniform(1e-4, 1)}
@@ -85,6 +86,41 @@ def test_an_experiment_of_tune_is_one_of_ours(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
     with pytest.raises(UserError, match="has no trials"):
         skipstack.from_tune(tmp_path, score="loss", out=tmp_path / "other")
+
+
+@pytest.mark.cluster
+def test_what_tune_has_written_says_what_tune_says(tmp_path: Path) -> None:
+    """Tune itself searches, stops half of its trials early, and lists what they reached."""
+    import ray
+    from ray import tune
+
+    def trained(config: dict[str, Any]) -> None:
+        for step in range(4):
+            tune.report({"loss": (config["rate"] - 0.3) ** 2 + 0.1 / (1 + step) + config["net"]["units"] / 100})
+
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    try:
+        theirs = tune.Tuner(
+            trained,
+            param_space={"rate": tune.uniform(0.1, 1), "net": {"units": tune.choice([8, 16])}},
+            tune_config=tune.TuneConfig(
+                metric="loss",
+                mode="min",
+                num_samples=6,
+                scheduler=tune.schedulers.ASHAScheduler(max_t=4),
+                reuse_actors=True,
+            ),
+            run_config=tune.RunConfig(name="theirs", storage_path=str(tmp_path), verbose=0),
+        ).fit()
+    finally:
+        ray.shutdown()
+    skipstack.from_tune(tmp_path / "theirs", score="loss", direction="minimize", out=tmp_path / "ours")
+    trials = list(read_study(tmp_path / "ours").trials.values())
+    told = sorted((each.config["rate"], each.config["net"]["units"], each.metrics["loss"]) for each in theirs)
+    read = [(each.point["rate"], each.point["net.units"], each.reports[-1].metrics["dev_score"][0]) for each in trials]
+    assert sorted(read) == told
+    best = theirs.get_best_result()
+    assert read_study(tmp_path / "ours").ranked()[0].point["rate"] == best.config["rate"]
 
 
 def test_a_table_of_wandb_is_a_study_of_ours(tmp_path: Path) -> None:

@@ -259,6 +259,7 @@ def test_a_trial_that_diverged_does_so_again_without_being_trained(tmp_path: Pat
     assert all(trial.reused is not None and trial.score is None for trial in diverged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("proposer", ["grid", "tpe", "evolution"])
 def test_a_driver_killed_at_any_append_needs_nothing_but_its_ledger_and_the_weights(
     proposer: str, earlier: Path, tmp_path: Path

@@ -15,6 +15,7 @@ from tests.search.simulation.test_simulation import EPOCHS, curves_study, random
 WITHIN = 0.02
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("name", ["asha", "keep_best", "none"])
 def test_what_several_seeds_give_is_what_each_gives_alone(name: str) -> None:
     record = random_record(2, trials=25)

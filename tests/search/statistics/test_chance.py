@@ -92,6 +92,7 @@ def _normal(seeds: int) -> Iterator[tuple[Values, list[Part], float]]:
         yield mean, parts, float((np.abs(mean) <= t.isf(0.025, satterthwaite) * np.sqrt(total)).mean())
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(("seeds", "theirs"), [(2, 0.88), (3, 0.93), (5, 0.945), (10, 0.95)])
 def test_intervals_of_normal_tables_cover_whatever_the_variances_are(seeds: int, theirs: float) -> None:
     """Satterthwaite's cover in as few as ``theirs`` for some of the variances."""

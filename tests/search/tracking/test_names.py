@@ -125,6 +125,7 @@ def hill(config: dict[str, float], report: Callable[..., None]) -> None:
         report(score=config["x"] * epoch, **{"hits@10": epoch, "": 1, "..": 2, "a": 3, "a/b": 4})
 
 
+@pytest.mark.slow
 def test_a_function_may_report_any_name_and_its_study_is_opened_from_its_own_store(tmp_path: Path) -> None:
     from mlflow import MlflowClient
 

@@ -119,6 +119,7 @@ def test_what_is_told_is_in_the_store_and_what_is_shown_beside_it(
     assert "report.html" in [file.path for file in MlflowClient(uri).list_artifacts(run.info.run_id)]
 
 
+@pytest.mark.slow
 def test_one_that_is_killed_is_told_of_and_the_next_writes_what_is_missing(
     tracker: TrackingProcess, uri: str, study: Path, events: list[Event], expected: dict[str, object], tmp_path: Path
 ) -> None:

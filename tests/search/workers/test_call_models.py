@@ -95,6 +95,7 @@ def best(scores: dict[int, float]) -> int:
     return max(scores, key=lambda epoch: (scores[epoch], -epoch))
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("function", [giving, restoring])
 def test_of_each_seed_the_model_of_the_trial_s_best_epoch_stays(function: Function, tmp_path: Path) -> None:
     folder = open_function(tmp_path, function, PROMOTING, trials=4, seeds=2, epochs=5)
@@ -110,6 +111,7 @@ def test_of_each_seed_the_model_of_the_trial_s_best_epoch_stays(function: Functi
             assert len(list(own.iterdir())) == 1, "no other is left"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [giving, restoring])
 def test_a_driver_killed_at_any_append_leaves_the_models_of_one_that_was_not(
     function: Function, tmp_path: Path

@@ -136,6 +136,7 @@ def test_the_widest_q_gram_may_be_of_any_width(sets: int) -> None:
     equals_its_twin(network(config_of(mix, sets=sets)), mix)
 
 
+@pytest.mark.first(6)
 @EVERY_NETWORK
 def test_a_networks_gradients_equal_central_differences_of_its_twin(mix: Mix) -> None:
     model, tokens = network(config_of(mix)), sentences()
