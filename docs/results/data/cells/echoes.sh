@@ -1,0 +1,1 @@
+skipstack search cells --engine serial --set 'data.corpus={kind: echo, distance: 8}' --out echoes

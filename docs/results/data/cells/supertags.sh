@@ -1,0 +1,1 @@
+skipstack search cells --engine serial --corpus pmb-ccg-en --out supertags
