@@ -51,7 +51,7 @@ SCRIPT: Final = """<script>
     look();
   };
   const load = () => {
-    for (const { content } of document.querySelectorAll("head > template.files")) for (const each of content.children) {
+    for (const { content } of document.querySelectorAll("template.files")) for (const each of content.children) {
       const made = document.createElement(each.localName);  // a copy of a script would not run
       for (const { name, value } of each.attributes) made.setAttribute(name, value);
       document.head.append(made);

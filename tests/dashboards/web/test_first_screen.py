@@ -112,6 +112,10 @@ def test_the_server_answers_with_it_and_its_page_asks_for_it(runs: Path, address
     assert status == 200
     assert page.count(STYLE) == page.count("fetch(`./first-screen?") == 1
     assert page.index("fetch(") < page.index("modulepreload")  # it is asked for first
+    at_once = re.sub(r'<template class="files">.*?</template>', "", page, flags=re.DOTALL)
+    assert page.count("modulepreload") > 50
+    assert "modulepreload" not in at_once
+    assert 'type="module"' not in at_once
     assert page.index("<body>") < page.index(STYLE) < page.index('id="root"')
     status, sent = answer(f"/first-screen?{urlencode({'page': WORKS, 'study': DONE, 'width': 1280})}")
     assert (status, sent) == (200, screen(runs, WORKS, DONE))
