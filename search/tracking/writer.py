@@ -27,6 +27,8 @@ LEDGER: Final = "ledger.parquet"
 COPY: Final = "skipstack.ledger"
 """The tag that says which copy it is: the first 16 hexadecimal digits of its SHA-256."""
 
+TEXTS: Final = "skipstack.texts"
+"""The tag that names the texts which lie among the artifacts of a run, once they do."""
 
 _FORMERLY: Final = re.compile(r"ablation \d+, trial \d+")
 """What earlier versions called a trial of an ablation."""
@@ -34,14 +36,15 @@ _FORMERLY: Final = re.compile(r"ablation \d+, trial \d+")
 
 class _Had(NamedTuple):
     """What a run that is over had when the store was looked at: names of what it has, its own name where it is one that
-    earlier versions gave, and whether it names its corpus.
+    earlier versions gave, whether it names its corpus, and whether its texts are there.
 
-    A metric has every step or none; its files are there where its corpus is.
+    A metric has every step or none.
     """
 
     names: frozenset[str]
     named: str
     corpus: bool
+    texts: bool
 
 
 class Writer:
@@ -132,14 +135,16 @@ class Writer:
         if entry.formerly and not made:
             self._client.update_run(run_id, name=entry.name)
         refused = self._put(run if made else run_id, entry.files | (self._left(key) if entry.log else {}))
-        if entry.corpus is not None and refused is None:  # after the files: whoever finds it need not look for them
-            self._client.log_inputs(run_id, [_dataset(entry.corpus)])
+        if entry.files and refused is None:  # after the files: whoever finds the tag need not look for them
+            tags = tags | {TEXTS: ", ".join(entry.files)}
         self._client.log_batch(
             run_id,
             metrics=[Metric(name, value, at, step) for (name, step), (value, at) in entry.metrics.items()],
             params=[Param(name, value) for name, value in entry.params.items()],
             tags=[RunTag(name, value) for name, value in tags.items()],
         )
+        if entry.corpus is not None and refused is None:
+            self._client.log_inputs(run_id, [_dataset(entry.corpus)])
         if entry.status == "RUNNING" and not made:
             self._client.update_run(run_id, entry.status)
         elif entry.status is not None and entry.end is not None:
@@ -224,6 +229,11 @@ def has_corpus(run: "Run") -> bool:
     return bool(run.inputs and run.inputs.dataset_inputs)
 
 
+def has_texts(run: "Run") -> bool:
+    """Whether the texts of a run lie among its artifacts; earlier versions said so by naming the corpus after them."""
+    return has_corpus(run) or TEXTS in run.data.tags
+
+
 def _had(run: "Run") -> _Had:
     """What a run has, its names told apart by what they are of."""
     held: list[tuple[str, Iterable[str]]] = [
@@ -232,7 +242,8 @@ def _had(run: "Run") -> _Had:
         ("tag", run.data.tags),
     ]
     names = frozenset(f"{of} {name}" for of, names in held for name in names)
-    return _Had(names, run.info.run_name if _FORMERLY.fullmatch(run.info.run_name or "") else "", has_corpus(run))
+    named = run.info.run_name if _FORMERLY.fullmatch(run.info.run_name or "") else ""
+    return _Had(names, named, has_corpus(run), has_texts(run))
 
 
 def _leave_out_names(entry: Entry, had: _Had) -> None:
@@ -242,8 +253,8 @@ def _leave_out_names(entry: Entry, had: _Had) -> None:
     entry.metrics = {at: value for at, value in entry.metrics.items() if f"metric {at[0]}" not in had.names}
     entry.status, entry.log = None, False
     entry.formerly = entry.formerly if entry.formerly == had.named else ""
-    if had.corpus:
-        entry.files, entry.corpus = {}, None
+    entry.files = {} if had.texts else entry.files
+    entry.corpus = None if had.corpus else entry.corpus
 
 
 def _leave_out(entry: Entry, run: "Run", points: set[tuple[str, int]]) -> None:
@@ -256,8 +267,8 @@ def _leave_out(entry: Entry, run: "Run", points: set[tuple[str, int]]) -> None:
     }
     entry.params = {name: value for name, value in entry.params.items() if name not in run.data.params}
     entry.metrics = {point: value for point, value in entry.metrics.items() if point not in points}
-    if has_corpus(run):
-        entry.files, entry.corpus = {}, None
+    entry.files = {} if has_texts(run) else entry.files
+    entry.corpus = None if has_corpus(run) else entry.corpus
     entry.formerly = entry.formerly if entry.formerly == run.info.run_name else ""
     if entry.status == run.info.status and entry.end in (None, run.info.end_time):
         entry.status = None
