@@ -7,7 +7,7 @@ samples nothing. Trials are entered at the next ask, ended ones in one step each
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, final
@@ -85,8 +85,11 @@ class Sampled(Proposer):
         """Running trials in Optuna's study."""
 
     @abstractmethod
-    def _sampler(self, seed: int, charged: Charged | None) -> optuna.samplers.BaseSampler:
-        """A new sampler, which subtracts the penalty ``charged`` from the logarithm of its acquisition function."""
+    def _samplers(self, charged: Charged | None) -> Callable[[int], optuna.samplers.BaseSampler]:
+        """Makes the samplers of one ask, by their seeds: all see the same history.
+
+        They subtract the penalty ``charged`` from the logarithm of their acquisition function.
+        """
 
     @abstractmethod
     def _scored(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
@@ -108,9 +111,9 @@ class Sampled(Proposer):
     def ask(self, number: int) -> Point | None:
         """A point from the sampler; None if the space is exhausted."""
         self._tell_optuna()
-        charged = self._charged(number)
+        sampler = self._samplers(self._charged(number))
         for attempt in range(self.tries):
-            point = self._sampled(derive(self._seed, self.stream, number, attempt) % OPTUNA_SEEDS, charged)
+            point = self._sampled(sampler(derive(self._seed, self.stream, number, attempt) % OPTUNA_SEEDS))
             point = self._space.repaired(point, generator(self._seed, self.stream, "repaired", number, attempt))
             if point not in self._seen and self._space.allowed(point):
                 return point
@@ -195,10 +198,10 @@ class Sampled(Proposer):
         weight = 0.0 if self._cooled is None else max(1 - number / self._cooled, 0.0)
         return Charged(self._costs.by_axis(), weight) if weight else None
 
-    def _sampled(self, seed: int, charged: Charged | None) -> Point:
+    def _sampled(self, sampler: optuna.samplers.BaseSampler) -> Point:
         """A point from a new sampler. The trial that it needs is entered as failed, which samplers ignore."""
         study = self._history()
-        study.sampler = self._sampler(seed, charged)
+        study.sampler = sampler
         trial = study.ask()
         try:
             return self._space.compose(lambda path, _: self._axes[path].suggest(trial))

@@ -14,7 +14,7 @@ from skipstack.search.proposers.encoding import Encoding
 from skipstack.search.proposers.gaussian_process import GaussianProcess
 from skipstack.search.proposers.prior import Prior
 from skipstack.search.proposers.proposer import Proposer
-from skipstack.search.proposers.tpe import BETTER, Tpe, _PerSecond
+from skipstack.search.proposers.tpe import BETTER, Tpe, _Densities, _PerSecond
 from skipstack.spaces.domains import Choice, Integer, Log
 from skipstack.spaces.space import Point, Space, SpaceConfig
 from tests.search.proposers.histories import BETA1, DEPTH, HIDDEN, KIND, MIXED, MOMENTUM, RATE
@@ -194,7 +194,8 @@ def test_of_its_candidates_optuna_takes_the_one_that_is_best_by_equation_15() ->
             return values
 
     costs = {RATE: AxisCost(Log(1e-4, 1e-1), (2.0, 0.5)), DEPTH: AxisCost(Choice((1, 2)), (0.0, 1.5))}
-    study = optuna.create_study(direction="maximize", sampler=Watched(Charged(costs, 0.5), seed=0, multivariate=True))
+    sampler = Watched(Charged(costs, 0.5), _Densities(), seed=0, multivariate=True)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
 
     def objective(trial: optuna.Trial) -> float:
         rate = trial.suggest_float(RATE, 1e-4, 1e-1, log=True)

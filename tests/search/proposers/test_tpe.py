@@ -4,6 +4,7 @@ import logging
 import math
 import statistics
 import warnings
+from typing import Any
 
 import optuna
 import pytest
@@ -14,7 +15,8 @@ from skipstack.data.basis.seeding import derive
 from skipstack.search.proposers import tpe
 from skipstack.search.proposers.proposer import Random
 from skipstack.search.proposers.tpe import Tpe
-from skipstack.spaces.space import Point
+from skipstack.spaces.config import SpaceConfig
+from skipstack.spaces.space import Point, Space
 from tests.search.proposers.histories import (
     BETA1,
     BETA2,
@@ -152,16 +154,41 @@ def test_nothing_global_changes_but_the_verbosity_of_optuna(capfd: pytest.Captur
     assert capfd.readouterr() == ("", "")
 
 
+FEW = Space(
+    SpaceConfig.model_validate(
+        {
+            "axes": {
+                KIND: {"choice": ["sgd", "adam"]},
+                DEPTH: {"choice": [1, 3, 5]},
+                HIDDEN: {"integer": [1, 4]},
+                MOMENTUM: {"choice": [0.0, 0.5, 0.9], "when": {KIND: ["sgd"]}},
+            }
+        }
+    )
+)
+"""48 points, so that many are drawn that were proposed before, and then others by further samplers."""
+
+
 @pytest.mark.parametrize("objectives", [1, 2])
-def test_it_samples_what_optunas_own_sampler_does(objectives: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("space", [MIXED, FEW])
+def test_it_samples_what_optunas_own_sampler_does(
+    space: Space, objectives: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Which splits trials and finds groups anew each time; also while trials run, and after some were stopped."""
+    made = list[object]()
 
     def proposed() -> list[Point]:
-        proposer = Tpe(MIXED, 3, objectives)
+        proposer = Tpe(space, 3, objectives)
         history = live(proposer, seed=4, trials=30, objectives=objectives)
         return [told.point for told in history if told.reason is None]
 
+    def optunas(_: object, **options: Any) -> optuna.samplers.TPESampler:
+        made.append(options)
+        return optuna.samplers.TPESampler(**options)
+
     ours = proposed()
-    monkeypatch.setattr(tpe, "_SplitOnce", optuna.samplers.TPESampler)
+    monkeypatch.setattr(tpe, "_Shared", optunas)
     assert proposed() == ours
     assert len(ours) == 30
+    assert len(made) == 30 or space is FEW
+    assert len(made) > 50 or space is MIXED
