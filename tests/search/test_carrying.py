@@ -1,5 +1,6 @@
 """Clusters whose machines share no disk: hosts that see nothing of the study carry its files, and leave nothing."""
 
+import itertools
 import signal
 import subprocess
 import time
@@ -7,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from mlflow import MlflowClient
 
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.ledger.events import Interrupted, Reported
@@ -14,6 +16,7 @@ from skipstack.search.record.folder import CALL_CHECKPOINTS, CHECKPOINT, StudyFo
 from skipstack.search.record.reading import read_study
 from tests.search.chaos import SMALL
 from tests.search.hosts import missing
+from tests.search.tracking_server import TrackingServer
 from tests.search.unshared import Cluster, check_as_alone, events, made
 
 pytestmark = [
@@ -109,6 +112,52 @@ def test_what_a_function_leaves_elsewhere_is_in_the_study_s_folder(cluster: Clus
                 f"weights-{epochs}": bytes([epochs]) * int(10_000 * (1 + x)),
                 "state/epoch": str(epochs).encode(),
             }
+    cluster.check_nothing_stays()
+
+
+LOGS = """
+import sys
+import mlflow
+import skipstack
+from matplotlib.figure import Figure
+from sklearn.linear_model import SGDClassifier
+
+def objective(config, report):
+    with report.mlflow_run as run:
+        for epoch in (1, 2, 3):
+            mlflow.log_metric("inner", 10 * epoch + config["seed"], step=epoch)
+            report(score=epoch * config["x"])
+        mlflow.log_figure(Figure(), "figure.png")
+        mlflow.log_text(f"{config['x']} {config['seed']}", "words.txt")
+        model = SGDClassifier().fit([[0.0], [1.0]], [0, 1])
+        mlflow.sklearn.log_model(model, name="linear", pip_requirements=["scikit-learn"], serialization_format="pickle")
+
+folder, address, uri = sys.argv[1:]
+space = {"axes": {"x": {"choice": [1.0, 2.0]}}, "search": {"proposer": "grid", "scheduler": "none"}}
+skipstack.search(space, objective, trials=2, seeds=2, epochs=4, out=folder, address=address, tracking_uri=uri)
+"""
+
+
+def test_what_functions_log_on_hosts_stands_in_the_runs_of_a_server(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.start()
+    with TrackingServer(tmp_path, host=cluster.hosts.address(254), passes_on=True) as server:
+        process = cluster.driver(str(cluster.disk / "study"), cluster.hosts.head, server.uri, code=LOGS)
+        _, error = process.communicate(timeout=600)
+        assert process.returncode == 0, error
+        client = MlflowClient(server.uri)
+        found = client.search_runs([each.experiment_id for each in client.search_experiments()])
+        runs = {run.info.run_name: run for run in found}
+        assert len(runs) == len(found) == 7
+        for trial, seed in itertools.product((0, 1), (0, 1)):
+            own, run = runs[f"trial {trial}"], runs[f"trial {trial}, seed {seed}"]
+            assert (own.info.status, run.info.status) == ("FINISHED", "FINISHED")
+            assert run.data.tags["mlflow.parentRunId"] == own.info.run_id
+            inner = [(each.step, each.value) for each in client.get_metric_history(run.info.run_id, "inner")]
+            assert inner == [(1, 10.0 + seed), (2, 20.0 + seed), (3, 30.0 + seed)]
+            words = Path(client.download_artifacts(run.info.run_id, "words.txt", str(tmp_path))).read_text()
+            assert words == f"{trial + 1.0} {seed}"
+            assert "figure.png" in {file.path for file in client.list_artifacts(run.info.run_id)}
+            assert [each.name for each in client.search_logged_models([run.info.experiment_id])] == ["linear"] * 4
     cluster.check_nothing_stays()
 
 

@@ -10,20 +10,30 @@ from typing import Self
 from urllib.request import urlopen
 
 PROGRAM = """
+import os
 import sys
 from mlflow.server import app
+from mlflow.server import ARTIFACTS_DESTINATION_ENV_VAR, SERVE_ARTIFACTS_ENV_VAR
 from mlflow.server.handlers import initialize_backend_stores
 from werkzeug.serving import run_simple
-initialize_backend_stores(sys.argv[1], default_artifact_root=sys.argv[2])
-run_simple(sys.argv[3], int(sys.argv[4]), app, threaded=True)
+store, artifacts, host, port, passes_on = sys.argv[1:]
+if passes_on == "True":
+    os.environ |= {SERVE_ARTIFACTS_ENV_VAR: "true", ARTIFACTS_DESTINATION_ENV_VAR: artifacts}
+    artifacts = "mlflow-artifacts:/"
+initialize_backend_stores(store, default_artifact_root=artifacts)
+run_simple(host, int(port), app, threaded=True)
 """
 
 
 class TrackingServer:
-    """Serves ``mlflow.db`` of a folder; its address stays the same from start to start."""
+    """Serves ``mlflow.db`` of a folder; its address stays the same from start to start.
 
-    def __init__(self, folder: Path, host: str = "127.0.0.1") -> None:
+    ``passes_on``: artifacts go through the server, as by default of ``mlflow server``; else clients write the files.
+    """
+
+    def __init__(self, folder: Path, host: str = "127.0.0.1", *, passes_on: bool = False) -> None:
         self.folder = folder
+        self.passes_on = passes_on
         self.store = f"sqlite:///{folder / 'mlflow.db'}"
         with socket.socket() as free:
             free.bind((host, 0))
@@ -43,7 +53,7 @@ class TrackingServer:
 
     def start(self, *, wait: bool = True) -> None:
         """Start it; ``wait`` until it answers."""
-        arguments = [self.store, str(self.folder / "artifacts"), self.host, str(self.port)]
+        arguments = [self.store, str(self.folder / "artifacts"), self.host, str(self.port), str(self.passes_on)]
         with (self.folder / "server.log").open("ab") as log:
             self._process = subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stdout=log, stderr=log)
         while wait and not self.answers():
