@@ -91,10 +91,13 @@ class GaussianProcess(Proposer):
         source = generator(self._seed, "gp", number)
         if len(self._scored) < self._random_trials:
             return self._seen.unseen(source)
-        points = [self._space.repaired(self._encoding.point(row), source) for row in self._promising(number, source)]
-        new = (point for point in points if point not in self._seen and self._space.allowed(point))
-        near = (point for point in self._space.neighbours(points[0], source) if point not in self._seen)
-        return next(new, None) or next(near, None) or self._seen.unseen(source)
+        tried: list[Point] = []
+        for row in self._promising(number, source):
+            tried.append(self._space.repaired(self._encoding.point(row), source))
+            if tried[-1] not in self._seen and self._space.allowed(tried[-1]):
+                return tried[-1]
+        near = (point for point in self._space.neighbours(tried[0], source) if point not in self._seen)
+        return next(near, None) or self._seen.unseen(source)
 
     def took(self, number: int, seconds: float) -> None:
         """Learn the time of an epoch."""
