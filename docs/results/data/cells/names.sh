@@ -1,0 +1,1 @@
+skipstack search cells --engine serial --corpus wnut17 --out names
