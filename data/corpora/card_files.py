@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import assert_never
 
 from skipstack.data.basis.errors import AbsentCorpusError, UserError
-from skipstack.data.corpora.cards import Card, FileCard, FilesCard, SectionsCard
+from skipstack.data.corpora.cards import Card, FileCard, FileListCard, FilesCard, SectionsCard
 from skipstack.data.corpora.data_folder import data_folder
 from skipstack.data.formats.files import SourceFile, joint_sha256
 
@@ -38,9 +38,13 @@ def remedy(card: Card, data_dir: Path | None) -> str:
     return f"allowed: `{shlex.join(['skipstack', 'data', 'fetch', card.name, *where])}` first{elsewhere}"
 
 
-def check_digest(card: FileCard | FilesCard, files: Sequence[SourceFile]) -> None:
+def check_digest(card: FileCard | FileListCard | FilesCard, files: Sequence[SourceFile]) -> None:
     """Raise UserError where the digest of the files differs from the card's."""
     match card:
+        case FileListCard(files=each):
+            for one, file in zip(each, files, strict=True):
+                check_digest(one, [file])
+            return
         case FileCard(sha256=expected):
             what, got = str(files[0].path), files[0].sha256
         case FilesCard(names=names, sha256=expected):

@@ -11,6 +11,7 @@ from skipstack.data.corpora.origins import Catalogue, Origin, Sha256, Text
 from skipstack.data.formats.columns import ColumnFormat
 from skipstack.data.formats.conllu import ConlluFormat
 from skipstack.data.formats.derivations import DerivationFormat
+from skipstack.data.formats.files import joint_of
 from skipstack.data.formats.piped import PipedFormat
 from skipstack.data.formats.running_text import RunningTextFormat
 from skipstack.data.formats.segmented import SegmentedFormat
@@ -47,6 +48,22 @@ class FileCard(Frozen):
         return (self.name,)
 
 
+class FileListCard(Frozen):
+    """Several files in order, each with the SHA-256 of its bytes."""
+
+    files: Annotated[tuple[FileCard, ...], Field(min_length=1)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the files, in order."""
+        return tuple(file.name for file in self.files)
+
+    @property
+    def sha256(self) -> str:
+        """The joint digest (``data.formats.files.joint_of``)."""
+        return joint_of((file.sha256, file.name) for file in self.files)
+
+
 class FilesCard(Frozen):
     """Files numbered ``first`` to ``last``, and one SHA-256 for all (``data.formats.files.joint_sha256``).
 
@@ -76,7 +93,7 @@ class SectionsCard(Frozen):
     numbers: tuple[int, ...]
 
 
-Files = FileCard | FilesCard | SectionsCard
+Files = FileCard | FileListCard | FilesCard | SectionsCard
 
 
 class Card(Frozen):

@@ -9,7 +9,7 @@ from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.data.corpora.card_files import check, check_digest
-from skipstack.data.corpora.cards import Card, FileCard, SectionsCard
+from skipstack.data.corpora.cards import Card, FileCard, FileListCard, SectionsCard
 from skipstack.data.corpora.downloads import Download, Watch, download
 from skipstack.data.corpora.origins import Archive, Repository
 from skipstack.data.formats.files import SourceFile
@@ -32,7 +32,7 @@ def downloads(card: Card, mirror: str | None) -> list[Download]:
         )
     assert isinstance(card.origin, Repository)
     archive = card.origin.archive
-    each = [files for files in card.files.values() if isinstance(files, FileCard)] if archive is None else [archive]
+    each = list(_single(card)) if archive is None else [archive]
     return [Download(file.name, _address(card, card.origin, file, mirror), file.sha256) for file in each]
 
 
@@ -55,6 +55,16 @@ def _fetched(card: Card, wanted: Sequence[Download], data_dir: Path, watch: Watc
             _unpack(card, path)
         yield path
     check(card, data_dir)
+
+
+def _single(card: Card) -> Iterator[FileCard]:
+    """The files whose digests stand on the card one by one."""
+    for files in card.files.values():
+        match files:
+            case FileCard():
+                yield files
+            case FileListCard(files=each):
+                yield from each
 
 
 def _address(card: Card, origin: Repository, file: FileCard | Archive, mirror: str | None) -> str:

@@ -2,7 +2,7 @@
 
 import glob
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -75,7 +75,12 @@ class SourceFile:
 
 def joint_sha256(files: Sequence[SourceFile]) -> str:
     """One digest for several files in their order: what ``sha256sum NAMES | sha256sum`` prints in their folder."""
-    lines = "".join(f"{file.sha256}  {file.path.name}\n" for file in files)
+    return joint_of((file.sha256, file.path.name) for file in files)
+
+
+def joint_of(each: Iterable[tuple[str, str]]) -> str:
+    """That digest of files of which digests and names are known."""
+    lines = "".join(f"{sha256}  {name}\n" for sha256, name in each)
     return hashlib.sha256(lines.encode()).hexdigest()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.card_files import check, read_files
-from skipstack.data.corpora.cards import Card, FileCard, FilesCard, SectionsCard
+from skipstack.data.corpora.cards import Card, FileCard, FileListCard, FilesCard, SectionsCard
 from skipstack.data.corpora.config import NamedCorpus
 from skipstack.data.corpora.division import Consecutive, HeldOut
 from skipstack.data.corpora.named import find_card, named_corpora
@@ -129,6 +129,19 @@ def test_what_is_missing_is_told(card: Card, tmp_path: Path) -> None:
     (tmp_path / "folder" / "dev.tsv").unlink()
     with pytest.raises(UserError, match=r"cannot read .*folder/dev.tsv: No such file"):
         check(card, tmp_path)
+
+
+def test_files_that_have_a_digest_each_are_one_split_in_their_order(card: Card, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    each = [files for split in ("test", "train") if isinstance(files := card.files[split], FileCard)]
+    listed = FileListCard(files=tuple(each))
+    joined = card.model_copy(update={"files": {"train": listed}})
+    assert [file.content for file in read_files(joined, "train", tmp_path)] == [CONTENTS["test"], CONTENTS["train"]]
+    printed = "".join(f"{hashlib.sha256(CONTENTS[split]).hexdigest()}  {split}.tsv\n" for split in ("test", "train"))
+    assert listed.sha256 == hashlib.sha256(printed.encode()).hexdigest()
+    _flip(folder / "train.tsv")
+    with pytest.raises(UserError, match=r"train.tsv is damaged or another version: got sha256 "):
+        read_files(joined, "train", tmp_path)
 
 
 def test_several_files_are_checked_by_the_digest_that_sha256sum_gives_them(card: Card, tmp_path: Path) -> None:
@@ -311,6 +324,14 @@ def test_the_wsj_sample_is_the_whole_free_sample(data_dir: Path) -> None:
     assert (len(sentences), len(tags), len(set(tags))) == (3914, 94_084, 45)
     assert sentences[0].words[:3] == ("Pierre", "Vinken", ",")
     assert sentences[0].tags[:3] == ("NNP", "NNP", ",")
+
+
+@pytest.mark.corpus
+def test_reviews_are_split_as_the_paper_splits_them(data_dir: Path) -> None:
+    splits = read_splits(NamedCorpus(name="imdb"), data_dir=data_dir, folder=data_dir)
+    assert [len(splits[split]) for split in SPLITS] == [21_250, 3_750, 25_000], "gui2019, Table 1"
+    counts = [sum(sentence.tags == ("pos",) for sentence in splits[split]) for split in SPLITS]
+    assert (counts[0] + counts[1], counts[2]) == (12_500, 12_500)
 
 
 @pytest.mark.corpus

@@ -14,7 +14,7 @@ import skipstack.dashboards.commands.corpora
 import skipstack.data.corpora.named
 import skipstack.search.study_files.settings
 from skipstack.data.corpora import origins
-from skipstack.data.corpora.cards import Card, FileCard, FilesCard
+from skipstack.data.corpora.cards import Card, FileCard, FileListCard, FilesCard
 from skipstack.data.corpora.config import NamedCorpus
 from skipstack.data.corpora.downloads import CHUNK
 from skipstack.data.corpora.fetching import MIRROR
@@ -162,8 +162,10 @@ def test_a_file_that_the_server_lacks_is_told(card: Card, server: Server, tmp_pa
 def test_a_mirror_is_a_data_directory_that_a_server_shows(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may have what skipstack does not fetch from elsewhere."""
-    card = plant(monkeypatch, "atis")
+    """It may have what skipstack does not fetch from elsewhere. The train of this corpus is two files."""
+    single = {split: FileCard(name=f"{split}.conll", sha256=sha256(CONTENTS[split])) for split in SPLITS}
+    listed = {"train": FileListCard(files=(single["train"], single["dev"])), "test": single["test"]}
+    card = plant(monkeypatch, "atis", files=listed)
     server.files = {f"/our/corpora/{card.folder}/{name}": content for name, content in WHOLE.items()}
     monkeypatch.setenv(MIRROR, f"{server.address}/our/corpora/")
     command = ("data", "fetch", "atis", "--data-dir", tmp_path)
