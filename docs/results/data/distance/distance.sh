@@ -1,0 +1,1 @@
+skipstack search distance --engine serial --out distance
