@@ -51,6 +51,7 @@ GateKind = Literal[
     "sigmoid_below_previous",
     "scaled",
     "linear",
+    "linear_vector",
     "bernoulli",
     "bernoulli_below",
 ]
@@ -68,6 +69,7 @@ GATES: Final[Mapping[GateKind, str]] = {
     "sigmoid_below_previous": "g = σ(W · [below; h of the step before] + b)",
     "scaled": "g = σ(W · below + b), and tanh(skip) for skip",
     "linear": "W · skip for g · skip",
+    "linear_vector": "g = w",
     "bernoulli": "g: 1 with probability {probability:g}, or else 0",
     "bernoulli_below": "g: 1 with probability σ(W · below + b), or else 0",
 }

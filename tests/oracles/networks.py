@@ -158,6 +158,7 @@ GATES: Mapping[str, Callable[[Moment], Array]] = {
     "sigmoid_below_previous": lambda m: np.diag(sigm(_rows(m, np.concatenate([m.below, m.previous])))),
     "scaled": lambda m: np.diag(sigm(_rows(m, m.below))),
     "linear": lambda m: m.weights["weight"].T,
+    "linear_vector": lambda m: np.diag(m.weights["weight"][0]),
     "bernoulli": lambda m: np.diag(_bernoulli(m, np.full(len(m.skipped), m.probability))),
     "bernoulli_below": lambda m: np.diag(_straight_through(m, sigm(_rows(m, m.below)))),
 }

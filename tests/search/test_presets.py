@@ -112,7 +112,7 @@ def test_each_preset_walks_what_its_table_asks_about(scale: str | None) -> None:
     assert sorted(point[DEPTH] for point in walked(study("wu2017/pos", scale))) == (depths or [7, 9, 13])  # type: ignore[type-var]
     assert choice(study("wu2017/compositions", scale), COMPOSITION) == (1, 2, 3, 4, 5)
     assert len(walked(study("wu2017/topologies", scale))) == 11
-    assert len(walked(study("wu2017/gates", scale))) == 8
+    assert len(walked(study("wu2017/gates", scale))) == 9
     taggers = {(point[CELL], point[DIRECTIONS]) for point in walked(study("collins/taggers", scale))}
     assert taggers == {(cell, way) for cell in ("simple", "sutskever") for way in ("forward", "both")}
     inputs = [{path: point[path] for path in (WINDOW, AFFIX)} for point in walked(study("wu2017/inputs", scale))]
@@ -239,7 +239,8 @@ def test_the_rows_of_a_table_are_trials_of_its_preset_in_the_presets_order(name:
     assert all(space.contains(row) for row in rows)
     missing = [space.point(trial) for trial in trials if trial not in rows]
     base = space.point(config.space.base)
-    lacking = {"wu2017/gates": [base | {GATE: "sigmoid_below_previous"}]}.get(table.preset, [])
+    ours = [base | {GATE: gate} for gate in ("linear_vector", "sigmoid_below_previous")]
+    lacking = {"wu2017/gates": ours}.get(table.preset, [])
     if name == "chen2017/table-5":  # which has no perceptron
         lacking = [space.point(trial) for trial in trials[1:]]
     if name == "gui2019/table-2":  # whose reward is the probability itself

@@ -15,6 +15,7 @@ from skipstack.models.parts.cells.gates import (
     Gate,
     LearnedBernoulliGate,
     LinearGate,
+    LinearVectorGate,
     LogisticGate,
     OpenGate,
     RecurrentGate,
@@ -84,6 +85,8 @@ def _gate(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> Gate:
             return ScaledGate(sizes)
         case "linear":
             return LinearGate(sizes)
+        case "linear_vector":
+            return LinearVectorGate(sizes)
         case "bernoulli":
             return BernoulliGate(config.probability, streams)
         case "bernoulli_below":

@@ -57,7 +57,7 @@ class RecurrentGate(OpenGate):
 class LinearGate(Gate):
     """``linear``: g * skip := W h_t^{-l}, a matrix in place of the element-wise product   (wu2017 eq. 12)
 
-    Table 3 prints w * h_t^{-l} for its linear mapping, a vector and an element-wise product; ours is the equation's.
+    Table 3 prints another one for its linear mapping, ``LinearVectorGate``.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:
@@ -80,6 +80,22 @@ class VectorGate(Gate):
         """The product g * skip, and g."""
         g_GTBH = self.values(below_GTBI, skip_GTBH)
         return g_GTBH * skip_GTBH, g_GTBH
+
+
+class LinearVectorGate(VectorGate):
+    """``linear_vector``: g = w, a vector that is learned, the same at all time steps           (wu2017 Table 3)
+
+    Eq. 12 has a matrix W in its place (``LinearGate``). How w starts is not printed; ours starts as a weight with one
+    input.
+    """
+
+    def __init__(self, sizes: LayerSizes) -> None:
+        super().__init__()
+        self.weight = parameter(*sizes.groups, 1, sizes.hidden, role=WEIGHT)
+
+    def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
+        """w."""
+        return self.weight.flatten(0, 1).unsqueeze(1).expand_as(skip_GTBH)
 
 
 class LogisticGate(VectorGate):

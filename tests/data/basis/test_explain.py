@@ -41,7 +41,7 @@ def nested(path: str, value: Any) -> Any:
             nested("model.stack.shortcut.gate", "nnoe"),
             "model.stack.shortcut.gate: unknown value 'nnoe' "
             "(nearest: 'none'; allowed: none, sigmoid_below, sigmoid_below_earlier, sigmoid_skipped, "
-            "sigmoid_below_previous, scaled, linear, bernoulli, bernoulli_below)",
+            "sigmoid_below_previous, scaled, linear, linear_vector, bernoulli, bernoulli_below)",
         ),
         (nested("model.stack.depth", -1), "model.stack.depth: got -1 (allowed: an integer from 0)"),
         (nested("model.stack.depth", "x"), "model.stack.depth: got 'x' (allowed: an integer from 0)"),

@@ -38,6 +38,7 @@ ELSEWHERE = [
     ("both_two_gates", "sigmoid_below_previous"),
     ("both_two_gates", "sigmoid_below_earlier"),
     ("both_two_gates", "linear"),
+    ("both_highway", "linear_vector"),
     ("both_two_gates", "bernoulli"),
     ("block_output_ungated", "scaled"),
     ("block_internal_ungated", "sigmoid_below_previous"),
