@@ -43,11 +43,12 @@ class PaperRow(Frozen):
 
 
 class PaperTable(Frozen):
-    """A table of a paper, with its rows in order, and the preset that reproduces it."""
+    """A table of a paper, with its rows in order, and the preset that reproduces it. ``why``: why it was not run."""
 
     title: str
     preset: str
     note: str = ""
+    why: str = ""
     rows: tuple[PaperRow, ...]
 
     @model_validator(mode="after")
