@@ -42,6 +42,25 @@ class CharacterCnnConfig(Frozen):
         return self.filters
 
 
+class CharacterCnnsConfig(Frozen):
+    """Reads a token's whole spelling by convolutions of several widths side by side (Kim et al., 2016;
+    ``models/parts/inputs/characters.py``).
+    """
+
+    kind: Literal["cnns"] = "cnns"
+    size: PositiveInt = 15
+    """Numbers for a character."""
+    filters: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (25, 50, 75, 100, 125, 150)
+    """The numbers of filters of 1 character, of 2, and so on; together that of features of a spelling."""
+    highways: NonNegativeInt = 0
+    """Highway layers above them (``models/parts/inputs/highway.py``)."""
+
+    @property
+    def features(self) -> int:
+        """Numbers for a spelling."""
+        return sum(self.filters)
+
+
 class CharacterLstmConfig(Frozen):
     """Reads a token's whole spelling by an LSTM from either end (``models/parts/inputs/characters.py``)."""
 
@@ -64,7 +83,7 @@ def _of_kind_cnn(value: Any) -> Any:
     return {"kind": "cnn", **value} if isinstance(value, Mapping) else value
 
 
-SpellingConfig = CharacterCnnConfig | CharacterLstmConfig
+SpellingConfig = CharacterCnnConfig | CharacterCnnsConfig | CharacterLstmConfig
 AnySpelling = Annotated[SpellingConfig | None, Field(discriminator="kind"), BeforeValidator(_of_kind_cnn)]
 
 

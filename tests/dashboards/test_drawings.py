@@ -17,7 +17,7 @@ from skipstack.dashboards.network_drawing.sentences import described
 from skipstack.dashboards.network_drawing.shortcut_layer import equations
 from skipstack.models.configs.cells import GateKind, Topology
 from skipstack.models.configs.feedback import Variant
-from skipstack.models.configs.inputs import CharacterCnnConfig, EmbedderConfig, FeatureMapConfig
+from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterCnnsConfig, EmbedderConfig, FeatureMapConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.wiring import sources
 from skipstack.models.parts.cells.shortcut import ShortcutCell
@@ -112,14 +112,18 @@ def test_shortcuts_of_different_sources_never_run_over_one_another(composition: 
             assert bottom == other_bottom or min(bottom, other_bottom) <= max(top, other_top)
 
 
-EVERY = [*presets(), *get_args(Topology), *get_args(GateKind), "every input"]
+SPELLINGS = {
+    "every input": CharacterCnnConfig(highways=2),
+    "filters of several widths": CharacterCnnsConfig(highways=1),
+}
+EVERY = [*presets(), *get_args(Topology), *get_args(GateKind), *SPELLINGS]
 
 
 def shown_of(what: str) -> Diagram:
     if what in presets():
         return diagram_of(load_study(what)[0].space.base)
-    if what == "every input":
-        return diagram(ModelConfig(embedder=EmbedderConfig(spelling=CharacterCnnConfig(highways=2))))
+    if what in SPELLINGS:
+        return diagram(ModelConfig(embedder=EmbedderConfig(spelling=SPELLINGS[what])))
     part = "topology" if what in get_args(Topology) else "gate"
     return of_stack(depth=3, shortcut={part: what})
 

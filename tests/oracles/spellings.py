@@ -16,12 +16,22 @@ Weights = Mapping[str, Array]
 
 
 def convolution(ids: Sequence[int], weights: Weights) -> Array:
-    """Y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), with the boundary's vector beyond both ends."""
+    """Y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), with the boundary's vector beyond both ends; of an even width to
+    e_{j+k-1}.
+    """
     e = weights["vectors.table"]
     width = len(weights["weight"]) // e.shape[1]
-    framed = [0] * (width // 2) + list(ids or [0]) + [0] * (width // 2)
-    seen = [np.concatenate([e[i] for i in framed[j : j + width]]) for j in range(len(framed) - width + 1)]
+    framed = [0] * (width // 2) + list(ids or [0]) + [0] * width
+    seen = [np.concatenate([e[i] for i in framed[j : j + width]]) for j in range(len(ids or [0]))]
     return np.asarray(np.max([np.tanh(weights["weight"].T @ vectors + weights["bias"][0]) for vectors in seen], axis=0))
+
+
+def convolutions(ids: Sequence[int], weights: Weights) -> Array:
+    """Y = [y_1; ...; y_n], convolutions of 1 to n characters."""
+    numbers = range(sum(name.startswith("weights.") for name in weights))
+    shared = {"vectors.table": weights["vectors.table"]}
+    each = [{"weight": weights[f"weights.{number}"], "bias": weights[f"biases.{number}"]} for number in numbers]
+    return np.concatenate([convolution(ids, shared | own) for own in each])
 
 
 def both_ways(ids: Sequence[int], weights: Weights) -> Array:
@@ -40,8 +50,9 @@ def highway(y: Array, weights: Weights) -> Array:
 
 
 def spelling(ids: Sequence[int], weights: Weights) -> Array:
-    """A reader of either kind, and its highways."""
-    y = both_ways(ids, weights) if "layer.below" in weights else convolution(ids, weights)
+    """A reader of any kind, and its highways."""
+    reads = both_ways if "layer.below" in weights else convolutions if "weights.0" in weights else convolution
+    y = reads(ids, weights)
     number = 0
     while own := {name.rpartition(".")[2]: w for name, w in weights.items() if name.startswith(f"highways.{number}.")}:
         y, number = highway(y, own), number + 1

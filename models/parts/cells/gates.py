@@ -94,7 +94,7 @@ class LinearVectorGate(VectorGate):
         self.weight = parameter(*sizes.groups, 1, sizes.hidden, role=WEIGHT)
 
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """w."""
+        """The vector, at every step."""
         return self.weight.flatten(0, 1).unsqueeze(1).expand_as(skip_GTBH)
 
 

@@ -7,6 +7,7 @@ from skipstack.data.basis.own_code import OwnConfig
 from skipstack.models.configs.inputs import (
     AnyEmbedder,
     CharacterCnnConfig,
+    CharacterCnnsConfig,
     CharacterLstmConfig,
     EmbedderConfig,
     FeatureMapConfig,
@@ -15,7 +16,7 @@ from skipstack.models.configs.inputs import (
 )
 from skipstack.models.layers.lanes import Lane, Streams, rates
 from skipstack.models.parts.inputs.base import Embedder
-from skipstack.models.parts.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
+from skipstack.models.parts.inputs.characters import CharacterCnn, CharacterCnns, CharacterLstm, SpellingReader
 from skipstack.models.parts.inputs.feature_maps import FeatureMapEmbedder
 from skipstack.models.parts.inputs.one_hot import OneHotEmbedder
 from skipstack.models.parts.inputs.tokens import TokenEmbedder
@@ -56,6 +57,8 @@ def _spelling(config: SpellingConfig | None, characters: int, lanes: int) -> Spe
             return None
         case CharacterCnnConfig():
             return CharacterCnn(lanes, characters, config)
+        case CharacterCnnsConfig():
+            return CharacterCnns(lanes, characters, config)
         case CharacterLstmConfig():
             return CharacterLstm(lanes, characters, config)
         case _:

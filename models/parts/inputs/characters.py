@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.data.store.vocabulary import BOUNDARY
-from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
+from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterCnnsConfig, CharacterLstmConfig, SpellingConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.choice import choose, in_range
 from skipstack.models.kernels.reading import ReadingOrder
@@ -57,38 +57,62 @@ class CharacterCnn(SpellingReader):
 
     def __init__(self, lanes: int, characters: int, config: CharacterCnnConfig) -> None:
         super().__init__(lanes, characters, config)
-        self.width = config.width
         self.weight = parameter(lanes, config.width * config.size, config.filters, role=WEIGHT)
         self.bias = parameter(lanes, 1, config.filters, role=BIAS)
 
     def read(self, ids_RNC: Tensor) -> Tensor:
         """As above."""
-        if choose("character_cnn", self.weight) == "compiled":
-            from skipstack.models.kernels.compiled.inputs.character_cnn import CompiledCharacterCnn
+        return convolved(ids_RNC, self.vectors, self.weight, self.bias)
 
-            assert in_range(ids_RNC, 0, self.vectors.rows), "each is a character with a vector"
-            given = ids_RNC, BOUNDARY, self.vectors.table, self.weight, self.bias
-            y_RNF: Tensor = CompiledCharacterCnn.apply(*given)
-            return y_RNF
-        (lanes, spellings, longest), margin = ids_RNC.shape, self.width // 2
-        seen_RNCW = functional.pad(ids_RNC, (margin, margin)).unfold(-1, self.width, 1)
-        beyond_RNC = torch.arange(longest, device=ids_RNC.device) >= lengths(ids_RNC).unsqueeze(-1)
-        rows = torch.arange(lanes * self.width, device=ids_RNC.device) * self.vectors.rows
-        rows_RNCW = seen_RNCW + rows.view(lanes, 1, 1, self.width)
-        rows_RNCW = rows_RNCW.masked_fill(beyond_RNC.unsqueeze(-1), lanes * self.width * self.vectors.rows)
-        largest_NF = largest_sum(self._products(), rows_RNCW.flatten(0, 1).transpose(0, 1))
-        return torch.tanh(largest_NF.view(lanes, spellings, -1) + self.bias)
 
-    def _products(self) -> Tensor:
-        """W_k e of every character, for each lane and each place k of a filter; then a row that is never the
-        maximum.
+class CharacterCnns(SpellingReader):
+    """y = [y_1; ...; y_n], where y_W is that of a ``CharacterCnn`` with filters of W characters (Kim et al., 2016)
 
-        A filter's value is a sum of such products, and there are far fewer of them than characters in a batch.
-        """
-        lanes, _, filters = self.weight.shape
-        weight_RWEF = self.weight.view(lanes, self.width, -1, filters)
-        products = torch.matmul(self.vectors.table.unsqueeze(1), weight_RWEF).flatten(0, 2)
-        return torch.cat([products, products.new_full((1, products.shape[1]), -torch.inf)])
+    All read the same vectors. Filters of an even width see one character more to the left of place j than to its right:
+    j - W / 2 to j + W / 2 - 1. Kim et al. let no filter reach beyond the ends of a token, which they write with marks;
+    ours do, and meet the boundary there.
+    """
+
+    def __init__(self, lanes: int, characters: int, config: CharacterCnnsConfig) -> None:
+        super().__init__(lanes, characters, config)
+        sizes = [(width * config.size, filters) for width, filters in enumerate(config.filters, start=1)]
+        self.weights = nn.ParameterList(parameter(lanes, *size, role=WEIGHT) for size in sizes)
+        self.biases = nn.ParameterList(parameter(lanes, 1, filters, role=BIAS) for filters in config.filters)
+
+    def read(self, ids_RNC: Tensor) -> Tensor:
+        """As above."""
+        each = zip(self.weights, self.biases, strict=True)
+        return torch.cat([convolved(ids_RNC, self.vectors, weight, bias) for weight, bias in each], dim=-1)
+
+
+def convolved(ids_RNC: Tensor, vectors: Lookup, weight_RIF: Tensor, bias_R1F: Tensor) -> Tensor:
+    """y_RNF of a ``CharacterCnn`` with these weights; I = WE."""
+    width = weight_RIF.shape[1] // vectors.table.shape[-1]
+    if choose("character_cnn", weight_RIF) == "compiled":
+        from skipstack.models.kernels.compiled.inputs.character_cnn import CompiledCharacterCnn
+
+        assert in_range(ids_RNC, 0, vectors.rows), "each is a character with a vector"
+        y_RNF: Tensor = CompiledCharacterCnn.apply(ids_RNC, BOUNDARY, vectors.table, weight_RIF, bias_R1F)
+        return y_RNF
+    lanes, spellings, longest = ids_RNC.shape
+    seen_RNCW = functional.pad(ids_RNC, (width // 2, (width - 1) // 2)).unfold(-1, width, 1)
+    beyond_RNC = torch.arange(longest, device=ids_RNC.device) >= lengths(ids_RNC).unsqueeze(-1)
+    rows = torch.arange(lanes * width, device=ids_RNC.device) * vectors.rows
+    rows_RNCW = seen_RNCW + rows.view(lanes, 1, 1, width)
+    rows_RNCW = rows_RNCW.masked_fill(beyond_RNC.unsqueeze(-1), lanes * width * vectors.rows)
+    largest_NF = largest_sum(_products(vectors, weight_RIF, width), rows_RNCW.flatten(0, 1).transpose(0, 1))
+    return torch.tanh(largest_NF.view(lanes, spellings, -1) + bias_R1F)
+
+
+def _products(vectors: Lookup, weight_RIF: Tensor, width: int) -> Tensor:
+    """W_k e of every character, for each lane and each place k of a filter; then a row that is never the maximum.
+
+    A filter's value is a sum of such products, and there are far fewer of them than characters in a batch.
+    """
+    lanes, _, filters = weight_RIF.shape
+    weight_RWEF = weight_RIF.view(lanes, width, -1, filters)
+    products = torch.matmul(vectors.table.unsqueeze(1), weight_RWEF).flatten(0, 2)
+    return torch.cat([products, products.new_full((1, products.shape[1]), -torch.inf)])
 
 
 class CharacterLstm(SpellingReader):

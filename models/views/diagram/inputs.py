@@ -7,6 +7,7 @@ from skipstack.data.basis.own_code import OwnConfig
 from skipstack.models.configs.inputs import (
     AnyEmbedder,
     CharacterCnnConfig,
+    CharacterCnnsConfig,
     CharacterLstmConfig,
     EmbedderConfig,
     FeatureMapConfig,
@@ -67,6 +68,8 @@ def _spelling(config: SpellingConfig) -> Iterator[Piece]:
     match config:
         case CharacterCnnConfig():
             label, note = f"CNN of {config.width}", "max"
+        case CharacterCnnsConfig():
+            label, note = f"CNNs of 1 to {len(config.filters)}", "max"
         case CharacterLstmConfig():
             label, note = "BLSTM", ""
         case _:

@@ -82,11 +82,11 @@ def nested(path: str, value: Any) -> Any:
         ),
         (
             nested("model.embedder.spelling", {"kind": "lstm"}),
-            "model.embedder.spelling.kind: unknown kind 'lstm' (nearest: 'blstm'; allowed: cnn, blstm)",
+            "model.embedder.spelling.kind: unknown kind 'lstm' (nearest: 'blstm'; allowed: cnn, cnns, blstm)",
         ),
         (
             nested("model.embedder.spelling", 3),
-            "model.embedder.spelling: got 3 (allowed: a mapping with kind cnn or blstm, or null)",
+            "model.embedder.spelling: got 3 (allowed: a mapping with kind cnn or cnns or blstm, or null)",
         ),
         (
             nested("model.embedder.spelling", {"filter": 8}),

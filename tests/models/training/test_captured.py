@@ -10,7 +10,13 @@ import torch
 from torch import Tensor
 
 from skipstack.models.configs.heads import BiaffineConfig, CrfConfig, SoftmaxConfig
-from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
+from skipstack.models.configs.inputs import (
+    CharacterCnnConfig,
+    CharacterCnnsConfig,
+    CharacterLstmConfig,
+    EmbedderConfig,
+    SpellingConfig,
+)
 from skipstack.models.configs.model import HeadConfig, ModelConfig, StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig
 from skipstack.models.configs.training import Adagrad, Adam, LazyAdam, Optimiser, Sgd, TrainingConfig
@@ -233,7 +239,7 @@ def test_a_run_goes_on_from_a_state_under_new_graphs_and_under_those_it_has() ->
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_shapes")
-@pytest.mark.parametrize("spelling", [CharacterCnnConfig(), CharacterLstmConfig()], ids=str)
+@pytest.mark.parametrize("spelling", [CharacterCnnConfig(), CharacterCnnsConfig(), CharacterLstmConfig()], ids=str)
 def test_padding_changes_nothing_but_how_sums_are_rounded(spelling: SpellingConfig) -> None:
     graphs = ReplayedOnCpu()
     found, plain = trained(network(graphs, spelling=spelling)), trained(network(spelling=spelling))

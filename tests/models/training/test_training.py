@@ -23,7 +23,13 @@ from skipstack.data.tasks.perplexity import MeanLoss
 from skipstack.models.configs.cells import GateKind, Topology
 from skipstack.models.configs.feedback import FeedbackConfig
 from skipstack.models.configs.heads import CrfConfig, MarginConfig
-from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
+from skipstack.models.configs.inputs import (
+    CharacterCnnConfig,
+    CharacterCnnsConfig,
+    CharacterLstmConfig,
+    EmbedderConfig,
+    FeatureMapConfig,
+)
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig, SkipConfig
 from skipstack.models.configs.training import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
@@ -135,7 +141,11 @@ NETWORKS = {
         f"character {spelling.kind}": NETWORK.model_copy(
             update={"embedder": EmbedderConfig(word_size=4, affix_characters=0, window=0, spelling=spelling)}
         )
-        for spelling in (CharacterCnnConfig(size=3, filters=5), CharacterLstmConfig(size=3, hidden=4, highways=2))
+        for spelling in (
+            CharacterCnnConfig(size=3, filters=5),
+            CharacterCnnsConfig(size=3, filters=(2, 1, 3), highways=1),
+            CharacterLstmConfig(size=3, hidden=4, highways=2),
+        )
     },
     "crf": NETWORK.model_copy(update={"head": CrfConfig()}),
     "margin": NETWORK.model_copy(update={"head": MarginConfig()}),

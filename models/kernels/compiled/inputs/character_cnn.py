@@ -18,7 +18,7 @@ from skipstack.models.kernels.gemm.product import multiply, pack, pack_transpose
 
 
 class CompiledCharacterCnn(Once):
-    """y_RNF = max_j tanh(sum_w W_w e_{j+w-k} + b), over the places j of characters; W = 2k + 1. A gradient goes to the
+    """y_RNF = max_j tanh(sum_w W_w e_{j+w-k} + b), over the places j of characters; k = W // 2. A gradient goes to the
     first of the largest sums.
     """
 

@@ -8,12 +8,18 @@ from hypothesis import strategies as st
 
 from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.data.store.vocabulary import FIRST_KNOWN, UNKNOWN
-from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
+from skipstack.models.configs.inputs import (
+    CharacterCnnConfig,
+    CharacterCnnsConfig,
+    CharacterLstmConfig,
+    EmbedderConfig,
+    SpellingConfig,
+)
 from skipstack.models.kernels.choice import Kernels
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.lookup import Distinct, distinct_forms
 from skipstack.models.parts.inputs.base import LexiconTensors
-from skipstack.models.parts.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
+from skipstack.models.parts.inputs.characters import CharacterCnn, CharacterCnns, CharacterLstm, SpellingReader
 from skipstack.models.parts.inputs.highway import HighwayLayer
 from skipstack.models.parts.inputs.tokens import TokenEmbedder
 from tests.models.corpora import WORDS, small_corpus
@@ -29,6 +35,8 @@ CONFIG = EmbedderConfig(word_size=3, capital_size=2, affix_characters=4, affix_s
 def reader(config: SpellingConfig, lanes: int, characters: int) -> SpellingReader:
     if isinstance(config, CharacterLstmConfig):
         return CharacterLstm(lanes, characters, config)
+    if isinstance(config, CharacterCnnsConfig):
+        return CharacterCnns(lanes, characters, config)
     return CharacterCnn(lanes, characters, config)
 
 
@@ -96,6 +104,7 @@ PARTS = [
         {"spelling": CharacterCnnConfig(size=3, filters=4, width=5)},
         {"spelling": CharacterCnnConfig(size=2, filters=5, width=1), "window": 0},
         {"spelling": CharacterCnnConfig(size=3, filters=4, width=3, highways=1), "window": 0},
+        {"spelling": CharacterCnnsConfig(size=2, filters=(3, 1, 2, 4), highways=1), "window": 0},
         {"spelling": CharacterLstmConfig(size=3, hidden=2), "window": 3},
         {"spelling": CharacterLstmConfig(size=2, hidden=3, highways=2), "word_size": 0, "window": 0},
     )
@@ -153,7 +162,11 @@ def test_each_form_of_a_lane_is_there_once_and_found_by_every_token_of_it(
     )
 
 
-SPELLINGS = [CharacterCnnConfig(size=3, filters=4, highways=1), CharacterLstmConfig(size=3, hidden=2, highways=1)]
+SPELLINGS = [
+    CharacterCnnConfig(size=3, filters=4, highways=1),
+    CharacterCnnsConfig(size=3, filters=(1, 2, 3, 2), highways=1),
+    CharacterLstmConfig(size=3, hidden=2, highways=1),
+]
 
 
 @pytest.mark.parametrize("config", SPELLINGS, ids=lambda config: config.kind)
@@ -207,8 +220,8 @@ def test_a_part_that_is_absent_has_no_weights_and_one_that_is_gated_a_weight_fro
 
 @pytest.mark.parametrize(
     "config",
-    [WINDOWS[3], PARTS[2], PARTS[5], PARTS[4].model_copy(update={"window": 3})],
-    ids=["window gate", "character cnn", "character lstm", "highway"],
+    [WINDOWS[3], PARTS[2], PARTS[6], *(part.model_copy(update={"window": 3}) for part in PARTS[4:6])],
+    ids=["window gate", "character cnn", "character lstm", "highway", "character cnns"],
 )
 def test_a_part_learns_as_its_central_differences_say(config: EmbedderConfig) -> None:
     module = embedder(1, config).eval()

@@ -6,24 +6,33 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from skipstack.data.store.vocabulary import BOUNDARY, FIRST_KNOWN
-from skipstack.models.configs.inputs import CharacterCnnConfig
-from skipstack.models.parts.inputs.characters import CharacterCnn
+from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterCnnsConfig
+from skipstack.models.parts.inputs.characters import CharacterCnn, CharacterCnns, SpellingReader
 from tests.models.kernels.chosen import chosen
 
-SIZES = st.tuples(*(st.integers(1, most) for most in (2, 6, 7, 5, 20)), st.sampled_from([1, 3, 5]))
+SIZES = st.tuples(*(st.integers(1, most) for most in (2, 6, 7, 5, 20)), st.sampled_from([1, 2, 3, 4, 5]))
 """Lanes, spellings, characters of the longest, numbers of each, filters, and characters that a filter sees."""
 
 
-def passes(network: CharacterCnn, ids_RNC: Tensor, above_RNF: Tensor) -> list[Tensor]:
+def passes(network: SpellingReader, ids_RNC: Tensor, above_RNF: Tensor) -> list[Tensor]:
     """What it makes of spellings, and the gradients of its weights."""
     y_RNF = network(ids_RNC)
     return [y_RNF, *torch.autograd.grad(y_RNF, list(network.parameters()), above_RNF)]
 
 
-def network_of(lanes: int, size: int, filters: int, width: int, generator: torch.Generator) -> CharacterCnn:
-    """Of few characters, so that spellings repeat them and sums are equal, with random weights in float64."""
-    config = CharacterCnnConfig(size=size, filters=filters, width=width)
-    network = CharacterCnn(lanes, FIRST_KNOWN + 3, config).double()
+def network_of(lanes: int, size: int, filters: int, width: int, generator: torch.Generator) -> SpellingReader:
+    """Of few characters, so that spellings repeat them and sums are equal, with random weights in float64.
+
+    Where the width is even, those of all smaller widths stand beside these filters.
+    """
+    network: SpellingReader
+    if width % 2 == 0:
+        beside = (1,) * (width - 1)
+        config = CharacterCnnsConfig(size=size, filters=(*beside, filters))
+        network = CharacterCnns(lanes, FIRST_KNOWN + 3, config).double()
+    else:
+        alone = CharacterCnnConfig(size=size, filters=filters, width=width)
+        network = CharacterCnn(lanes, FIRST_KNOWN + 3, alone).double()
     for each in network.parameters():
         torch.nn.init.normal_(each, generator=generator)
     return network
@@ -38,7 +47,8 @@ def test_it_gives_what_the_operations_of_torch_give(sizes: tuple[int, ...], seed
     ids_RNC = torch.randint(1, FIRST_KNOWN + 3, (lanes, spellings, longest), generator=generator)
     lengths_RN = torch.randint(0, longest + 1, (lanes, spellings), generator=generator)
     ids_RNC[torch.arange(longest) >= lengths_RN.unsqueeze(-1)] = BOUNDARY
-    above_RNF = torch.randn(lanes, spellings, filters, dtype=torch.float64, generator=generator)
+    features = filters if width % 2 else filters + width - 1
+    above_RNF = torch.randn(lanes, spellings, features, dtype=torch.float64, generator=generator)
     with chosen("compiled"):
         ours = passes(network, ids_RNC, above_RNF)
     with chosen("reference"):
