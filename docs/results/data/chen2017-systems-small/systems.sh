@@ -1,0 +1,1 @@
+skipstack search chen2017/systems --engine serial --scale small --seeds 5 --corpus ud-chinese-simplified --out systems
