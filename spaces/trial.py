@@ -10,6 +10,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.own_code import CodeFile, OwnConfig, known
 from skipstack.data.corpora.config import DataConfig, OwnFormatCorpus, title_of
+from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.training import TrainingConfig
 from skipstack.spaces.subject import Subject
@@ -42,6 +43,23 @@ class TrialConfig(Subject):
             raise ValueError(
                 f"training.pretraining.word_epochs: got {pretraining.word_epochs} with data.vectors "
                 f"{self.data.vectors} (allowed: 0, or no data.vectors, since words start from one of the two)"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _classes_are_read(self) -> Self:
+        embedder, vocabulary = self.model.embedder, self.data.vocabulary
+        size = embedder.class_size if isinstance(embedder, EmbedderConfig) else 0
+        beside = bool(vocabulary.word_classes) and vocabulary.classes == "beside"
+        if size and not beside:
+            raise ValueError(
+                f"model.embedder.class_size: got {size} without classes beside words (allowed: 0, or "
+                "data.vocabulary.word_classes with data.vocabulary.classes beside)"
+            )
+        if beside and not size and not isinstance(embedder, OwnConfig):
+            raise ValueError(
+                "data.vocabulary.classes: got beside where no class is read (allowed: instead, or "
+                "model.embedder.class_size above 0)"
             )
         return self
 

@@ -504,8 +504,10 @@ class VocabularyConfig(Frozen):
     digits_to_nine: bool = True
     """Whether every digit of a word is read as 9, so that numbers of one length are one word."""
     word_classes: tuple[str, ...] = ()
-    """Slot families, such as ``city_name``, each of whose words are read as one word
-    (``data/store/word_classes.py``)."""
+    """Slot families, such as ``city_name``, whose words have a class (``data/store/word_classes.py``)."""
+    classes: Literal["instead", "beside"] = "instead"
+    """``instead``: all words of a class are read as one word. ``beside``: a word keeps its vector, and its class has
+    one beside it (``model.embedder.class_size``)."""
 
 
 class DataConfig(Frozen):

@@ -1,5 +1,5 @@
 """The features of each form that the embedder reads: word, capitals, outermost characters (wu2017, section 4.1),
-spelling.
+spelling, class.
 
 Array legend: F forms (row 0 is the boundary, ``""``), A characters kept at each side of a form, C characters of the
 longest form.
@@ -30,6 +30,7 @@ class Lexicon:
     ``suffix_FA``: ids of the last A characters, outermost first: column j is the j-th character from the end (the paper
     writes them left to right). So the first k columns of either are the k outermost characters, for any k up to A. A
     form shorter than A is followed by padding, 0. ``spelling_FC``: ids of all characters, padded likewise.
+    ``class_F``: ids of classes that stand beside words.
     """
 
     word_F: Ids
@@ -37,6 +38,7 @@ class Lexicon:
     prefix_FA: Ids
     suffix_FA: Ids
     spelling_FC: Ids
+    class_F: Ids
 
 
 def lexicon(vocabulary: Vocabulary, forms: Sequence[str], affix: int) -> Lexicon:
@@ -50,6 +52,7 @@ def lexicon(vocabulary: Vocabulary, forms: Sequence[str], affix: int) -> Lexicon
         prefix_FA=_character_ids(vocabulary, [text[:affix] for text in spellings], affix),
         suffix_FA=_character_ids(vocabulary, [text[::-1][:affix] for text in spellings], affix),
         spelling_FC=_character_ids(vocabulary, whole, max(1, *map(len, whole))),
+        class_F=np.array([vocabulary.class_id(form) for form in forms], dtype=np.int64),
     )
 
 

@@ -46,7 +46,7 @@ class Vocabulary(Frozen):
     ``words``: the normalised forms whose occurrences in train, summed over the forms with the same normalisation, reach
     ``config.minimum_count``; the most frequent first, ties in text order. ``characters``: those of the spellings of all
     forms in train, by code point, without a cut-off. ``classes``: each normalised form with a class, and the class,
-    which replaces it as a word (see ``word_classes.py``).
+    which replaces it as a word, or stands beside it (see ``word_classes.py``).
     """
 
     config: VocabularyConfig
@@ -85,12 +85,13 @@ class Vocabulary(Frozen):
     ) -> Self:
         """The vocabulary of a corpus with these ``forms``, which occur ``counts_F`` times in train."""
         class_of = classes or {}
+        read_as = class_of if config.classes == "instead" else {}
         occurrences: Counter[str] = Counter()
         characters: set[str] = set()
         for form, count in zip(forms, counts_F.tolist(), strict=True):
             if form and count > 0:
                 word = normalise(form, config)
-                occurrences[class_of.get(word, word)] += count
+                occurrences[read_as.get(word, word)] += count
                 characters.update(spelling(form, config))
         frequent = [word for word, count in occurrences.items() if count >= config.minimum_count]
         words = sorted(frequent, key=lambda word: (-occurrences[word], word))
@@ -102,7 +103,19 @@ class Vocabulary(Frozen):
         if not form:
             return BOUNDARY
         word = normalise(form, self.config)
-        return self._word_ids.get(self._class_of.get(word, word), UNKNOWN)
+        read = self._class_of.get(word, word) if self.config.classes == "instead" else word
+        return self._word_ids.get(read, UNKNOWN)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes that stand beside words, in text order; a class's id is its index plus 2."""
+        return tuple(sorted(self._class_ids))
+
+    def class_id(self, form: str) -> int:
+        """The id of the class that stands beside a raw form: 0 for the boundary, 1 where there is none."""
+        if not form:
+            return BOUNDARY
+        return self._class_ids.get(self._class_of.get(normalise(form, self.config), ""), UNKNOWN)
 
     def to_json(self) -> str:
         """The canonical JSON text; ``from_json`` gives an equal vocabulary back."""
@@ -120,6 +133,11 @@ class Vocabulary(Frozen):
     @cached_property
     def _word_ids(self) -> dict[str, int]:
         return {word: place for place, word in enumerate(self.words, start=FIRST_KNOWN)}
+
+    @cached_property
+    def _class_ids(self) -> dict[str, int]:
+        names = sorted(set(self._class_of.values())) if self.config.classes == "beside" else []
+        return {name: place for place, name in enumerate(names, start=FIRST_KNOWN)}
 
     @cached_property
     def _class_of(self) -> dict[str, str]:

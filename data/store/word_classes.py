@@ -24,8 +24,8 @@ def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, st
     not published. We derive them: the family of a slot is the last part of its type, ``city_name`` of
     ``fromloc.city_name``; a word with two or more occurrences in train, at least 90 % of them in slots of one family,
     is in that class, ``<city_name>``. (Not 100 %: nearly every city is also part of the name of an airport.) So words
-    that train lacks are in no class, unlike those of the lists. A class replaces only the word: the characters of its
-    forms do not change.
+    that train lacks are in no class, unlike those of the lists. A class replaces only the word, or stands beside it:
+    the characters of its forms do not change.
 
     Raises UserError for a family that train lacks, and for a corpus whose tags have no scheme.
     """

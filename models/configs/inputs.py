@@ -91,7 +91,8 @@ class EmbedderConfig(Frozen):
     """The input of a token (wu2017 eqs 16-17): [word; capitals; affixes], over a window of tokens.
 
     The width is ``window * (word_size + capital_size + 2 * affix_characters * affix_size)``; the paper's
-    is (100 + 5 + 50) * 3 = 465. ``spelling`` adds its features to each token. A window of 0 or 1 is the token alone.
+    is (100 + 5 + 50) * 3 = 465. ``spelling`` and ``class_size`` add their features to each token. A window of 0 or 1 is
+    the token alone.
     """
 
     kind: Literal["tokens"] = "tokens"
@@ -103,6 +104,8 @@ class EmbedderConfig(Frozen):
     """Characters read at each side of a word; 0: none."""
     affix_size: PositiveInt = 5
     """The size of the vector of each of these characters."""
+    class_size: NonNegativeInt = 0
+    """The size of the vector of a word's class, beside the word (``data.vocabulary.classes: beside``); 0: not read."""
     spelling: AnySpelling = None
     """How the whole spelling is read; None, as in the paper: only the affixes are read."""
     window: NonNegativeInt = 3
@@ -119,14 +122,17 @@ class EmbedderConfig(Frozen):
         if self.window % 2 == 0 and self.window != 0:
             raise ValueError(f"a window has a token in the middle: got {self.window}, allowed 0 or an odd number")
         if self.token_size == 0:
-            raise ValueError("the input of a token is empty: give words, capitals, affixes or a spelling a size")
+            raise ValueError(
+                "the input of a token is empty: give words, capitals, affixes, classes or spellings a size"
+            )
         return self
 
     @property
     def token_size(self) -> int:
         """The number of features of a token, before the window."""
         spelling = self.spelling.features if self.spelling is not None else 0
-        return self.word_size + self.capital_size + 2 * self.affix_characters * self.affix_size + spelling
+        affixes = 2 * self.affix_characters * self.affix_size
+        return self.word_size + self.capital_size + affixes + self.class_size + spelling
 
     @property
     def input_size(self) -> int:

@@ -38,13 +38,14 @@ from skipstack.models.parts.skips.reinforce import Reinforce
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """The numbers of words, characters and tags of a corpus, reserved ids included; their task, and the allowed
-    transitions between tags.
+    """The numbers of words, characters, tags and classes beside words of a corpus, reserved ids included; their task,
+    and the allowed transitions between tags.
     """
 
     words: int
     characters: int
     tags: int
+    classes: int = FIRST_KNOWN
     transitions: Transitions | None = None
     """The transitions that the label scheme allows; None without a scheme."""
     task: Task = TASKS[Tagging.name]
@@ -58,6 +59,7 @@ class Sizes:
             words=FIRST_KNOWN + len(vocabulary.words),
             characters=FIRST_KNOWN + len(vocabulary.characters),
             tags=len(tags),
+            classes=FIRST_KNOWN + len(vocabulary.class_names),
             transitions=None if scheme is None else transitions(tags, scheme),
             task=task,
         )
@@ -102,7 +104,12 @@ def unfilled(
 
 def _network(config: ModelConfig, sizes: Sizes, lanes: Sequence[Lane], streams: Streams) -> Network:
     embedder = build_embedder(
-        config.embedder, words=sizes.words, characters=sizes.characters, lanes=lanes, streams=streams
+        config.embedder,
+        words=sizes.words,
+        characters=sizes.characters,
+        classes=sizes.classes,
+        lanes=lanes,
+        streams=streams,
     )
     dropout = Dropout(rates(config.stack.dropout, [lane.stack_dropout for lane in lanes]), streams)
     below = config.embedder.input_size

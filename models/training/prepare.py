@@ -30,7 +30,7 @@ def prepare() -> None:
     embedder, head = _inputs(), SoftmaxHead(lanes=1, features=1, tags=1)
     for parameter in (*embedder.parameters(), *head.parameters()):
         parameter.detach().zero_()  # whatever stood in memory could be NaN
-    known = LexiconTensors(one[0], one[0], one, one, one)
+    known = LexiconTensors(one[0], one[0], one, one, one, one[0])
     found.append(embedder(torch.zeros(1, 2, 1, dtype=torch.int64), known))
     found.append(head.losses(x_GTBI, Gold(torch.zeros_like(one).unsqueeze(0)), one))
     found.append(product(*(torch.zeros(1, *shape, requires_grad=True) for shape in ((FEW_ROWS, 1), (1, 1), (1, 1)))))
@@ -47,6 +47,7 @@ def _inputs() -> TokenEmbedder:
         config,
         words=2,
         characters=2,
+        classes=2,
         spelling=CharacterCnn(1, 2, spelling),
         dropout_R=[0.5],
         streams=Streams([1], "dropout", torch.device("cpu")),

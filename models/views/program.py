@@ -18,7 +18,7 @@ LONGEST = 4096
 Inputs = dict[str, Tensor]
 """By name: ``forms_TB``, the index of each token's form among the F forms, 0 at padding; ``lengths_B``; and the
 features of each form (``data.store.features.Lexicon``), the first of which is the boundary: ``word_F``, ``capital_F``,
-``prefix_FA``, ``suffix_FA`` and ``spelling_FC``, where C is 64."""
+``prefix_FA``, ``suffix_FA``, ``spelling_FC``, where C is 64, and ``class_F``."""
 
 
 class Program(nn.Module):
@@ -39,10 +39,11 @@ class Program(nn.Module):
         prefix_FA: Tensor,
         suffix_FA: Tensor,
         spelling_FC: Tensor,
+        class_F: Tensor,
     ) -> Inputs:
         """As above."""
         tokens = Tokens(forms_TB.unsqueeze(0), lengths_B.unsqueeze(0))
-        known = LexiconTensors(word_F, capital_F, prefix_FA, suffix_FA, spelling_FC)
+        known = LexiconTensors(word_F, capital_F, prefix_FA, suffix_FA, spelling_FC, class_F)
         features_RUBF, counts_RB = self.network.read(tokens, known)
         decoded = self.network.head.decode(features_RUBF, counts_RB)
         found = {"tags_UB": decoded.tags_RUB[0], "scores_UBK": self.network.head.opinion(features_RUBF, counts_RB)[0]}
@@ -64,6 +65,7 @@ def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None
         "prefix_FA": lexicon.prefix_FA,
         "suffix_FA": lexicon.suffix_FA,
         "spelling_FC": functional.pad(spelling_FC, (0, LONGEST_SPELLING - spelling_FC.shape[1])),
+        "class_F": lexicon.class_F,
     }
 
 

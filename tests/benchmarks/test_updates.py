@@ -70,7 +70,8 @@ def test_an_update_of_wu2017_in_bfloat16(sentences: int, capsys: pytest.CaptureF
     learnt, rate_R = optimiser(base.training.optimiser, dict(model.named_parameters())), torch.tensor([1e-4])
     forms_F = torch.arange(sizes.words)
     affix_FA, spelling_FC = torch.randint(80, (sizes.words, 7)), torch.randint(80, (sizes.words, 10))
-    lexicon = LexiconTensors(forms_F, torch.zeros_like(forms_F), affix_FA, affix_FA, spelling_FC)
+    none_F = torch.zeros_like(forms_F)
+    lexicon = LexiconTensors(forms_F, none_F, affix_FA, affix_FA, spelling_FC, none_F)
     tokens = Tokens(torch.randint(1, sizes.words, (1, STEPS, sentences)), torch.full((1, sentences), STEPS))
     gold = Gold(torch.randint(TAGS, (1, STEPS, sentences)))
 

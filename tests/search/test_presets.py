@@ -271,7 +271,8 @@ def test_the_base_of_dinarelli2016_is_the_network_that_it_proposes_with_the_numb
     assert (model.stack.feedback, model.stack.directions) == ("predicted", "forward")
     assert (model.stack.context, model.stack.label_size) == (6, 200)
     assert model.stack.hidden == (300 if name == "dinarelli2016/ftb" else 100)
-    assert model.embedder.token_size == model.embedder.word_size == 200
+    assert model.embedder.word_size == 200
+    assert model.embedder.token_size == (400 if name == "dinarelli2016/atis-classes" else 200)
     assert model.embedder.window == 2 * 3 + 1
     assert (model.stack.dropout, model.embedder.dropout) == (0, 0)
     assert training.epochs == 20

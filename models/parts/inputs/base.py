@@ -19,7 +19,8 @@ class LexiconTensors:
     """All that is known of every form, which is a word as written, by its id: rows to be looked up, on the device.
 
     ``word_F``: ids of words. ``capital_F``: classes of capitals. ``prefix_FA``, ``suffix_FA``: ids of the characters at
-    either end, outermost first. ``spelling_FC``: ids of all characters (``data/store/features.py``).
+    either end, outermost first. ``spelling_FC``: ids of all characters. ``class_F``: ids of classes that stand beside
+    words (``data/store/features.py``).
     """
 
     word_F: Tensor
@@ -27,16 +28,16 @@ class LexiconTensors:
     prefix_FA: Tensor
     suffix_FA: Tensor
     spelling_FC: Tensor
+    class_F: Tensor
     lengths_F: Ids | None = None
     """The number of characters of each form, at least 1, on the host; None: unknown."""
 
     @classmethod
     def on(cls, device: torch.device, lexicon: Lexicon) -> "LexiconTensors":
         """The features of ``lexicon``, copied to ``device``."""
-        arrays = (lexicon.word_F, lexicon.capital_F, lexicon.prefix_FA, lexicon.suffix_FA, lexicon.spelling_FC)
-        word_F, capital_F, prefix_FA, suffix_FA, spelling_FC = (torch.as_tensor(each, device=device) for each in arrays)
-        lengths_F = (lexicon.spelling_FC != BOUNDARY).sum(axis=1).clip(min=1)
-        return cls(word_F, capital_F, prefix_FA, suffix_FA, spelling_FC, lengths_F)
+        names = ("word_F", "capital_F", "prefix_FA", "suffix_FA", "spelling_FC", "class_F")
+        tensors = {name: torch.as_tensor(getattr(lexicon, name), device=device) for name in names}
+        return cls(**tensors, lengths_F=(lexicon.spelling_FC != BOUNDARY).sum(axis=1).clip(min=1))
 
 
 class Embedder(nn.Module, ABC):

@@ -23,9 +23,9 @@ from skipstack.models.parts.inputs.tokens import TokenEmbedder
 
 
 def build_embedder(
-    config: AnyEmbedder, *, words: int, characters: int, lanes: Sequence[Lane], streams: Streams
+    config: AnyEmbedder, *, words: int, characters: int, classes: int, lanes: Sequence[Lane], streams: Streams
 ) -> Embedder:
-    """The embedder for this number of words and characters, reserved ids included.
+    """The embedder for these numbers of words, characters and classes beside words, reserved ids included.
 
     Raises UserError for an embedder whose code is not loaded.
     """
@@ -39,6 +39,7 @@ def build_embedder(
                 config,
                 words=words,
                 characters=characters,
+                classes=classes,
                 spelling=_spelling(config.spelling, characters, len(lanes)),
                 dropout_R=rates_R,
                 streams=streams,

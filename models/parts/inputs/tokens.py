@@ -47,9 +47,10 @@ class WindowGate(nn.Module):
 class TokenEmbedder(Embedder):
     """f = [word; capitals; prefix; suffix] for each token (eq. 16), over a window of tokens (eq. 17).
 
-    The whole spelling is not in the paper, and comes after its parts. Affix characters count from the word's outer
-    ends. Tokens outside the sentence are the boundary, form 0, which has vectors of its own. Dropout is applied to the
-    whole window. A part of size 0 has no weights: without words, for example, a token is its characters and capitals.
+    A class beside the word (dinarelli2016) and the whole spelling are not in wu2017, and come after its parts. Affix
+    characters count from the word's outer ends. Tokens outside the sentence are the boundary, form 0, which has vectors
+    of its own. Dropout is applied to the whole window. A part of size 0 has no weights: without words, for example, a
+    token is its characters and capitals.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class TokenEmbedder(Embedder):
         *,
         words: int,
         characters: int,
+        classes: int,
         spelling: SpellingReader | None,
         dropout_R: Sequence[float],
         streams: Streams,
@@ -69,6 +71,7 @@ class TokenEmbedder(Embedder):
         self.words = Lookup(lanes, words, config.word_size) if config.word_size else None
         self.capitals = Lookup(lanes, CAPITAL_CLASSES, config.capital_size) if config.capital_size else None
         self.characters = Lookup(lanes, characters, config.affix_size) if config.affix_characters else None
+        self.classes = Lookup(lanes, classes, config.class_size) if config.class_size else None
         self.spelling = spelling
         gated = config.window_gate and config.word_size > 0
         self.window_gate = WindowGate(lanes, self.tokens, config.word_size) if gated else None
@@ -126,6 +129,8 @@ class TokenEmbedder(Embedder):
             kept = self.config.affix_characters
             affixes = [lexicon.prefix_FA[forms_RSB, :kept], lexicon.suffix_FA[forms_RSB, :kept]]
             parts.append(self.characters.sought(torch.cat(affixes, dim=-1)))
+        if self.classes is not None:
+            parts.append(self.classes.sought(lexicon.class_F[forms_RSB]))
         if self.spelling is not None:
             distinct = _distinct(forms_RSB, lexicon) if distinct is None else distinct
             spelling_FC = lexicon.spelling_FC[:, : distinct.longest]

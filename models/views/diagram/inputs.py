@@ -47,6 +47,9 @@ def _tokens(config: EmbedderConfig, token: str) -> Iterator[Piece]:
         tops.append("affixes")
         size = 2 * kept * config.affix_size
         yield Part(name="affixes", kind="input", label=f"first, last {kept}", size=size, note="characters")
+    if config.class_size:
+        tops.append("class")
+        yield Part(name="class", kind="input", label="class", size=config.class_size)
     if config.spelling is not None:
         for piece in _spelling(config.spelling):
             yield piece

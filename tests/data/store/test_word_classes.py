@@ -9,7 +9,7 @@ from skipstack.data.corpora.config import ColumnCorpus, DataConfig, GrammarCorpu
 from skipstack.data.store.features import lexicon
 from skipstack.data.store.prepared import prepare, vocabulary_of
 from skipstack.data.store.stored import StoredCorpus, open_store
-from skipstack.data.store.vocabulary import UNKNOWN, Vocabulary
+from skipstack.data.store.vocabulary import BOUNDARY, FIRST_KNOWN, UNKNOWN, Vocabulary
 from skipstack.data.store.word_classes import word_classes
 from skipstack.data.store.writing import store
 
@@ -72,6 +72,18 @@ def test_words_of_a_class_are_one_word_with_their_own_characters(stored: StoredC
     assert features.prefix_FA[1].tolist() != features.prefix_FA[2].tolist()
     assert Vocabulary.from_json(vocabulary.to_json()) == vocabulary
     assert prepare(stored, DataConfig(vocabulary=CONFIG, scheme="bioes"), 3).vocabulary == vocabulary
+
+
+def test_a_class_beside_a_word_leaves_the_word_as_it_is(stored: StoredCorpus) -> None:
+    config = VocabularyConfig(word_classes=("city_name", "day_number"), classes="beside")
+    vocabulary = vocabulary_of(stored, config)
+    assert vocabulary.words == vocabulary_of(stored, VocabularyConfig()).words
+    assert vocabulary.class_names == ("<city_name>", "<day_number>")
+    features = lexicon(vocabulary, ("", "Boston", "denver", "12", "reno", "omaha", "may"), 3)
+    assert features.class_F.tolist() == [BOUNDARY, FIRST_KNOWN, FIRST_KNOWN, FIRST_KNOWN + 1, UNKNOWN, UNKNOWN, UNKNOWN]
+    assert features.word_F[1] != features.word_F[2]
+    assert Vocabulary.from_json(vocabulary.to_json()).class_id("BOSTON") == FIRST_KNOWN
+    assert vocabulary_of(stored, CONFIG).class_names == ()
 
 
 def test_a_family_that_train_does_not_have_is_told(stored: StoredCorpus) -> None:

@@ -34,11 +34,12 @@ def word(row: int) -> None:
         EmbedderConfig(word_size=2, capital_size=0, affix_characters=0, window=0),
         words=ROWS,
         characters=ROWS,
+        classes=ROWS,
         lanes=[Lane(seed=1)],
         streams=Streams([1], "dropout", torch.device("cpu")),
     )
     ids_F = torch.tensor([0, row])
-    embedder(torch.ones(1, 1, 1, dtype=torch.int64), LexiconTensors(ids_F, *[ids_F] * 4))
+    embedder(torch.ones(1, 1, 1, dtype=torch.int64), LexiconTensors(ids_F, *[ids_F] * 5))
 
 
 def character(row: int) -> None:

@@ -156,7 +156,8 @@ def lexicon() -> LexiconTensors:
     """Features of forms, each a word of its own."""
     forms = STEPS + 1
     zeros = torch.zeros(forms, 7, dtype=torch.long)
-    return LexiconTensors(torch.arange(forms), torch.zeros(forms, dtype=torch.long), zeros, zeros, zeros)
+    none = torch.zeros(forms, dtype=torch.long)
+    return LexiconTensors(torch.arange(forms), none, zeros, zeros, zeros, none)
 
 
 def built(model: dict[str, Any]) -> tuple[Network, Diagram]:

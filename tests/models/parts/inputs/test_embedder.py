@@ -1,5 +1,7 @@
 """The input of a token against a twin that reads the string itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -28,7 +30,12 @@ from tests.models.kernels.chosen import chosen
 from tests.oracles import spellings as oracles
 
 CORPUS = small_corpus()
-LEXICON = LexiconTensors.on(torch.device("cpu"), CORPUS.lexicon)
+CLASSES = 5
+"""Of a word, by its length; those of the boundary and of no class included."""
+LEXICON = replace(
+    LexiconTensors.on(torch.device("cpu"), CORPUS.lexicon),
+    class_F=torch.tensor([1 + len(word) % (CLASSES - 1) if word else 0 for word in WORDS]),
+)
 CONFIG = EmbedderConfig(word_size=3, capital_size=2, affix_characters=4, affix_size=2, window=3, dropout=0.5)
 
 
@@ -47,6 +54,7 @@ def embedder(lanes: int, config: EmbedderConfig = CONFIG) -> TokenEmbedder:
         config,
         words=words,
         characters=characters,
+        classes=CLASSES,
         spelling=None if config.spelling is None else reader(config.spelling, lanes, characters),
         dropout_R=[config.dropout] * lanes,
         streams=streams,
@@ -78,6 +86,8 @@ def token(module: TokenEmbedder, lane: int, word: str) -> tuple[np.ndarray, np.n
     backwards = ids[::-1] + [0] * 4
     parts = [tables["capitals.table"][capital]] if "capitals.table" in tables else []
     parts += [tables["characters.table"][i] for i in [*padded[:4], *backwards[:4]]]
+    if "classes.table" in tables:
+        parts.append(tables["classes.table"][1 + len(word) % (CLASSES - 1) if word else 0])
     if module.spelling is not None:
         own = {name.removeprefix("spelling."): w for name, w in tables.items() if name.startswith("spelling.")}
         parts.append(oracles.spelling(ids, own))
@@ -101,6 +111,7 @@ PARTS = [
     for update in (
         {"word_size": 0},
         {"word_size": 0, "capital_size": 0, "window": 5},
+        {"class_size": 2, "window_gate": True},
         {"spelling": CharacterCnnConfig(size=3, filters=4, width=5)},
         {"spelling": CharacterCnnConfig(size=2, filters=5, width=1), "window": 0},
         {"spelling": CharacterCnnConfig(size=3, filters=4, width=3, highways=1), "window": 0},
@@ -220,7 +231,7 @@ def test_a_part_that_is_absent_has_no_weights_and_one_that_is_gated_a_weight_fro
 
 @pytest.mark.parametrize(
     "config",
-    [WINDOWS[3], PARTS[2], PARTS[6], *(part.model_copy(update={"window": 3}) for part in PARTS[4:6])],
+    [WINDOWS[3], PARTS[3], PARTS[7], *(part.model_copy(update={"window": 3}) for part in PARTS[5:7])],
     ids=["window gate", "character cnn", "character lstm", "highway", "character cnns"],
 )
 def test_a_part_learns_as_its_central_differences_say(config: EmbedderConfig) -> None:

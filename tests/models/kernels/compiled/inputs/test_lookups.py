@@ -17,13 +17,14 @@ from skipstack.models.parts.inputs.characters import CharacterCnn
 from skipstack.models.parts.inputs.tokens import TokenEmbedder
 from tests.models.kernels.chosen import chosen
 
-FORMS, WORDS, CHARACTERS, CPU = 9, 7, 5, torch.device("cpu")
+FORMS, WORDS, CHARACTERS, CLASSES, CPU = 9, 7, 5, 4, torch.device("cpu")
 PARTS = st.fixed_dictionaries(
     {
         "word_size": st.integers(1, 20),
         "capital_size": st.integers(0, 3),
         "affix_characters": st.integers(0, 2),
         "affix_size": st.integers(1, 4),
+        "class_size": st.integers(0, 3),
         "spelling": st.sampled_from([None, CharacterCnnConfig(size=2, filters=3)]),
         "window": st.sampled_from([0, 3, 5]),
         "window_gate": st.just(False),
@@ -41,7 +42,7 @@ def lexicon(generator: torch.Generator) -> LexiconTensors:
     spelling_FC[torch.arange(4) >= ids(5).unsqueeze(1)] = 0
     lengths_F = (spelling_FC != 0).sum(dim=1).numpy()
     return LexiconTensors(
-        ids(WORDS), ids(CAPITAL_CLASSES), ids(CHARACTERS, 2), ids(CHARACTERS, 2), spelling_FC, lengths_F
+        ids(WORDS), ids(CAPITAL_CLASSES), ids(CHARACTERS, 2), ids(CHARACTERS, 2), spelling_FC, ids(CLASSES), lengths_F
     )
 
 
@@ -53,7 +54,13 @@ def made(config: EmbedderConfig, dropout_R: list[float], *, by_row: bool) -> Tok
     )
     streams = Streams(range(count), "dropout", CPU)
     embedder = TokenEmbedder(
-        config, words=WORDS, characters=CHARACTERS, spelling=spelling, dropout_R=dropout_R, streams=streams
+        config,
+        words=WORDS,
+        characters=CHARACTERS,
+        classes=CLASSES,
+        spelling=spelling,
+        dropout_R=dropout_R,
+        streams=streams,
     ).double()
     for each in embedder.parameters():
         torch.nn.init.normal_(each, generator=torch.Generator().manual_seed(each.numel()))
