@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import islice
 
@@ -100,21 +99,6 @@ class Space:
         """
         self._check_finite()
         return self._one_at_a_time()
-
-    def completed(self, point: Mapping[str, Json]) -> Point:
-        """A recorded point as this version writes it: a value that was a whole config before that had further fields
-        has their defaults. What no axis has, and values outside of their domains, stay.
-        """
-        return {path: self._completed(path, value) for path, value in point.items()}
-
-    def _completed(self, path: str, value: Json) -> Json:
-        domain = self.domains.get(path)
-        if not isinstance(domain, Choice) or not isinstance(value, dict):
-            return value
-        with suppress(ValueError, RecursionError), known(self.code):  # no JSON, or no config
-            if not domain.contains(value) and domain.contains(whole := self.fields.typed(path, value)):
-                return whole
-        return value
 
     def contains(self, config: Subject) -> bool:
         """Whether an allowed point gives this config."""

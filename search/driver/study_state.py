@@ -123,7 +123,6 @@ class StudyState:
 
         Raises UserError for a decision or promotion that differs from what this code decides after the same events.
         """
-        event = self.record.current(event)
         self.record.apply(event)
         if self._enough is not None:
             self._enough.happened(event)
@@ -132,9 +131,9 @@ class StudyState:
                 self.known.observed(event)
                 self._observe(event)
             case Suggested():
-                self._suggested += [self.record.space.completed(each.point) for each in event.suggestions]
+                self._suggested += [dict(each.point) for each in event.suggestions]
             case Extended():
-                self.asked += [self.record.space.completed(point) for point in event.points]
+                self.asked += [dict(point) for point in event.points]
                 self.requests.add(event.request)
             case Proposed(trial=number):
                 self.active.add(number)

@@ -93,17 +93,9 @@ class StudyRecord:
             record.apply(event)
         return record
 
-    def current(self, event: Event) -> Event:
-        """The next event, with its point as this version writes it (``Space.completed``)."""
-        if isinstance(event, Proposed) and self.opened is not None:
-            whole = self.space.completed(event.point)
-            return event if whole == event.point else event.model_copy(update={"point": whole})
-        return event
-
     def apply(self, event: Event) -> None:
         """Apply the next event. Raises WrongEventError for one that cannot come next; the record is then of no use."""
         try:
-            event = self.current(event)
             check_next(self, event)
             self._apply(event)
             self.working.happened(event)

@@ -23,7 +23,6 @@ from skipstack.search.schedulers.config import (
     NeverStopConfig,
 )
 from skipstack.search.tracking.runs import study_id
-from skipstack.spaces.config import Axis
 from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, timeless
 from tests.search.toy import open_toy, run_toy, toy_study
@@ -98,38 +97,6 @@ def test_a_study_that_the_version_before_began_goes_on_with_the_same_decisions(t
     ours, theirs = read_study(cut.path), read_study(whole.path)
     assert ours.study == theirs.study
     assert timeless(Ledger(cut.ledger).read())[1:] == timeless(Ledger(whole.ledger).read())[1:]
-
-
-def without_momentum(folder: StudyFolder) -> int:
-    """Write a ledger as a version would that knows no momentum; how many lines had one."""
-    changed = 0
-    for segment in sorted(folder.ledger.glob("*.jsonl")):
-        lines = []
-        for line in segment.read_bytes().splitlines(keepends=True):
-            now = decoded(line) or b""
-            before = now.replace(b',"momentum":0.0', b"")
-            changed += before != now
-            lines.append(line if before == now else encoded(before))
-        segment.write_bytes(b"".join(lines))
-    return changed
-
-
-def test_whole_configs_as_values_of_an_axis_have_the_defaults_of_fields_that_came_later(tmp_path: Path) -> None:
-    study = toy_study(trials=6, proposer="grid")
-    recipes = tuple({"kind": "sgd", "learning_rate": rate} for rate in (0.001, 0.1))
-    axes = {"model.stack.depth": study.space.axes["model.stack.depth"], "training.optimiser": Axis(choice=recipes)}
-    study = study.model_copy(update={"space": study.space.model_copy(update={"axes": axes})})
-    whole, cut = open_toy(tmp_path / "whole", study), open_toy(tmp_path / "cut", study)
-    run_toy(whole)
-    with pytest.raises(Killed):
-        run_toy(cut, DyingLedger(cut.ledger, 10, after=True))
-    assert without_momentum(cut) >= 2
-    begun = read_study(cut.path)
-    run_toy(cut)
-    ours, theirs = read_study(cut.path), read_study(whole.path)
-    assert 2 <= len(begun.trials) < len(ours.trials) == 6, "no point is tried twice, and none is left out"
-    assert [trial.point for trial in ours.trials.values()] == [trial.point for trial in theirs.trials.values()]
-    assert [trial.config for trial in ours.trials.values()] == [trial.config for trial in theirs.trials.values()]
 
 
 def test_a_ledger_of_a_newer_format_is_refused_in_one_line(tmp_path: Path) -> None:
