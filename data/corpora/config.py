@@ -505,7 +505,7 @@ class VocabularyConfig(Frozen):
     """Whether every digit of a word is read as 9, so that numbers of one length are one word."""
     word_classes: tuple[str, ...] = ()
     """Slot families, such as ``city_name``, whose words have a class (``data/store/word_classes.py``)."""
-    classes: Literal["instead", "beside"] = "instead"
+    classes: Annotated[Literal["instead", "beside"], Field(exclude_if="instead".__eq__)] = "instead"
     """``instead``: all words of a class are read as one word. ``beside``: a word keeps its vector, and its class has
     one beside it (``model.embedder.class_size``)."""
 

@@ -1,5 +1,6 @@
 """Configs of inputs. Torch-free."""
 
+import operator
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
@@ -104,7 +105,7 @@ class EmbedderConfig(Frozen):
     """Characters read at each side of a word; 0: none."""
     affix_size: PositiveInt = 5
     """The size of the vector of each of these characters."""
-    class_size: NonNegativeInt = 0
+    class_size: Annotated[NonNegativeInt, Field(exclude_if=operator.not_)] = 0
     """The size of the vector of a word's class, beside the word (``data.vocabulary.classes: beside``); 0: not read."""
     spelling: AnySpelling = None
     """How the whole spelling is read; None, as in the paper: only the affixes are read."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from skipstack.search.analysis.exploration.forest import Array
 from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
@@ -15,9 +16,10 @@ def places(column: "pd.Series[Any]", domain: Domain) -> tuple[Array, Array]:
 
     A choice has a dimension for each tried value: 1 where a trial has it, else 0. One of numbers has a single
     dimension, in which its tried values are equally far apart: a split parts lower from higher ones, as of any number.
+    Numbers that the study names have no order: the names stand for what they do.
     """
     match domain:
-        case Choice(numbers) if all(type(number) in (int, float) for number in numbers):
+        case Choice(numbers) if all(type(number) in (int, float) for number in numbers) and is_numeric_dtype(column):
             tried, codes_N = np.unique(column.to_numpy(float), return_inverse=True)
             return codes_N.astype(float)[:, None], np.array([[-0.5, len(tried) - 0.5]])
         case Choice():

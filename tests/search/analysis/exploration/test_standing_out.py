@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from skipstack.search.analysis.exploration.levels import levels
+from skipstack.search.analysis.exploration.places import places
 from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.spaces.domains import Choice, Domain, Real
 from tests.search.analysis.exploration.planted import planted
@@ -86,3 +87,10 @@ def test_hardly_any_trials_and_equal_scores_tell_nothing() -> None:
     assert _found({axis: values[:2] for axis, values in points.items()}, [0.1, 0.9]) == []
     assert _found({axis: values[:0] for axis, values in points.items()}, []) == []
     assert _found(points, [float("nan")] * 16) == []
+
+
+def test_numbers_with_names_have_no_order() -> None:
+    place_MD, bounds_D2 = places(pd.Series(["none", "one", "none"]), Choice((0, 1)))
+    assert place_MD.tolist() == [[1, 0], [0, 1], [1, 0]]
+    assert bounds_D2.tolist() == [[0, 1], [0, 1]]
+    assert places(pd.Series([0, 1, 0]), Choice((0, 1)))[0].tolist() == [[0], [1], [0]]
