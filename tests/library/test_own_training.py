@@ -51,6 +51,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[skipstack.Study]
     return skipstack.ablate(folder, hill, seeds=4)
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_all_that_reads_a_study_reads_that_of_a_function(study: skipstack.Study) -> None:
     trials = study.trials()

@@ -150,6 +150,7 @@ def test_an_empty_line_has_no_tags_and_unknown_words_have_some(bundle: Path) -> 
     assert list(loaded.tag([[]])) == [([], [])]
 
 
+@pytest.mark.slow
 def test_predict_loads_neither_ray_nor_mlflow_nor_optuna(bundle: Path) -> None:
     code = (
         "import sys; from skipstack.dashboards.cli import main; sys.argv = ['skipstack', 'predict', sys.argv[1]]\n"

@@ -266,6 +266,7 @@ def test_writing_a_study_again_writes_nothing(uri: str, events: list[Event], mon
     assert calls.count == 0
 
 
+@pytest.mark.slow
 def test_writing_a_study_of_a_function_again_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     skipstack.search(skipstack.Space(x=skipstack.choice(1, 2)), double, engine="serial", seeds=1, out=tmp_path / "two")
     events = Ledger(tmp_path / "two" / "ledger").read()

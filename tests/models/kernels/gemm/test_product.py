@@ -63,6 +63,7 @@ def check(kind: str, sizes: tuple[int, int, int], turned: tuple[bool, bool], *, 
     assert (numbers[rows * columns :] == before[rows * columns :]).all(), "what follows is left as it is"
 
 
+@pytest.mark.first(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(sizes=SIZES, turned=st.tuples(st.booleans(), st.booleans()), added=st.booleans(), seed=st.integers(0, 2**32 - 1))
