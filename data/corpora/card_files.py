@@ -4,7 +4,6 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import assert_never
 
 from skipstack.data.basis.errors import AbsentCorpusError, UserError
 from skipstack.data.corpora.cards import Card, FileCard, FileListCard, FilesCard, SectionsCard
@@ -39,18 +38,15 @@ def remedy(card: Card, data_dir: Path | None) -> str:
 
 
 def check_digest(card: FileCard | FileListCard | FilesCard, files: Sequence[SourceFile]) -> None:
-    """Raise UserError where the digest of the files differs from the card's."""
-    match card:
-        case FileListCard(files=each):
-            for one, file in zip(each, files, strict=True):
-                check_digest(one, [file])
-            return
-        case FileCard(sha256=expected):
-            what, got = str(files[0].path), files[0].sha256
-        case FilesCard(names=names, sha256=expected):
-            what, got = f"{files[0].path.parent}: one of {names[0]} to {names[-1]}", joint_sha256(files)
-        case _ as never:
-            assert_never(never)
+    """Raise UserError where a digest of the files differs from the card's."""
+    if isinstance(card, FilesCard):
+        _check(f"{files[0].path.parent}: one of {card.names[0]} to {card.names[-1]}", joint_sha256(files), card.sha256)
+        return
+    for one, file in zip(card.files, files, strict=True):
+        _check(str(file.path), file.sha256, one.sha256)
+
+
+def _check(what: str, got: str, expected: str) -> None:
     if got != expected:
         raise UserError(f"{what} is damaged or another version: got sha256 {got[:12]}, expected {expected[:12]}")
 

@@ -43,6 +43,11 @@ class FileCard(Frozen):
     sha256: Sha256
 
     @property
+    def files(self) -> tuple[Self, ...]:
+        """The file itself."""
+        return (self,)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The one name."""
         return (self.name,)

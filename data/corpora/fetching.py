@@ -32,8 +32,9 @@ def downloads(card: Card, mirror: str | None) -> list[Download]:
         )
     assert isinstance(card.origin, Repository)
     archive = card.origin.archive
-    each = list(_single(card)) if archive is None else [archive]
-    return [Download(file.name, _address(card, card.origin, file, mirror), file.sha256) for file in each]
+    each = [files for files in card.files.values() if isinstance(files, FileCard | FileListCard)]
+    wanted = [file for files in each for file in files.files] if archive is None else [archive]
+    return [Download(file.name, _address(card, card.origin, file, mirror), file.sha256) for file in wanted]
 
 
 def fetch(card: Card, data_dir: Path, *, accepted: bool, mirror: str | None, watch: Watch) -> Iterator[Path]:
@@ -55,16 +56,6 @@ def _fetched(card: Card, wanted: Sequence[Download], data_dir: Path, watch: Watc
             _unpack(card, path)
         yield path
     check(card, data_dir)
-
-
-def _single(card: Card) -> Iterator[FileCard]:
-    """The files whose digests stand on the card one by one."""
-    for files in card.files.values():
-        match files:
-            case FileCard():
-                yield files
-            case FileListCard(files=each):
-                yield from each
 
 
 def _address(card: Card, origin: Repository, file: FileCard | Archive, mirror: str | None) -> str:

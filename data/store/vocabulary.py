@@ -109,12 +109,14 @@ class Vocabulary(Frozen):
     @property
     def class_names(self) -> tuple[str, ...]:
         """The classes that stand beside words, in text order; a class's id is its index plus 2."""
-        return tuple(sorted(self._class_ids))
+        return tuple(sorted({name for _, name in self.classes})) if self.config.classes == "beside" else ()
 
     def class_id(self, form: str) -> int:
         """The id of the class that stands beside a raw form: 0 for the boundary, 1 where there is none."""
         if not form:
             return BOUNDARY
+        if not self._class_ids:  # no form need be normalised once more
+            return UNKNOWN
         return self._class_ids.get(self._class_of.get(normalise(form, self.config), ""), UNKNOWN)
 
     def to_json(self) -> str:
@@ -136,8 +138,7 @@ class Vocabulary(Frozen):
 
     @cached_property
     def _class_ids(self) -> dict[str, int]:
-        names = sorted(set(self._class_of.values())) if self.config.classes == "beside" else []
-        return {name: place for place, name in enumerate(names, start=FIRST_KNOWN)}
+        return {name: place for place, name in enumerate(self.class_names, start=FIRST_KNOWN)}
 
     @cached_property
     def _class_of(self) -> dict[str, str]:

@@ -53,12 +53,12 @@ class Tpe(Sampled):
 
     def _samplers(self, charged: Charged | None) -> Callable[[int], optuna.samplers.TPESampler]:
         densities = _Densities()
+        kind = _Shared if charged is None else partial(_PerSecond, charged)
 
         def sampler(seed: int) -> optuna.samplers.TPESampler:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ExperimentalWarning)  # group, in Optuna since 2.8
-                kind = partial(_Shared if charged is None else partial(_PerSecond, charged), densities)
-                return kind(seed=seed, multivariate=True, group=True, constant_liar=True)
+                return kind(densities, seed=seed, multivariate=True, group=True, constant_liar=True)
 
         return sampler
 

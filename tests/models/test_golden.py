@@ -59,8 +59,7 @@ def small(base: TrialConfig, precision: str = "float64") -> TrialConfig:
             inner[name] = min(inner[name], largest)
     tree["training"]["precision"] = precision
     tree["data"]["vocabulary"]["word_classes"] = []  # of slots, which the grammar has not
-    if "class_size" in tree["model"]["embedder"]:
-        tree["model"]["embedder"]["class_size"] = 0
+    tree["model"]["embedder"].pop("class_size", None)
     return TrialConfig.model_validate(tree)
 
 

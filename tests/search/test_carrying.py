@@ -130,7 +130,7 @@ def objective(config, report):
         mlflow.log_figure(Figure(), "figure.png")
         mlflow.log_text(f"{config['x']} {config['seed']}", "words.txt")
         model = SGDClassifier().fit([[0.0], [1.0]], [0, 1])
-        mlflow.sklearn.log_model(model, name="linear", pip_requirements=["scikit-learn"], serialization_format="pickle")
+        mlflow.sklearn.log_model(model, name="linear", pip_requirements=["scikit-learn"])
 
 folder, address, uri = sys.argv[1:]
 space = {"axes": {"x": {"choice": [1.0, 2.0]}}, "search": {"proposer": "grid", "scheduler": "none"}}

@@ -1,7 +1,7 @@
 """The base of embedders, which turn tokens into features, and the lexical features of every form."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
 import torch
@@ -35,8 +35,7 @@ class LexiconTensors:
     @classmethod
     def on(cls, device: torch.device, lexicon: Lexicon) -> "LexiconTensors":
         """The features of ``lexicon``, copied to ``device``."""
-        names = ("word_F", "capital_F", "prefix_FA", "suffix_FA", "spelling_FC", "class_F")
-        tensors = {name: torch.as_tensor(getattr(lexicon, name), device=device) for name in names}
+        tensors = {each.name: torch.as_tensor(getattr(lexicon, each.name), device=device) for each in fields(lexicon)}
         return cls(**tensors, lengths_F=(lexicon.spelling_FC != BOUNDARY).sum(axis=1).clip(min=1))
 
 

@@ -16,7 +16,7 @@ def places(column: "pd.Series[Any]", domain: Domain) -> tuple[Array, Array]:
 
     A choice has a dimension for each tried value: 1 where a trial has it, else 0. One of numbers has a single
     dimension, in which its tried values are equally far apart: a split parts lower from higher ones, as of any number.
-    Numbers that the study names have no order: the names stand for what they do.
+    Numbers to which the study gives names are categories, too: a frame has their names.
     """
     match domain:
         case Choice(numbers) if all(type(number) in (int, float) for number in numbers) and is_numeric_dtype(column):
