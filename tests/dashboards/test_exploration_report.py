@@ -236,6 +236,7 @@ epochs: 95.84, 96.44.
     )
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_report_without_its_details_fits_one_screen_and_all_of_it_begins_alike(seed: int) -> None:
     short, whole = (render(_made_up(seed), "text", width=80, full=full) for full in (False, True))

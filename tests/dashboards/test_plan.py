@@ -72,6 +72,7 @@ def test_a_plan_tells_space_networks_and_hours_and_leaves_nothing(here: Path) ->
     assert sorted(path.name for path in here.rglob("*")) == ["scratch", "study.yaml"]
 
 
+@pytest.mark.slow
 def test_json_holds_everything_by_full_names_and_all_but_times_is_the_same_each_time(here: Path) -> None:
     told, again = (json.loads(run("study.yaml", "--format", "json").stdout) for _ in range(2))
     assert told["space"]["combinations"] == told["space"]["configurations"] == 28

@@ -45,6 +45,7 @@ def test_a_command_whose_reader_has_left_ends_without_a_word(arguments: list[str
     assert left_by_its_reader(*arguments) == (0, "")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("redirections", "why"),
     [pytest.param(">/dev/full", "No space left on device", marks=needs_a_full_device), (">&-", "it is closed")],

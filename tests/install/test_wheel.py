@@ -32,6 +32,7 @@ def expected() -> dict[str, bytes]:
     return {f"skipstack/{name}": path.read_bytes() for name, path in held.items()}
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("prepared", [lambda source: source, without_links], ids=["links", "links as text"])
 def test_a_wheel_holds_each_file_once_under_one_name(prepared: Callable[[Path], Path], tmp_path: Path) -> None:
     source = prepared(checkout(tmp_path / "a cloné"))

@@ -17,7 +17,7 @@ def test_importing_the_library_loads_nothing_large(tmp_path: Path) -> None:
     assert python(hostile(tmp_path), "-c", code).split() == []
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "imports",
     [

@@ -81,6 +81,7 @@ def test_an_address_opens_the_view_that_it_came_from(runs: Path) -> None:
     assert 0 < len(expected) < len(trials)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("name", ["first", "second"])
 def test_an_address_names_any_study_and_none_is_open_without_one(runs: Path, name: str) -> None:
     assert Opened(runs).app.selectbox(key="study").value is None

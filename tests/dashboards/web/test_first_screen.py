@@ -43,7 +43,7 @@ def words(html: str) -> str:
     return unescape(re.sub(r"<[^>]+>", " ", said))
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(2)
 @pytest.mark.parametrize(("page", "name"), [(GOING, DONE), (GOING, BEGUN), (WORKS, BEGUN), (BELIEVE, DONE)])
 def test_it_says_what_the_page_says_down_to_the_first_chart(runs: Path, page: str, name: str) -> None:
     first, live = screen(runs, page, name), Opened(runs, page, study=name)

@@ -146,7 +146,7 @@ def test_a_page_says_how_its_trial_stands(happened: list[Event], said: str, tmp_
     assert said in page.text
 
 
-@pytest.mark.first(4)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("reason", FAULTS)
 def test_a_page_of_a_trial_that_a_fault_ended_has_the_fault_and_those_before_it(reason: Any, tmp_path: Path) -> None:
     retried = Retried(time=3.0, trial=1, cause="lost", message="its machine is gone")

@@ -93,7 +93,7 @@ def by_module(squares: dict[str, Tensor]) -> dict[str, float]:
     return summed
 
 
-@pytest.mark.first(8)
+@pytest.mark.first(4)
 @pytest.mark.usefixtures("small_products")
 @pytest.mark.parametrize("preset", presets())
 def test_every_presets_network_takes_a_step_and_is_evaluated(preset: str, reduced: Precision, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from tests.search.toy import FailingWorker, ToyWorker, open_toy, run_toy, toy_dr
 PROPOSERS = pytest.mark.parametrize("proposer", ["grid", "random", "tpe"])
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @PROPOSERS
 def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_one_writes(
     proposer: str, tmp_path: Path

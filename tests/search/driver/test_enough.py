@@ -192,6 +192,7 @@ def test_the_command_line_asks_for_it() -> None:
     assert studied("quickstart", settings=None, **options)[0].search.enough is None
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("variant", ["stopping", "promotion"])
 @pytest.mark.parametrize("proposer", ["random", "evolution"])
 def test_schedulers_that_pause_and_other_proposers_end_too(proposer: str, variant: str, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_where_nothing_is_asked_for_all_weights_with_a_score_stay_and_no_state_o
     assert message is None
 
 
-@pytest.mark.first(4)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("keep", [1, 3])
 @pytest.mark.parametrize("proposer", ["tpe", "random", "grid"])
 def test_the_best_stay_and_whatever_was_to_be_measured_was_still_there(

@@ -42,6 +42,7 @@ def marks(seeds: int, questions: int, difference: float) -> tuple[float, float]:
     return float(marked_N.mean()), float(np.abs(values_QN[0, marked_N]).mean()) / difference
 
 
+@pytest.mark.slow
 def test_the_simulation_marks_as_holm_does() -> None:
     p_QN = np.random.default_rng(0).random((3, 40)) ** 4
     corrected = [holm(p_Q)[0] for p_Q in p_QN.T.tolist()]

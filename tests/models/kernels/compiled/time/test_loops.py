@@ -78,6 +78,7 @@ def test_compiled_cells_give_what_their_steps_in_torch_give(
         torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.first(1)
 @pytest.mark.skipif(abilities.no_bfloat16() is not None, reason=str(abilities.no_bfloat16()))
 @pytest.mark.parametrize("kind", CELLS)
 def test_compiled_cells_sum_up_products_of_rounded_factors_in_bfloat16(
@@ -112,7 +113,8 @@ def layer(run: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("layer", "defined", "gates"), [(CompiledLstm, ShortcutLoop, 4), (CompiledBlock, BlockLoop, 3)]
 )
-@pytest.mark.parametrize("sentences", [3, 17])
+@pytest.mark.first(2)
+@pytest.mark.parametrize("sentences", [17, 3])
 def test_in_bfloat16_they_sum_up_products_of_rounded_factors(
     layer: Any, defined: Any, gates: int, sentences: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
