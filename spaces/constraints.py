@@ -11,7 +11,7 @@ from typing import get_args
 
 from skipstack.models.configs.inputs import EmbedderConfig, FeatureMapConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
-from skipstack.models.configs.wiring import sources
+from skipstack.models.configs.wiring import below, sources
 from skipstack.spaces.families import Family, families
 from skipstack.spaces.trial import TrialConfig
 
@@ -42,7 +42,7 @@ def _shortcut_in_use(model: ModelConfig, stack: StackConfig) -> bool:
 
 @_of_stacks
 def _block_on_top(model: ModelConfig, stack: StackConfig) -> bool:
-    return stack.depth <= 1 or sources(stack.composition, stack.depth)[-1] > 0
+    return stack.depth <= 1 or bool(sources(stack.composition, stack.depth)[-1])
 
 
 @_of_stacks
@@ -68,7 +68,7 @@ def _skipped_is_not_below(model: ModelConfig, stack: StackConfig) -> bool:
     if stack.shortcut.gate != "sigmoid_skipped" or (stack.join == "each_layer" and stack.directions == "both"):
         return True
     wiring = sources(stack.composition, stack.depth)
-    return not any(source and source == layer for layer, source in enumerate(wiring))
+    return not any(below(source, layer) for layer, source in enumerate(wiring, start=1))
 
 
 @_of_stacks

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.explain import explain, shown
-from skipstack.data.basis.fields import alternatives, describe, kinds, literals, paths
+from skipstack.data.basis.fields import alternatives, bare, describe, kinds, literals, models, paths
 from skipstack.data.basis.frozen import Frozen, canonical_json
 from skipstack.data.basis.own_code import known, known_configs
 from skipstack.spaces.domains import Json
@@ -74,10 +74,16 @@ def typed(path: str, value: Json) -> Json:
     annotations = trial_paths()[path]
     if isinstance(value, dict):
         _check_own(value, annotations)
-    if names := dict.fromkeys(name for annotation in annotations for name in literals(annotation)):
+    names = dict.fromkeys(name for annotation in annotations for name in literals(annotation))
+    if names and not any(_has_others(annotation) for annotation in annotations):
         raise ValueError(unknown("value", value, [*names, *(["null"] if may_be_null(path) else [])]))
     allowed = " or ".join(dict.fromkeys(describe(annotation) for annotation in annotations))
     raise ValueError(f"got {shown(value)} (allowed: {allowed})")
+
+
+def _has_others(annotation: Any) -> bool:
+    """Whether numbers or lists are allowed beside names and configs."""
+    return any(not (literals(each) or models(each) or bare(each)[0] is NoneType) for each in alternatives(annotation))
 
 
 def _check_own(value: Mapping[str, Json], annotations: Sequence[Any]) -> None:

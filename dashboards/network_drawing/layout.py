@@ -6,6 +6,7 @@ layer on the inner side.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 from skipstack.models.views.diagram.graph import Diagram, Direction, Part
@@ -78,9 +79,9 @@ class Places:
 def places(diagram: Diagram, top: float) -> Places:
     """Places all parts, the highest one right below ``top``."""
     tracks = _tracks(diagram)
-    count = max(tracks.values(), default=-1) + 1
-    spacing = min(11.0, 34 / max(count, 1))
-    columns = _columns(diagram, GATE + (count - 1) * spacing if tracks else 0.0)
+    most = max(tracks.values(), default=-1) + 1
+    spacing = min(11.0, 34 / max(most, 1))
+    columns = _columns(diagram, GATE + (most - 1) * spacing if tracks else 0.0)
     rows = _rows(diagram)
     total = sum(map(_row_height, rows)) + GAP * (len(rows) - 1)
     placed: dict[str, Place] = {}
@@ -152,18 +153,18 @@ def _tracks(diagram: Diagram) -> Mapping[str, int]:
     All shortcuts of one source share a track; two sources share one if the first one's last shortcut ends at or below
     the layer where the second begins.
     """
-    ends: dict[str, int] = {}
-    layers = {part.name: part for part in diagram.of_kind("layer")}
+    ends: dict[str, dict[Direction | None, int]] = {}
     for each in diagram.readings:
         if each.role == "shortcut":
-            number = layers[each.end].layer
-            assert number is not None, "a shortcut leads to a layer"
-            ends[each.start] = max(number, ends.get(each.start, 0))
+            end = diagram.named[each.end]
+            assert end.layer is not None, "a shortcut leads to a layer"
+            own = ends.setdefault(each.start, {})
+            own[end.direction] = max(end.layer, own.get(end.direction, 0))
     tracks: dict[str, int] = {}
     last: dict[tuple[Direction | None, int], int] = {}
-    for start, end in sorted(ends.items(), key=lambda item: (layers[item[0]].layer or 0, item[0])):
-        part = layers[start]
-        assert part.layer is not None, "a shortcut leads from a layer"
-        track = next(each for each in range(len(ends) + 1) if last.get((part.direction, each), 0) <= part.layer)
-        tracks[start], last[part.direction, track] = track, end
+    begins = {start: diagram.named[start].layer or 0 for start in ends}  # 0: the network's input
+    for start in sorted(ends, key=lambda start: (begins[start], start)):
+        free = (each for each in count() if all(last.get((to, each), 0) <= begins[start] for to in ends[start]))
+        tracks[start] = next(free)
+        last |= {(to, tracks[start]): end for to, end in ends[start].items()}
     return tracks

@@ -104,11 +104,15 @@ def _passed(canvas: Canvas, each: Reading, placed: Places) -> None:
 
 
 def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, placed: Places) -> None:
-    """A shortcut: from the outer side of its source, through the gate, to the outer side of the layer."""
+    """A shortcut: from the outer side of its source, or straight up from the network's input, through the gate, to the
+    outer side of the layer.
+    """
     assert diagram.shortcut is not None, "a shortcut has a config"
     start, end = placed.parts[each.start], placed.parts[each.end]
     track = placed.track(each.start, end)
-    leaving, entering = start.side(start.outside, HIGH), end.side(end.outside, LOW)
+    leaving, entering = start.side(end.outside, HIGH), end.side(end.outside, LOW)
+    if abs(track - start.x) < start.width / 2:
+        leaving = (track, start.top[1])
     canvas.line([leaving, (track, leaving[1]), (track, entering[1]), entering], colour=BLUE, width=1.8)
     if shown := sign(diagram.shortcut):
         canvas.circle((entering[0] + end.outside * GATE / 2, entering[1]), 7.5, shown, colour=BLUE)

@@ -20,7 +20,7 @@ from skipstack.models.configs.feedback import FeedbackConfig
 from skipstack.models.configs.heads import HeadConfig, SoftmaxConfig, check_scheme
 from skipstack.models.configs.inputs import AnyEmbedder, EmbedderConfig, OneHotConfig, Rate
 from skipstack.models.configs.skips import AnySkip
-from skipstack.models.configs.wiring import sources
+from skipstack.models.configs.wiring import OfInput, shown, sources
 
 Pooling = Literal["last", "mean", "max"]
 """How the states of a text are pooled into one (``models/parts/heads/pooling.py``)."""
@@ -30,8 +30,9 @@ class StackConfig(Frozen):
     """Recurrent layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
 
     With depth 0 the head reads the input directly, and no other field is read. ``composition`` is one of the paper's
-    types (1 to 5), 0 for a stack without shortcuts, or a list of sources, one per layer, 0 for none
-    (``models/configs/wiring.py``). A layer without a source is a ``cell``, one with a source a ``shortcut``.
+    types (1 to 5), 0 for a stack without shortcuts, ``input`` for shortcuts from the network's input, or a list of
+    sources, one per layer, 0 for none (``models/configs/wiring.py``). A layer without a source is
+    a ``cell``, one with a source a ``shortcut``.
     """
 
     kind: Literal["recurrent"] = "recurrent"
@@ -40,11 +41,12 @@ class StackConfig(Frozen):
     hidden: PositiveInt = 465
     """Units of each layer, in each direction."""
     cell: AnyCell = "lstm"
-    composition: Annotated[int, Field(ge=0, le=5)] | tuple[NonNegativeInt, ...] = 2
+    composition: Annotated[int, Field(ge=0, le=5)] | OfInput | tuple[NonNegativeInt | OfInput, ...] = 2
     """Which earlier layer each layer takes a shortcut from (``models/configs/wiring.py``): 0: no layer does; 1: the
     first one, for every layer above it; 2: layers 3, 5, 7, ... the one two below; 3: layers 4, 7, 10, ... the one three
-    below; 4: every layer from the fourth on the one three below; 5: every layer from the third on the one two below; or
-    a list, one a layer, 0 for none.
+    below; 4: every layer from the fourth on the one three below; 5: every layer from the third on the one two below;
+    ``input``: every layer from the second on the network's input, which has the layers' width then; or a list, one a
+    layer: the number of a layer below it, ``input``, or 0 for none.
     """
     shortcut: ShortcutConfig = ShortcutConfig()
     skip: AnySkip = None
@@ -77,7 +79,7 @@ class StackConfig(Frozen):
         if self.cell == "sutskever" and any(wiring := sources(self.composition, self.depth)):
             raise ValueError(
                 "a layer of cell sutskever puts out [h; s~], twice as wide as a shortcut takes: "
-                f"got sources {list(wiring)} (allowed: 0 for every layer)"
+                f"got sources {shown(wiring)} (allowed: 0 for every layer)"
             )
         return self
 
@@ -106,6 +108,20 @@ class ModelConfig(Frozen):
         usual = {"embedder": "tokens", "stack": "recurrent"}
         own = {name: part for name, part in value.items() if name in usual and isinstance(part, Mapping)}
         return {**value, **{name: {"kind": usual[name], **part} for name, part in own.items()}}
+
+    @model_validator(mode="after")
+    def _input_is_as_wide_as_what_takes_it(self) -> Self:
+        stack = self.stack
+        if (
+            stack.kind == "recurrent"
+            and "input" in sources(stack.composition, stack.depth)
+            and self.embedder.input_size != stack.hidden
+        ):
+            raise ValueError(
+                f"a shortcut takes {stack.hidden} numbers, the hidden units: got source input, which has "
+                f"{self.embedder.input_size} (allowed: a stack.hidden of as many)"
+            )
+        return self
 
     @model_validator(mode="after")
     def _decides_token_by_token(self) -> Self:

@@ -9,7 +9,7 @@ from skipstack.models.configs.feedback import FeedbackConfig
 from skipstack.models.configs.inputs import EmbedderConfig, FeatureMapConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig
-from skipstack.models.configs.wiring import sources
+from skipstack.models.configs.wiring import Source, below, sources
 
 OPEN: Final[Mapping[Topology, Topology]] = {
     "both_gated": "both_ungated",
@@ -82,7 +82,7 @@ def _learns(config: StackConfig) -> bool:
     return isinstance(config.skip, DynamicSkipConfig)
 
 
-def _shortcut(stack: StackConfig, wiring: tuple[int, ...]) -> ShortcutConfig:
+def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
     """Under g = 1, some topologies are one; a gate of the skip is one of the layer below if that is what is skipped."""
     config, apart = stack.shortcut, stack.join == "top" or stack.directions == "forward"
     topology, gate = config.topology, config.gate
@@ -92,8 +92,8 @@ def _shortcut(stack: StackConfig, wiring: tuple[int, ...]) -> ShortcutConfig:
         topology = OPEN.get(topology, topology)
     if topology == "both_ungated":
         gate = ShortcutConfig().gate
-    below = all(source in (0, layer) for layer, source in enumerate(wiring))
-    if gate == "sigmoid_skipped" and below and apart:
+    of_below = all(below(source, layer) for layer, source in enumerate(wiring, start=1) if source)
+    if gate == "sigmoid_skipped" and of_below and apart:
         gate = "sigmoid_below"
     unread = {} if gate == "bernoulli" else _defaults(config, "probability")
     return config.model_copy(update={"topology": topology, "gate": gate, **unread})

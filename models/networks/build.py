@@ -17,7 +17,7 @@ from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.configs.feedback import FeedbackConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig, check_task
 from skipstack.models.configs.skips import DynamicSkipConfig
-from skipstack.models.configs.wiring import sources
+from skipstack.models.configs.wiring import shown, sources
 from skipstack.models.ground.initialise import initialise
 from skipstack.models.ground.parameters import made_on
 from skipstack.models.layers.lanes import Dropout, Lane, Streams, rates
@@ -156,6 +156,6 @@ def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout:
             if any(wiring) and layers[-1].features != config.hidden:
                 raise UserError(
                     f"a layer of cell {config.cell} puts out {layers[-1].features} numbers, a shortcut takes "
-                    f"{config.hidden}, the hidden units: got sources {list(wiring)} (allowed: 0 for every layer)"
+                    f"{config.hidden}, the hidden units: got sources {shown(wiring)} (allowed: 0 for every layer)"
                 )
     return Stack(layers, wiring, directions, dropout, below=below, join_each=spread > 1)

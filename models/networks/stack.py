@@ -8,6 +8,7 @@ from typing import Final
 from torch import Tensor, nn
 
 from skipstack.models.configs.cells import CellKind
+from skipstack.models.configs.wiring import Source
 from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.layers import layer_both_ways
 from skipstack.models.kernels.reading import ReadingOrder
@@ -48,7 +49,8 @@ class Memory:
 
 
 class Stack(nn.Module):
-    """``depth`` layers a direction, bottom up; layer l takes layer ``sources[l]`` as ``skipped`` (0: none).
+    """``depth`` layers a direction, bottom up; layer l takes ``sources[l]`` as ``skipped``, a layer or the network's
+    input (0: none).
 
     The directions are stacks of their own, joined once at the top (wu2017 eq. 18); or they are
     joined in ``each`` layer: from the second on, a layer of either direction reads [forward; backward]
@@ -61,7 +63,7 @@ class Stack(nn.Module):
     def __init__(
         self,
         cells: Sequence[Layer],
-        sources: Sequence[int],
+        sources: Sequence[Source],
         directions: int,
         dropout: Dropout,
         *,
@@ -100,12 +102,18 @@ class Stack(nn.Module):
                 output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.features)
                 kept_GTBH = self.dropout.factors(output_GTBH)
                 return layer_both_ways(BOTH_WAYS[type(cell)], x_RTBI, lengths_RB, cell.all_weights(), kept_GTBH)
-        below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
+        input_GTBI = below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
         outputs_GTBF: list[Tensor] = []
         starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)
         lasts = []
         for number, cell, source in zip(count(1), self.cells, self.sources, strict=False):
-            skipped_GTBH = outputs_GTBF[source - 1] if source else None
+            match source:
+                case 0:
+                    skipped_GTBH = None
+                case "input":
+                    skipped_GTBH = input_GTBI
+                case _:
+                    skipped_GTBH = outputs_GTBF[source - 1]
             unrolled = cell.run(below_GTBI, skipped_GTBH, starts[number - 1])
             lasts.append(unrolled.last)
             output_GTBF = unrolled.output_GTBF

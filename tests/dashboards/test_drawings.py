@@ -33,7 +33,9 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def of_stack(**stack: Any) -> Diagram:
-    return diagram(ModelConfig(stack=StackConfig.model_validate({"hidden": 9, **stack})))
+    """Over an input that is as wide as its layers."""
+    embedder = EmbedderConfig(word_size=9, capital_size=0, affix_characters=0, window=0)
+    return diagram(ModelConfig(embedder=embedder, stack=StackConfig.model_validate({"hidden": 9, **stack})))
 
 
 def shapes(svg: str, kind: str) -> Iterator[dict[str, str]]:
@@ -64,7 +66,9 @@ def _inside(box: list[float], x: float, y: float) -> bool:
 
 
 def shortcuts_in(svg: str, boxes: dict[tuple[str, str], tuple[float, ...]]) -> set[tuple[str, str, str]]:
-    """Who takes a shortcut from whom, in which direction, by the boxes that blue lines touch."""
+    """Who takes a shortcut from whom, in which direction, by the boxes that blue lines touch; what begins below
+    all layers comes from the input.
+    """
 
     def touched(x: float, y: float) -> tuple[str, str] | None:
         return next(
@@ -79,7 +83,10 @@ def shortcuts_in(svg: str, boxes: dict[tuple[str, str], tuple[float, ...]]) -> s
     found = set()
     for each in shapes(svg, "path"):
         if each.get("stroke") == BLUE:
+            beginning = ends(each["d"])[0]
             (start, direction), (end, other) = (touched(*at) or ("", "") for at in ends(each["d"]))
+            if end and beginning[1] > max(bottom for *_, bottom in boxes.values()):
+                start, direction = "input", other
             if start:
                 assert direction == other
                 found.add((start, end, direction.strip()))
@@ -87,7 +94,11 @@ def shortcuts_in(svg: str, boxes: dict[tuple[str, str], tuple[float, ...]]) -> s
 
 
 @pytest.mark.parametrize("directions", ["forward", "both"])
-@pytest.mark.parametrize("composition", [1, 2, 3, 4, 5, (0, 1, 2, 3, 4, 5, 6), (0, 1, 1, 2, 1, 3, 5)], ids=str)
+@pytest.mark.parametrize(
+    "composition",
+    [1, 2, 3, 4, 5, "input", (0, 1, 2, 3, 4, 5, 6), (0, 1, 1, 2, 1, 3, 5), (0, "input", 1, "input", 2, 0, 4)],
+    ids=str,
+)
 def test_blue_lines_lead_from_the_sources_to_the_layers_that_take_them(composition: Any, directions: str) -> None:
     svg = drawing(of_stack(depth=7, composition=composition, directions=directions), "a network")
     boxes = layers_in(svg)
@@ -99,7 +110,9 @@ def test_blue_lines_lead_from_the_sources_to_the_layers_that_take_them(compositi
     }
 
 
-@pytest.mark.parametrize("composition", [1, 2, 3, 4, 5, (0, 1, 1, 2, 1, 3, 5)], ids=str)
+@pytest.mark.parametrize(
+    "composition", [1, 2, 3, 4, 5, "input", (0, 1, 1, 2, 1, 3, 5), (0, "input", 1, 1, "input", 2, 4)], ids=str
+)
 def test_shortcuts_of_different_sources_never_run_over_one_another(composition: Any) -> None:
     upright: dict[float, list[tuple[float, float]]] = {}
     for each in shapes(drawing(of_stack(depth=7, composition=composition, directions="forward"), ""), "path"):

@@ -326,7 +326,7 @@ def layer(
 def stack(
     x: list[Array],
     layers: Sequence[Sequence[Weights]],
-    sources: tuple[int, ...],
+    sources: tuple[int | str, ...],
     *,
     each_layer: bool = False,
     cell: str = "lstm",
@@ -336,7 +336,7 @@ def stack(
     """Both directions of a stack (or one), in reading order; ``layers`` by direction, then bottom up.
 
     Layer l reads layer l - 1, of its own direction or, where the directions meet in ``each_layer``, of both; it takes
-    layer ``sources[l - 1]`` of its own direction as ``skipped`` where that is not 0.
+    layer ``sources[l - 1]`` of its own direction, or x if that is "input", as ``skipped`` where that is not 0.
     """
     names = {"cell": cell, "topology": topology, "gate": gate}
     outputs: list[list[list[Array]]] = []  # by layer, then by direction, in reading order
@@ -350,7 +350,9 @@ def stack(
                 below = [np.concatenate(both) for both in zip(*outputs[-1], strict=True)]
             else:
                 below = outputs[-1][direction]
-            skipped = outputs[source - 1][direction][::turn] if source else None
+            skipped = None
+            if source:
+                skipped = (outputs[source - 1][direction] if isinstance(source, int) else x)[::turn]
             new.append(layer(below[::turn], skipped, own[number], **names)[::turn])
         outputs.append(new)
     return [np.concatenate(both) for both in zip(*outputs[-1], strict=True)]

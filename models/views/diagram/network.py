@@ -10,7 +10,7 @@ from skipstack.models.configs.heads import BiaffineConfig, CrfConfig, HeadConfig
 from skipstack.models.configs.model import ModelConfig, Pooling, StackConfig
 from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
 from skipstack.models.configs.topologies import TOPOLOGIES
-from skipstack.models.configs.wiring import sources
+from skipstack.models.configs.wiring import Source, sources
 from skipstack.models.views.diagram.graph import Diagram, Direction, Part, Reading
 from skipstack.models.views.diagram.inputs import Piece, input_pieces
 
@@ -67,7 +67,8 @@ def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[
             yield layer
             yield Reading(start=lower[direction], end=layer.name)
             if source:
-                yield Reading(start=f"layer {source} {direction}", end=layer.name, role="shortcut")
+                start = below.name if source == "input" else f"layer {source} {direction}"
+                yield Reading(start=start, end=layer.name, role="shortcut")
             if state is not None:
                 yield state
             size = layer.size
@@ -86,7 +87,7 @@ def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[
         yield Reading(start=lower[directions[0]], end="text")
 
 
-def _layer(config: StackConfig, number: int, source: int, direction: Direction) -> tuple[Part, Reading | None]:
+def _layer(config: StackConfig, number: int, source: Source, direction: Direction) -> tuple[Part, Reading | None]:
     """A layer, and which of its own earlier states it reads; None for one that reads no other step."""
     name, first, last = f"layer {number} {direction}", -1, -1
     label, carries = (config.cell.kind, ("h",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]

@@ -74,7 +74,8 @@ def nested(path: str, value: Any) -> Any:
         (nested("data.corpus", {"kind": "named"}), "data.corpus: 'name' is missing (allowed: text)"),
         (
             nested("model.stack.composition", [0, -1]),
-            "model.stack.composition: got [0, -1] (allowed: an integer from 0 to 5, or a list, each an integer from 0)",
+            "model.stack.composition: got [0, -1] (allowed: an integer from 0 to 5, or input, or a list, "
+            "each an integer from 0, or input)",
         ),
         (
             nested("model.embedder", {"kind": "tokens", "window": 2}),

@@ -25,7 +25,10 @@ from skipstack.spaces.trial import TrialConfig
         (Literal["both", "forward"], "both, forward"),
         (tuple[float, float], "a list of 2: a number and a number"),
         (Annotated[tuple[str, ...], Field(min_length=1)], "a list of 1 or more, each text"),
-        (fields(StackConfig)["composition"], "an integer from 0 to 5, or a list, each an integer from 0"),
+        (
+            fields(StackConfig)["composition"],
+            "an integer from 0 to 5, or input, or a list, each an integer from 0, or input",
+        ),
         (Optimiser, "a mapping with kind sgd or adam or adagrad or lazy_adam"),
         (Sgd, "a mapping of kind, learning_rate, momentum"),
     ],

@@ -103,6 +103,10 @@ SAME: dict[str, tuple[Model, Model]] = {
         model(composition=[0, 1, 2], shortcut={"gate": "sigmoid_skipped"}),
         model(composition=[0, 1, 2]),
     ),
+    "a gate of an input that is below": (
+        model(composition=["input", 0, 2], hidden=6, shortcut={"gate": "sigmoid_skipped"}),
+        model(composition=["input", 0, 2], hidden=6),
+    ),
     "where one layer is joined": (model(depth=1, join="each_layer"), model(depth=1)),
     "where one direction is joined": (
         model(directions="forward", join="each_layer"),
@@ -138,6 +142,11 @@ DIFFERENT: dict[str, tuple[Model, Model]] = {
     ),
     "a gate with a shortcut": (shortcut(gate="none"), shortcut()),
     "a composition": (model(composition=1), model(composition=2)),
+    "a source": (model(composition="input", hidden=6), model(composition=1, hidden=6)),
+    "a gate of an input further down": (
+        model(composition="input", hidden=6, shortcut={"gate": "sigmoid_skipped"}),
+        model(composition="input", hidden=6),
+    ),
     "a topology": (shortcut(topology="block"), shortcut(topology="block_no_output")),
     "the probability of a coin": (shortcut(gate="bernoulli", probability=0.3), shortcut(gate="bernoulli")),
     "a gate of a skip further down": (shortcut(gate="sigmoid_skipped"), shortcut()),

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from skipstack.models.configs.cells import CellKind, GateKind
 from skipstack.models.configs.model import StackConfig
+from skipstack.models.configs.wiring import Source
 from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.layers.lanes import Dropout, Lane, Streams
 from skipstack.models.networks.build import build_stack
@@ -15,10 +16,11 @@ from skipstack.models.networks.stack import Memory, Stack
 from tests.oracles import networks
 
 LANES, STEPS, BELOW, HIDDEN = 2, 6, 3, 4
+Composition = Source | tuple[Source, ...]
 LENGTHS = torch.tensor([[6, 2, 1], [3, 6, 4]])
 
 
-def random_stack(composition: int | tuple[int, ...], directions: str, **parts: Any) -> Stack:
+def random_stack(composition: Composition, directions: str, *, below: int = BELOW, **parts: Any) -> Stack:
     shortcut = {name: parts.pop(name) for name in ("topology", "gate") if name in parts}
     config = StackConfig.model_validate(
         {
@@ -31,16 +33,16 @@ def random_stack(composition: int | tuple[int, ...], directions: str, **parts: A
         }
     )
     dropout = Dropout([0.5] * LANES, Streams(range(LANES), "dropout", torch.device("cpu")))
-    stack = build_stack(config, BELOW, [Lane(seed=seed) for seed in range(LANES)], dropout).double().eval()
+    stack = build_stack(config, below, [Lane(seed=seed) for seed in range(LANES)], dropout).double().eval()
     generator = torch.Generator().manual_seed(1)
     for parameter in stack.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
     return stack
 
 
-def random_input() -> torch.Tensor:
+def random_input(below: int = BELOW) -> torch.Tensor:
     generator = torch.Generator().manual_seed(2)
-    return torch.randn(LANES, STEPS, LENGTHS.shape[1], BELOW, generator=generator, dtype=torch.float64)
+    return torch.randn(LANES, STEPS, LENGTHS.shape[1], below, generator=generator, dtype=torch.float64)
 
 
 def twin(stack: Stack, x: torch.Tensor, lane: int, sentence: int, **parts: Any) -> np.ndarray:
@@ -53,7 +55,7 @@ def twin(stack: Stack, x: torch.Tensor, lane: int, sentence: int, **parts: Any) 
 
 
 def assert_equals_its_twin(stack: Stack, **parts: Any) -> None:
-    x = random_input()
+    x = random_input(stack.below)
     ours = stack(x, LENGTHS).detach().numpy()
     assert ours.shape[-1] == stack.features
     for lane in range(LANES):
@@ -62,21 +64,29 @@ def assert_equals_its_twin(stack: Stack, **parts: Any) -> None:
             assert np.abs(ours[lane, :length, sentence] - expected).max() < 1e-10
 
 
-COMPOSITIONS = pytest.mark.parametrize("composition", [1, 2, 3, 4, 5, (0, 1, 2, 3, 4), (0, 1, 0, 2, 2)], ids=str)
+COMPOSITIONS = pytest.mark.parametrize(
+    "composition", [1, 2, 3, 4, 5, "input", (0, 1, 2, 3, 4), (0, 1, 0, 2, 2), ("input", 0, "input", 1, 4)], ids=str
+)
+
+
+def below_for(composition: Composition) -> int:
+    """As wide as the layers that take the input."""
+    return HIDDEN if "input" in str(composition) else BELOW
 
 
 @COMPOSITIONS
 @pytest.mark.parametrize("gate", ["none", "sigmoid_below"])
 @pytest.mark.parametrize("directions", ["both", "forward"])
 def test_a_stack_equals_its_twin_on_every_sentence_of_every_lane(
-    composition: int | tuple[int, ...], gate: str, directions: str
+    composition: Composition, gate: str, directions: str
 ) -> None:
-    assert_equals_its_twin(random_stack(composition, directions, gate=gate), gate=gate)
+    assert_equals_its_twin(random_stack(composition, directions, below=below_for(composition), gate=gate), gate=gate)
 
 
 @COMPOSITIONS
-def test_directions_that_meet_in_each_layer_equal_their_twin(composition: int | tuple[int, ...]) -> None:
-    assert_equals_its_twin(random_stack(composition, "both", join="each_layer"), each_layer=True)
+def test_directions_that_meet_in_each_layer_equal_their_twin(composition: Composition) -> None:
+    stack = random_stack(composition, "both", below=below_for(composition), join="each_layer")
+    assert_equals_its_twin(stack, each_layer=True)
 
 
 @pytest.mark.parametrize(

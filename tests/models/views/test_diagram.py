@@ -12,6 +12,7 @@ from skipstack.data.labels.schemes import transitions
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.configs.cells import CellKind, Topology
 from skipstack.models.configs.feedback import Variant
+from skipstack.models.configs.inputs import OneHotConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.layers.lanes import Dropout, Lane, Streams
 from skipstack.models.layers.layer import Layer, Unrolled
@@ -83,15 +84,19 @@ def drawn_to_read(shown: Diagram) -> tuple[set[Pair], set[Pair]]:
     below, shortcuts = set(), set()
     for part in shown.of_kind("layer"):
         below |= {(start, part.name) for each in shown.into(part.name, "reads") for start in starts(each.start)}
-        shortcuts |= {(each.start, part.name) for each in shown.into(part.name, "shortcut")}
+        shortcuts |= {(start, part.name) for each in shown.into(part.name, "shortcut") for start in starts(each.start)}
     return below, shortcuts
 
 
-@pytest.mark.parametrize("composition", [0, 1, 2, 3, 4, 5, (0, 1, 2, 3, 4, 5, 6), (0, 0, 1, 1, 2, 0, 3)], ids=str)
+SOURCES: Any = (0, 1, 2, 3, 4, 5, 6), (0, 0, 1, 1, 2, 0, 3), ("input", 0, "input", 1, 0, 2, 4)
+
+
+@pytest.mark.parametrize("composition", [0, 1, 2, 3, 4, 5, "input", *SOURCES], ids=str)
 @pytest.mark.parametrize(("directions", "join"), [("forward", "top"), ("both", "top"), ("both", "each_layer")])
 def test_every_layer_reads_what_its_network_gives_it(composition: Any, directions: Any, join: Any) -> None:
     config = StackConfig(depth=7, hidden=1, composition=composition, directions=directions, join=join)
-    assert drawn_to_read(diagram(ModelConfig(stack=config))) == really_read(config)
+    one = OneHotConfig(size=1)
+    assert drawn_to_read(diagram(ModelConfig(embedder=one, stack=config))) == really_read(config)
 
 
 def layer_of(**stack: Any) -> tuple[Layer, Diagram]:

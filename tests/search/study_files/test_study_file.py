@@ -445,6 +445,14 @@ def test_constraints_are_added_after_those_that_the_study_has(given: Any) -> Non
             "training.optimiser.kind: unknown kind 'sgdx' (nearest: 'sgd'; allowed: sgd, adam, adagrad, lazy_adam)",
         ),
         ("model.stack.composition=[0, 0, 1, 0]", "model.stack: composition [0, 0, 1, 0] names 4 sources for 3 layers"),
+        (
+            "model.stack.composition=[0, inputs, 1]",
+            'model.stack.composition: got [0, "inputs", 1] (allowed: an integer from 0 to 5, or input, or a list, ',
+        ),
+        (
+            "model.stack.composition=input",
+            "model: a shortcut takes 64 numbers, the hidden units: got source input, which has 357 (allowed: ",
+        ),
         ("axes.model.stack.dpth={choice: [1]}", "unknown axis 'model.stack.dpth' (nearest: 'model.stack.depth'; "),
         (
             "axes.model.stack.depth={chioce: [1]}",
