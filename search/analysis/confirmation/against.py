@@ -65,9 +65,9 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     is a confirmation by design.
     """
     base = as_network(record.study.space.base)
-    by_identity = {trial.config.identity: trial for trial in record.ranked()}
-    trials = [_trial(by_identity, base, row) for row in table.rows]
-    reference = _trial(by_identity, base, table.base)
+    ranked = record.ranked()
+    trials = [_trial(ranked, base, row) for row in table.rows]
+    reference = _trial(ranked, base, table.base)
     split = _split(table, trials)
     only_described = why_not_by_design(record)
     asked = [
@@ -101,10 +101,16 @@ def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
     return "test" if table.base.test is not None and whole and all(trial.test for trial in whole) else "dev"
 
 
-def _trial(trials: Mapping[str, TrialRecord], base: TrialConfig, row: PaperRow) -> TrialRecord | None:
-    """The trial of the base with the row's values."""
-    config = None if row.has is None else _varied(base, row.has)
-    return None if config is None else trials.get(config.identity)
+def _trial(ranked: Sequence[TrialRecord], base: TrialConfig, row: PaperRow) -> TrialRecord | None:
+    """The best trial of the base with the row's values; only of several files of vectors may there be several."""
+    if row.has is None:
+        return None
+    files: set[str | None] = {base.data.vectors}
+    if row.vectors is not None:
+        files = {each.config.data.vectors for each in ranked} - {None} if row.vectors else {None}
+    asked = [_varied(base, {**row.has, "data.vectors": file}) for file in files]
+    wanted = {each.identity for each in asked if each is not None}
+    return next((each for each in ranked if each.config.identity in wanted), None)
 
 
 def _varied(base: TrialConfig, has: Mapping[str, Json]) -> TrialConfig | None:

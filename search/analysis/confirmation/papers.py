@@ -23,13 +23,15 @@ class PaperRow(Frozen):
     """One row with its printed scores, None if the paper has none.
 
     ``has``: the values, by path, in which the row's config differs from a study's base; None for a system that cannot
-    be a config of ours. ``base``: the row from which the paper measures differences.
+    be a config of ours. ``vectors``: whether its words start from pretrained vectors, of whatever file the user has;
+    None: as in the study's base. ``base``: the row from which the paper measures differences.
     """
 
     label: Annotated[str, Field(min_length=1)]
     dev: Figure | None = None
     test: Figure | None = None
     has: dict[str, Json] | None = None
+    vectors: bool | None = None
     base: bool = False
 
     @model_validator(mode="after")

@@ -86,6 +86,33 @@ def test_a_row_may_have_several_values() -> None:
     assert rows_of(against(record, {"label": "both", "dev": 94.0, "has": both}))["both"].ours.trial == 1
 
 
+def test_a_row_of_pretrained_vectors_has_those_of_any_file_and_one_without_has_none() -> None:
+    vectors = "data.vectors"
+    axes: dict[str, Any] = {vectors: {"named": {"none": None, "mine": "mine.txt", "ours": "ours.txt"}}}
+    config = study(axes, proposer="grid", scheduler="none")
+    files: list[str | None] = [None, "mine.txt", "ours.txt"]
+    scores = [0.8, 0.82, 0.85]
+    happened = [
+        event
+        for number, (file, score) in enumerate(zip(files, scores, strict=True))
+        for event in (proposed(config, number, {vectors: file}), reported(number, 1, score, score), ended(number))
+    ]
+    rows: list[dict[str, Any]] = [
+        {"label": "without", "dev": 90.0, "has": {DEPTH: 3}, "vectors": False, "base": True},
+        {"label": "with", "dev": 91.0, "has": {DEPTH: 3}, "vectors": True},
+        {"label": "as the base", "dev": 90.0, "has": {DEPTH: 3}},
+    ]
+    asked = PaperTable.model_validate({"title": "Vectors", "preset": "chen2017/systems", "rows": rows})
+
+    def trials(config: StudyConfig) -> list[int | None]:
+        return [row.ours.trial for row in compare(record_of(config, *happened), "made-up/table-1", asked).rows]
+
+    assert trials(config) == [0, 2, 0]
+    of_a_file = config.model_dump(mode="json")
+    of_a_file["space"]["base"]["data"]["vectors"] = "mine.txt"
+    assert trials(StudyConfig.model_validate(of_a_file)) == [0, 2, 1]
+
+
 @pytest.mark.parametrize(
     ("paper", "ours", "disagrees"),
     [
