@@ -107,7 +107,7 @@ def _trial(ranked: Sequence[TrialRecord], base: TrialConfig, row: PaperRow) -> T
         return None
     files: set[str | None] = {base.data.vectors}
     if row.vectors is not None:
-        files = {each.config.data.vectors for each in ranked} - {None} if row.vectors else {None}
+        files = {as_network(each.config).data.vectors for each in ranked} - {None} if row.vectors else {None}
     asked = [_varied(base, {**row.has, "data.vectors": file}) for file in files]
     wanted = {each.identity for each in asked if each is not None}
     return next((each for each in ranked if each.config.identity in wanted), None)
