@@ -102,7 +102,8 @@ class Stack(nn.Module):
                 output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.features)
                 kept_GTBH = self.dropout.factors(output_GTBH)
                 return layer_both_ways(BOTH_WAYS[type(cell)], x_RTBI, lengths_RB, cell.all_weights(), kept_GTBH)
-        input_GTBI = below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
+        below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
+        input_GTBI = below_GTBI if "input" in self.sources else None  # held no longer than it is needed
         outputs_GTBF: list[Tensor] = []
         starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)
         lasts = []

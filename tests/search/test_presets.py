@@ -73,7 +73,8 @@ def test_every_preset_has_its_base_in_its_space_and_trials_for_all_that_it_walks
 
 def test_the_presets_of_the_issue_are_there_and_offer_a_small_scale() -> None:
     names = {f"wu2017/{table}" for table in ("depth", "topologies", "gates", "compositions", "inputs", "pos")}
-    names |= {"collins/taggers", "collins/parser", "wu2017/default", *OF_FEEDBACK}
+    names |= {f"collins/{each}" for each in ("taggers", "parser", "classifier", "language-model")}
+    names |= {"wu2017/default", *OF_FEEDBACK}
     assert names <= set(presets())
     assert all(scales(name) == ("small",) for name in names)
 
@@ -127,6 +128,8 @@ def test_each_preset_walks_what_its_table_asks_about(scale: str | None) -> None:
     assert len(walked(study("wu2017/gates", scale))) == 9
     taggers = {(point[CELL], point[DIRECTIONS]) for point in walked(study("collins/taggers", scale))}
     assert taggers == {(cell, way) for cell in ("simple", "sutskever") for way in ("forward", "both")}
+    for name in ("collins/classifier", "collins/language-model"):
+        assert [point[CELL] for point in walked(study(name, scale))] == ["simple", "sutskever"]
     inputs = [{path: point[path] for path in (WINDOW, AFFIX)} for point in walked(study("wu2017/inputs", scale))]
     windows, affixes = (
         [{WINDOW: size, AFFIX: 5} for size in (0, 5, 7)],
