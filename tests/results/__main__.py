@@ -20,6 +20,7 @@ from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import is_finished, read_study, unfinished_ablation
 from tests.pages import ROOT
 from tests.results.earlier import earlier_pages, stamped
+from tests.results.inspected import inspect
 from tests.results.kept import Kept, keep
 from tests.results.page import Rendered, render
 from tests.results.source import Source, find_source, sources
@@ -37,12 +38,14 @@ def make(source: Source, runs: Path, *, by_this_version: bool = False) -> None:
             folder = runs / source.name / f"{version('skipstack')}-{digest(source, study)}"
             run(source, study, folder)
             keep(folder / study, Kept(source.data(study)), source.script(study))
+            if study in source.inspected:
+                source.watched(study).write_bytes(inspect(folder / study, source.inspected[study]))
     write(source, render(source))
 
 
 def is_kept(source: Source, study: str, *, by_this_version: bool = False) -> bool:
     """Whether the study is kept that the source's commands make."""
-    if not source.data(study).exists():
+    if not source.data(study).exists() or (study in source.inspected and not source.watched(study).exists()):
         return False
     kept = Kept(source.data(study))
     of_this = not by_this_version or kept.version == version("skipstack")

@@ -135,8 +135,10 @@ class StudyFigures:
     these values of its axes, in their order.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, watched: Any = None) -> None:
         self.path = path
+        self.watched = watched
+        """What its networks did (``inspected.py``), if its source asks for that."""
         self.frames = study_frames(path)
         self.pictures: dict[str, str] = {}
         """The pictures that its page shows, as SVG, by the names of their files."""

@@ -26,6 +26,7 @@ from skipstack.search.analysis.confirmation.papers import PaperRow, find_table
 from tests.results.computed import best_constant_place
 from tests.results.coverage import coverage
 from tests.results.figures import StudyFigures
+from tests.results.inspected import Inspected
 from tests.results.kept import Kept
 from tests.results.printed import NOT_RUN, printed
 from tests.results.source import Source
@@ -81,7 +82,9 @@ def render(source: Source) -> Rendered:
         return Rendered(reflowed("\n\n".join([title, said, _commands(source)])), {})
     with TemporaryDirectory() as folder:
         studies = {
-            name: StudyFigures(Kept(source.data(name)).restored(Path(folder) / source.name / name))
+            name: StudyFigures(
+                Kept(source.data(name)).restored(Path(folder) / source.name / name), Inspected(source.watched(name))
+            )
             for name in source.studies
         }
         return render_with(source, studies)

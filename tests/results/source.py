@@ -1,14 +1,15 @@
 """The source of a page of results (``docs/results/sources/NAME.md``): which studies it is about, and what it says.
 
 Its head, in YAML between two lines ``---``, has for each study the commands that make it, without ``skipstack`` and
-without the study's folder. Below stands the page, as a template of Jinja: what stands in ``{{ … }}`` is taken from the
-studies (``tests/results/page.py``), and a sentence between ``{% claim CONDITION %}`` and ``{% endclaim %}`` must hold.
+without the study's folder; and under ``inspected`` the trials whose networks are watched. Below stands the page, as a
+template of Jinja: what stands in ``{{ … }}`` is taken from the studies (``tests/results/page.py``), and a sentence
+between ``{% claim CONDITION %}`` and ``{% endclaim %}`` must hold.
 """
 
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -36,11 +37,15 @@ NUMBER = re.compile(r"\d[\d,.]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A page's ``name``, the commands of its studies by name, its template, and the folder of the pages."""
+    """A page's ``name``, the commands of its studies by name, its template, and the folder of the pages.
+
+    ``inspected``: of a study, the trials whose networks are watched on texts of test (``inspected.py``).
+    """
 
     name: str
     studies: Mapping[str, tuple[str, ...]]
     template: str
+    inspected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     folder: Path = RESULTS
 
     @property
@@ -51,10 +56,15 @@ class Source:
         """The file of what is kept of a study, from which the page is made."""
         return self.folder / "data" / self.name / f"{study}.parquet"
 
+    def watched(self, study: str) -> Path:
+        """The file of what its networks did."""
+        return self.data(study).with_suffix(".inspected.parquet")
+
     @property
     def kept(self) -> bool:
         """Whether something is kept of each of its studies."""
-        return all(self.data(study).exists() for study in self.studies)
+        files = [*map(self.data, self.studies), *map(self.watched, self.inspected)]
+        return all(file.exists() for file in files)
 
     def commands(self, study: str) -> Iterator[tuple[str, ...]]:
         """The arguments of ``skipstack`` that make the study, in a folder of its name, in order."""
@@ -78,10 +88,14 @@ def read_source(path: Path) -> Source:
     found = HEAD.match(text)
     if found is None:
         raise UserError(f"{path.name}: has no head (allowed: YAML between two lines ---, with the page's studies)")
-    given = yaml.safe_load(found[1])["studies"]
-    studies = {name: _commands(path, name, commands) for name, commands in given.items()}
+    head = yaml.safe_load(found[1])
+    studies = {name: _commands(path, name, commands) for name, commands in head["studies"].items()}
+    inspected = {name: tuple(trials) for name, trials in head.get("inspected", {}).items()}
+    if unheard := inspected.keys() - studies:
+        raise UserError(f"{path.name}: inspected: {unknown('study', min(unheard), studies)}")
     blank = "\n" * found[0].count("\n")  # a mistake is told with its line in the file
-    return Source(name=path.stem, studies=studies, template=blank + text[found.end() :], folder=path.parents[1])
+    template = blank + text[found.end() :]
+    return Source(name=path.stem, studies=studies, template=template, inspected=inspected, folder=path.parents[1])
 
 
 def _commands(path: Path, study: str, given: Sequence[str]) -> tuple[str, ...]:

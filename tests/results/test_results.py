@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from skipstack.data.basis.errors import UserError
@@ -15,6 +16,7 @@ from tests.pages import ROOT
 from tests.results import __main__ as results
 from tests.results.coverage import coverage
 from tests.results.earlier import earlier_pages, stamped
+from tests.results.inspected import Inspected
 from tests.results.kept import Kept, without_times
 from tests.results.page import notice, render
 from tests.results.printed import PrintedPage, printed
@@ -40,6 +42,21 @@ studies:
 
 {{ echoes.trend_table("network") }}
 {{ echoes.report("--confirmed") }}
+"""
+
+
+DIGITS = """---
+studies:
+  digits:
+    - search gui2019/numbers --engine serial --epochs 1 --seeds 1 --trials 3 --set model.stack.hidden=8
+      --set axes.data.corpus=null --set data.corpus.train=40 --set data.corpus.dev=20 --set data.corpus.test=20
+inspected:
+  digits: [LSTM, lambda 1]
+---
+# Steps back
+
+{{ digits.watched.norms(10, 1) }}
+A skip reads the state asked for in {{ digits.watched.found("lambda 1", 11) }} % of texts.
 """
 
 
@@ -158,7 +175,8 @@ def test_a_typed_number_is_found_wherever_it_stands_in_prose() -> None:
 def test_nothing_is_kept_that_no_page_shows() -> None:
     kept = {path for path in (RESULTS / "data").rglob("*") if path.is_file()}
     files = [Kept(source.data(study)) for source in SOURCES if source.kept for study in source.studies]
-    assert kept == {path for each in files for path in (each.file, each.script)}
+    watched = {source.watched(study) for source in SOURCES if source.kept for study in source.inspected}
+    assert kept == {path for each in files for path in (each.file, each.script)} | watched
     assert sum(path.stat().st_size for path in kept) < 4_000_000
 
 
@@ -189,12 +207,46 @@ def test_figures_of_a_printed_page_are_taken_by_row_and_column() -> None:
         page.row("b", "difference")
 
 
+def test_what_networks_do_is_counted_over_texts(tmp_path: Path) -> None:
+    rows = [
+        ("LSTM", 1, "3", 0, 0, 4, 1.0),
+        ("skip", 1, "3", 0, 7, 3, 1.0),  # of eleven digits, a last 3 points at the fourth, seven steps back
+        ("skip", 1, "3", 0, 1, 1, 1.0),
+        ("skip", 1, "9", 0, 7, 1, 1.0),
+        ("skip", 1, "3", 2, 1, 4, 0.5),
+        ("skip", 1, "9", 2, 1, 1, 0.0),
+    ]
+    file = tmp_path / "seen.parquet"
+    pd.DataFrame(rows, columns=["trial", "layer", "word", "before", "back", "texts", "norm"]).to_parquet(file)
+    seen = Inspected(file)
+    assert (seen.found("skip", 11).value, seen.found("LSTM", 11).value) == (60.0, 0.0)
+    assert seen.norm("skip", 2).text == "40.0"
+    assert "| skip | 100.0 |" in seen.norms(0)
+
+
+@pytest.mark.slow
+def test_the_networks_that_a_source_names_are_watched(tmp_path: Path) -> None:
+    path = tmp_path / "sources" / "digits.md"
+    path.parent.mkdir()
+    path.write_text(DIGITS)
+    source = read_source(path)
+    results.make(source, tmp_path / "runs")
+    assert results.is_kept(source, "digits")
+    steps = Inspected(source.watched("digits")).steps
+    of_each = steps.groupby(["trial", "before"])["texts"].sum()
+    assert of_each.to_dict() == {(name, before): 20 for name in ("LSTM", "lambda 1") for before in range(11)}
+    assert set(steps[steps["trial"] == "LSTM"]["back"]) == {0}
+    assert set(steps[steps["trial"] == "lambda 1"]["back"]) <= set(range(1, 11))
+    assert "# Steps back" in source.page.read_text()
+
+
 def test_a_source_that_is_mistaken_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
     for text, told in [
         ("# A page\n", "has no head"),
         ("---\nstudies: {two-jumps: [search x]}\n---\n", "got the study 'two-jumps'"),
         ("---\nstudies: {a: [ablate]}\n---\n", "a: got ablate"),
+        ("---\nstudies: {ab: [search x]}\ninspected: {ac: [y]}\n---\n", "unknown study 'ac' (nearest: 'ab'"),
     ]:
         path.write_text(text)
         with pytest.raises(UserError, match=re.escape(told)):

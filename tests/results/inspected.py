@@ -1,0 +1,108 @@
+"""What trained networks do on texts of test: which earlier state each step reads, and how far back the gradient of the
+decision reaches (gui2019 Figures 6 and 4).
+
+A source asks for it under ``inspected``, for trials by name. Each is exported, and `skipstack inspect` is run on its
+texts. What is kept is a table, in which texts that say the same are one row with their number.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import pandas as pd
+
+from skipstack.dashboards.formats.markdown import as_markdown
+from skipstack.dashboards.formats.page import Cell, Column, Page, Row, Table
+from skipstack.data.corpora.sources import open_source
+from tests.command_line import typed
+from tests.results.figures import Figure, StudyFigures
+
+TEXTS: Final = 1000
+"""Of the test split, from its beginning."""
+
+Kind = tuple[str, int, str, int, int]
+"""A trial's name, a layer's number, the last word of texts, how many steps before it, and how many steps back is read
+there (0: no policy chooses)."""
+
+
+def inspect(study: Path, names: Sequence[str], data_dir: Path | None = None) -> bytes:
+    """The table of the trials called ``names``, as Parquet."""
+    figures = StudyFigures(study)
+    corpus = figures.base.data.corpus
+    test = open_source(corpus, data_dir=data_dir, folder=study).read()["test"][:TEXTS]
+    texts, norms = Counter[Kind](), defaultdict[Kind, float](float)
+    for name in names:
+        for kind, norm in _steps(name, _inspected(study, figures[name].trial.number, [text.words for text in test])):
+            texts[kind] += 1
+            norms[kind] += norm
+    order = sorted(texts, key=lambda kind: (names.index(kind[0]), kind))
+    rows = [(*kind, texts[kind], round(norms[kind] / texts[kind], 6)) for kind in order]
+    table = pd.DataFrame(rows, columns=["trial", "layer", "word", "before", "back", "texts", "norm"])
+    return table.to_parquet(index=False)
+
+
+def _inspected(study: Path, trial: int, texts: Sequence[Sequence[str]]) -> list[Any]:
+    """What `skipstack inspect` says of each text."""
+    with TemporaryDirectory() as folder:
+        bundle, lines = Path(folder) / "bundle", Path(folder) / "texts.txt"
+        lines.write_text("".join(f"{' '.join(words)}\n" for words in texts))
+        for command in (
+            ("export", str(study), "--trial", str(trial), "--to", str(bundle)),
+            ("inspect", str(bundle), str(lines), "--format", "json"),
+        ):
+            answer = typed(*command)
+            assert answer.code == 0, answer
+        found: list[Any] = json.loads(answer.out)["sentences"]
+        return found
+
+
+def _steps(name: str, sentences: Sequence[Any]) -> Iterator[tuple[Kind, float]]:
+    """Each step of each layer that reads forward, with the norm of the gradient there as a share of the last step's."""
+    for sentence in sentences:
+        last, words = sentence["words"][-1], len(sentence["words"])
+        for layer in sentence["layers"]:
+            if layer["direction"] == "forward" and layer["norms"]:
+                back = layer["back"] or [0] * words
+                for step, (norm, read) in enumerate(zip(layer["norms"], back, strict=True)):
+                    yield (name, layer["layer"], last, words - 1 - step, read), norm / layer["norms"][-1]
+
+
+class Inspected:
+    """The kept ``file`` of a study."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    @cached_property
+    def steps(self) -> pd.DataFrame:
+        return pd.read_parquet(BytesIO(self.file.read_bytes()))
+
+    def norm(self, trial: str, before: int) -> Figure:
+        """The mean norm of the gradient so many steps before the last one, in percent of that at the last one."""
+        rows = self.steps.query("trial == @trial and before == @before")
+        share = 100 * float((rows["norm"] * rows["texts"]).sum() / rows["texts"].sum())
+        return Figure(share, f"{share:.1f}")
+
+    def norms(self, *befores: int) -> str:
+        """Those of all trials, as a table."""
+        names = list(dict.fromkeys(self.steps["trial"]))
+        rows = tuple(
+            Row(names=(name,), cells=tuple(Cell(self.norm(name, before).text) for before in befores), label=name)
+            for name in names
+        )
+        columns = tuple(Column(f"{before} before") for before in befores)
+        return as_markdown(Page("", ((Table(names=("network",), columns=columns, rows=rows),),)))
+
+    def found(self, trial: str, length: int) -> Figure:
+        """In how many percent of the texts of digits, of one jump, the last step reads the state that the digit points
+        at.
+        """
+        rows = self.steps.query("trial == @trial and before == 0")
+        right = rows["back"] == length - 1 - rows["word"].astype(int)
+        share = 100 * float(rows["texts"][right].sum() / rows["texts"].sum())
+        return Figure(share, f"{share:.1f}")
