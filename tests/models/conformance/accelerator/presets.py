@@ -45,6 +45,7 @@ from skipstack.search.study_files.study_file import load_study
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
 from tests.models.conformance.accelerator.caching import Allocator, Log
+from tests.models.conformance.accelerator.telling import tell
 
 Done = TypeVar("Done")
 
@@ -383,33 +384,29 @@ def networks() -> dict[str, Work]:
     return found
 
 
-def main(what: str, *named: str) -> None:
-    """Print what is asked for: presets, with the gradients of a loop, networks, captured steps of presets or memory.
+def found(what: str, *named: str) -> dict[str, object]:
+    """What is asked for: presets, with the gradients of a loop, networks, captured steps of presets or memory.
 
     ``named``: these presets alone.
     """
     torch.set_num_threads(1)
     names = named or tuple(presets())
     if what == "networks":
-        print(json.dumps({name: asdict(work) for name, work in networks().items()}))
-        return
+        return {name: asdict(work) for name, work in networks().items()}
     if what == "memory":
-        print(json.dumps({name: held(name) for name in names}))
-        return
+        return {name: held(name) for name in names}
     if what == "several":
-        print(json.dumps({name: several(name) for name in names}))
-        return
+        return {name: several(name) for name in names}
     if what == "captured":
         capturing.WARM = 0
-        found = {name: captured(config.model, _recipe(config), task) for name in names for config, task in [base(name)]}
-        print(json.dumps({name: asdict(each) for name, each in found.items()}))
-        return
+        steps = {name: captured(config.model, _recipe(config), task) for name in names for config, task in [base(name)]}
+        return {name: asdict(each) for name, each in steps.items()}
     accelerator = Accelerator()
     with accelerator:
         loop = gradients(accelerator.device)
-    found = {name: asdict(counted(*base(name))) for name in names}
-    print(json.dumps({"gradients": loop, "presets": found, "epochs": [whole(name).epoch for name in WHOLE]}))
+    of_each = {name: asdict(counted(*base(name))) for name in names}
+    return {"gradients": loop, "presets": of_each, "epochs": [whole(name).epoch for name in WHOLE]}
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    tell(found(*sys.argv[1:]))

@@ -3,13 +3,12 @@
 A process of its own: gradients on the simulated device need it before the first gradient of the process.
 """
 
-import json
-
 import torch
 from torch import Tensor
 
 from skipstack.models.conformance.accelerator.simulated import Accelerator
 from skipstack.models.kernels.layers import linear_recurrence
+from tests.models.conformance.accelerator.telling import tell
 
 
 def by_steps(kept_GTBH: Tensor, added_GTBH: Tensor) -> Tensor:
@@ -35,4 +34,4 @@ def counted() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(counted()))
+    tell(counted())
