@@ -128,7 +128,7 @@ def fuzz_studies(damages: int, folder: Path, seed: int) -> None:
         answer = typed("spaces", str(path), *commands[scale])
         if answer.code == 0 and load_study(path, scale=(None, "tiny")[scale])[0].model_dump_json() == configs[scale]:
             assert answer.out == right[scale].out.replace(str(original), str(copy)), done
-        if answer.code == 2:
+        if answer.code == 2 and f"cannot read {copy}" not in answer.error:  # a file of another name is not there
             assert "study.yaml" in answer.error or "--scale" in answer.error, (done, answer)
             with pytest.raises(UserError):
                 load_study(path, scale=(None, "tiny")[scale])
