@@ -87,6 +87,14 @@ def test_a_hostile_value_is_told_in_a_line_or_changes_no_more_than_a_report(seed
     told(written(tmp_path, events), done)
 
 
+@pytest.mark.parametrize("score", [1e308, -1e308, 1e160])
+def test_scores_whose_squares_are_no_numbers_are_reported(score: float, tmp_path: Path) -> None:
+    number = next(number for number, event in enumerate(EVENTS) if event["kind"] == "reported")
+    changed = [*EVENTS]
+    changed[number] = replaced(EVENTS[number], ("score",), score)
+    told(written(tmp_path, changed), f"{score}")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_each_field_of_each_kind_of_event_with_each_hostile_value(tmp_path: Path) -> None:

@@ -98,10 +98,12 @@ def fits(
     """Fit the model to searches that differ in their ``parts`` alone; the arguments are otherwise those of ``fit``."""
     gains = _Gains(scores, whole, reached)
     used = scores.notna() & (whole | gains.mean.notna())
-    if not used.any() or not whole[used].any():
+    with np.errstate(over="ignore"):  # of scores whose squares are no numbers there is no model
+        scale = float(scores[used].std(ddof=0)) or 1.0
+        fits_in = np.isfinite(np.square(scale))
+    if not whole[used].any() or not fits_in:
         none = pd.Series(dtype=float)
         return [Fit((), none, none, float("nan"), float("nan"), np.zeros(1), np.zeros((1, 1))) for _ in parts]
-    scale = float(scores[used].std(ddof=0)) or 1.0
     centre = float(scores[used].mean())
     score_N = (scores[used].to_numpy(float) - centre) / scale
     gain_N = gains.mean[used].fillna(0.0).to_numpy(float) / scale
