@@ -30,8 +30,8 @@ def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
 def summary(skip: SkipConfig) -> str:
     """A skip in a line."""
     match skip:
-        case FixedSkipConfig(reach=reach):
-            return f"Fixed skip: the state {reach} steps back"
+        case FixedSkipConfig(reach=reach, previous_share=previous):
+            return f"Fixed skip: the state {reach} steps back{f', λ = {1 - previous:g}' if previous else ''}"
         case AttentionSkipConfig(reach=reach):
             return f"Attention: the last K = {reach} states, weighed"
         case DynamicSkipConfig(reach=reach, share=share):
@@ -49,6 +49,8 @@ def _skips(canvas: Canvas, skip: SkipConfig, top: float) -> float:
         case FixedSkipConfig():
             far = states[skip.reach]
             canvas.line([far, (far[0], meets[1]), meets, own], colour=BLUE, width=2.2)
+            if skip.previous_share:
+                _mixed(canvas, states, own)
         case AttentionSkipConfig():
             _gathered(canvas, states, meets, own)
             canvas.circle(meets, 11, "Σ", colour=BLUE)
@@ -72,9 +74,15 @@ def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point]
     canvas.text(policy, "policy chooses one")
     canvas.circle((own[0] + 5, policy[1] + 28), 13, "λ", colour=BLUE)
     if skip.share < 1:
-        y = last[1] + 12
-        canvas.line([(last[0] + 13, y), (own[0] - 14, y)], width=2.2)
-        canvas.circle(((last[0] + own[0]) / 2 - 3, y), 11, "1-λ")
+        _mixed(canvas, states, own)
+
+
+def _mixed(canvas: Canvas, states: Mapping[int, Point], own: Point) -> None:
+    """What the previous state has beside the chosen one."""
+    last = states[1]
+    y = last[1] + 12
+    canvas.line([(last[0] + 13, y), (own[0] - 14, y)], width=2.2)
+    canvas.circle(((last[0] + own[0]) / 2 - 3, y), 11, "1-λ")
 
 
 def _context(canvas: Canvas, each: Reading, top: float) -> float:

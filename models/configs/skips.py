@@ -1,5 +1,6 @@
 """Which of its K last states an LSTM layer reads at each step. Torch-free."""
 
+import operator
 from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveInt
@@ -15,11 +16,17 @@ Addressing = Literal["distance", "place"]
 
 
 class FixedSkipConfig(Frozen):
-    """Reads h_{t-k} and c_{t-k} in place of h_{t-1} and c_{t-1}, with a constant k (Zhang et al., 2016)."""
+    """Reads h_{t-k} and c_{t-k} with a constant k: in place of h_{t-1} and c_{t-1}, or mixed with them.
+
+    gui2019 takes its fixed skips from Zhang et al. (2016), who add connections to a recurrent network; its text does
+    not tell which of both it has.
+    """
 
     kind: Literal["fixed"] = "fixed"
     reach: PositiveInt = 3
     """k."""
+    previous_share: Annotated[Share, Field(exclude_if=operator.not_)] = 0.0
+    """The weight of the previous state, 1 - lambda; the state k steps back has lambda."""
 
 
 class AttentionSkipConfig(Frozen):

@@ -172,6 +172,7 @@ def test_what_differs_is_drawn_differently() -> None:
         *({"depth": 3, "shortcut": {"gate": each}} for each in get_args(GateKind) if each != "sigmoid_below"),
         *({"depth": 1, "skip": {"kind": "dynamic", "reach": k, "share": share}} for k in (5, 20) for share in (0.5, 1)),
         *({"depth": 1, "skip": {"kind": kind, "reach": 5}} for kind in ("fixed", "attention")),
+        *({"depth": 1, "skip": {"kind": "fixed", "reach": 5, "previous_share": share}} for share in (0.2, 0.5)),
         *({"depth": 3, "join": each, "composition": 0} for each in ("top", "each_layer")),
         *({"kind": "feedback", "variant": each} for each in get_args(Variant)),
         *({"kind": "feedback", "variant": "j", "feedback": each} for each in ("gold", "distribution")),

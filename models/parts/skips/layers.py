@@ -58,15 +58,16 @@ class SkipLayer(Layer):
 
 
 class FixedSkipLstm(SkipLayer):
-    """The LSTM over [h; c]_{t-k}."""
+    """The LSTM over lambda [h; c]_{t-k} + (1 - lambda) [h; c]_{t-1}, with constant k and lambda."""
 
     def __init__(self, sizes: LayerSizes, config: FixedSkipConfig) -> None:
         super().__init__(sizes, config.reach)
+        self.share = 1 - config.previous_share
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Always reads the earliest of the J states."""
+        """Always chooses the earliest of the J states."""
         back_GB = torch.full(start_JGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
-        share_G = pre_GTBX.new_ones(len(pre_GTBX))
+        share_G = pre_GTBX.new_full((len(pre_GTBX),), self.share)
         state_SGBY, _, read = self.chosen(pre_GTBX, start_JGBY, share_G, lambda step, before_GBH: back_GB)
         return Unrolled(self.outputs(state_SGBY), pre_GTBX, read=read, last=state_SGBY[-self.reach :].detach())
 

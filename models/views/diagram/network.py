@@ -97,8 +97,8 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
     elif _skips(config, number):
         label = SKIPS
         match config.skip:
-            case FixedSkipConfig(reach=reach):
-                first = last = -reach
+            case FixedSkipConfig(reach=reach, previous_share=previous):
+                first, last = -reach, -1 if previous else -reach
             case AttentionSkipConfig(reach=reach):
                 first = -reach
             case DynamicSkipConfig(reach=reach):

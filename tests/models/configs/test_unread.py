@@ -161,6 +161,10 @@ DIFFERENT: dict[str, tuple[Model, Model]] = {
         model(composition=0, skip={"kind": "fixed"}, skipping="top"),
         model(composition=0, skip={"kind": "fixed"}),
     ),
+    "the share of the previous state beside a fixed skip": (
+        model(depth=1, skip={"kind": "fixed", "previous_share": 0.5}),
+        model(depth=1, skip={"kind": "fixed"}),
+    ),
     "a skip of the bottom layer": (model(skip={"kind": "fixed"}), model()),
     "what becomes of a layer's dropout": (model(dropout=0.1), model()),
     "a window": (model(embedder={"window": 3}), model()),

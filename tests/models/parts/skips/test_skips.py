@@ -75,14 +75,15 @@ def made_by(choices: Choices | None) -> list[Made]:
     return [Made(choices, seen_before=False)]
 
 
-def test_a_fixed_skip_reads_the_state_k_steps_back() -> None:
-    layer = filled(FixedSkipLstm(SIZES, FixedSkipConfig(reach=REACH)))
+@pytest.mark.parametrize("share", [1.0, 0.3, 0.0])
+def test_a_fixed_skip_reads_the_state_k_steps_back_and_for_the_rest_the_previous_one(share: float) -> None:
+    layer = filled(FixedSkipLstm(SIZES, FixedSkipConfig(reach=REACH, previous_share=1 - share)))
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=1)
-    close(
-        layer.run(x).output_GTBF,
-        lambda group, xs: skips.skipping(of_group(layer.cell, group), xs, REACH, lambda _, latest: latest[-1]),
-        x,
-    )
+
+    def mix(_: int, latest: list[skips.State]) -> skips.State:
+        return skips.mean([1 - share, share], [latest[0], latest[-1]])
+
+    close(layer.run(x).output_GTBF, lambda group, xs: skips.skipping(of_group(layer.cell, group), xs, REACH, mix), x)
 
 
 def likelihoods(addressing: str, policy: skips.Weights, step: int, x: Any, h: Any) -> Any:
