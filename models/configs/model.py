@@ -31,8 +31,8 @@ class StackConfig(Frozen):
 
     With depth 0 the head reads the input directly, and no other field is read. ``composition`` is one of the paper's
     types (1 to 5), 0 for a stack without shortcuts, ``input`` for shortcuts from the network's input, or a list of
-    sources, one per layer, 0 for none (``models/configs/wiring.py``). A layer without a source is
-    a ``cell``, one with a source a ``shortcut``.
+    sources, one per layer, 0 for none (``models/configs/wiring.py``). A layer without a source is a ``cell``,
+    one with a source a ``shortcut``.
     """
 
     kind: Literal["recurrent"] = "recurrent"
