@@ -22,11 +22,14 @@ AGAINST: Final = "against {}:"
 FIRST_WITH_TESTS: Final = (0, 2)
 """Marks of earlier versions are differences beyond a standard error, which show nothing."""
 
+NOT_COMPARED: Final = "not compared"
+"""What is said of a page that has no table of the paper's; where another page has it, that one stands alone."""
+
 SHOWN: Final = ("--epochs", "--trials")
 """Options that leave out something of a preset: the scale names them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """A page that ran the study of a ``preset``, and the options that made it another study than that."""
 
@@ -53,9 +56,10 @@ def coverage() -> str:
             what = f"{_called(label)}: {shown[label].title}"
             if not own:
                 lines.append(f"| {name} | {what} | {getattr(shown[label], 'why', '') or 'not run'} |  |  |  |")
-            for run in own.values():
+            found_by = {run: confirmed(run.page, f"{name}/{label}") for run in own.values()}
+            compared = {run: found for run, found in found_by.items() if found != NOT_COMPARED}
+            for run, found in (compared or found_by).items():
                 link = f"[{run.page.name}]({run.page.name}.md)"
-                found = confirmed(run.page, f"{name}/{label}")
                 lines.append(f"| {name} | {what} | {link} | {run.scale} | {run.page.version} | {found} |")
     return "\n".join(lines)
 
@@ -82,7 +86,7 @@ def confirmed(page: PrintedPage, table: str) -> str:
     """Of the differences to the base how many are significant, with the paper's sign and with the other."""
     part = page.part(AGAINST.format(table))
     if part is None:
-        return "not compared"
+        return NOT_COMPARED
     if tuple(map(int, page.version.split(".")))[:2] < FIRST_WITH_TESTS:
         return "not tested"
     tested = [row for row in part.rows() if all(row.has(f"{whose}: difference") for whose in ("paper", "ours"))]
