@@ -1,0 +1,1 @@
+skipstack search collins/classifier --scale small --seeds 5 --corpus imdb --out classifier
