@@ -87,7 +87,7 @@ mlflow: .venv/installed
 clean:
 	rm -rf .venv build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
-# Folders of libraries that nothing here imports.
+# Folders of libraries of which little or nothing is imported here.
 UNUSED := '/(tests?|testing|rllib|serve|llm|_inductor|databricks|fontTools|matplotlib|mypyc?|physics|lexers)/'
 
 # Made anew whenever what it was made from has changed.
@@ -101,8 +101,8 @@ UNUSED := '/(tests?|testing|rllib|serve|llm|_inductor|databricks|fontTools|matpl
 	@for link in .venv/lib/python*/site-packages/__editable__.skipstack-*.pth; do echo ../../../../src > "$$link"; done
 	@# The byte code of all libraries, which pip would make by one process alone, and the machine code that the first
 	@# training would otherwise compile, for some seconds in each of its processes: side by side, each half a minute. Some
-	@# libraries have files that are no Python of this version: nobody imports them, nor the libraries' own tests and
-	@# what else is named here, which are two fifths of all.
+	@# libraries have files that are no Python of this version: nobody imports them. Left out is what is rarely
+	@# imported, more than a third of all.
 	{ $(RUN)/python -W ignore -m compileall -qq -j 0 -x $(UNUSED) .venv/lib || true; } & \
 	  $(RUN)/python -m skipstack.models.training.prepare; prepared=$$?; wait; exit $$prepared
 	@touch $@

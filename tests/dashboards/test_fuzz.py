@@ -5,6 +5,7 @@ does is asked of what was read: configs, fingerprints, events.
 """
 
 import random
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -128,7 +129,11 @@ def fuzz_studies(damages: int, folder: Path, seed: int) -> None:
         answer = typed("spaces", str(path), *commands[scale])
         if answer.code == 0 and load_study(path, scale=(None, "tiny")[scale])[0].model_dump_json() == configs[scale]:
             assert answer.out == right[scale].out.replace(str(original), str(copy)), done
-        if answer.code == 2 and f"cannot read {copy}" not in answer.error:  # a file of another name is not there
+        missing = re.search(r"cannot read (.*?): No such file", answer.error)
+        if answer.code == 2 and missing:  # a file of another name is not there
+            assert Path(missing[1]).is_relative_to(copy), (done, answer)
+            assert not Path(missing[1]).exists(), (done, answer)
+        elif answer.code == 2:
             assert "study.yaml" in answer.error or "--scale" in answer.error, (done, answer)
             with pytest.raises(UserError):
                 load_study(path, scale=(None, "tiny")[scale])

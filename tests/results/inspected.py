@@ -9,7 +9,6 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -80,7 +79,7 @@ class Inspected:
 
     @cached_property
     def steps(self) -> pd.DataFrame:
-        return pd.read_parquet(BytesIO(self.file.read_bytes()))
+        return pd.read_parquet(self.file)
 
     def norm(self, trial: str, before: int) -> Figure:
         """The mean norm of the gradient so many steps before the last one, in percent of that at the last one."""

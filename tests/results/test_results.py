@@ -66,10 +66,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return made_in(tmp_path_factory.mktemp("made"))
 
 
-def made_in(folder: Path) -> Source:
+def made_in(folder: Path, page: str = PAGE) -> Source:
     path = folder / "sources" / "echo.md"
     path.parent.mkdir()
-    path.write_text(PAGE)
+    path.write_text(page)
     source = read_source(path)
     results.make(source, folder / "runs")
     return source
@@ -226,11 +226,7 @@ def test_what_networks_do_is_counted_over_texts(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_networks_that_a_source_names_are_watched(tmp_path: Path) -> None:
-    path = tmp_path / "sources" / "digits.md"
-    path.parent.mkdir()
-    path.write_text(DIGITS)
-    source = read_source(path)
-    results.make(source, tmp_path / "runs")
+    source = made_in(tmp_path, DIGITS)
     assert results.is_kept(source, "digits")
     steps = Inspected(source.watched("digits")).steps
     of_each = steps.groupby(["trial", "before"])["texts"].sum()

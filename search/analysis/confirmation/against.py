@@ -1,6 +1,6 @@
 """Compares a study with a table of a paper: the difference to the base in each row, and the rank correlation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -65,9 +65,10 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     is a confirmation by design.
     """
     base = as_network(record.study.space.base)
-    ranked = record.ranked()
-    trials = [_trial(ranked, base, row) for row in table.rows]
-    reference = _trial(ranked, base, table.base)
+    by_identity = {trial.config.identity: trial for trial in record.ranked()}
+    files = {as_network(trial.config).data.vectors for trial in by_identity.values()}
+    trials = [_trial(by_identity, base, row, files) for row in table.rows]
+    reference = _trial(by_identity, base, table.base, files)
     split = _split(table, trials)
     only_described = why_not_by_design(record)
     asked = [
@@ -101,16 +102,18 @@ def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
     return "test" if table.base.test is not None and whole and all(trial.test for trial in whole) else "dev"
 
 
-def _trial(ranked: Sequence[TrialRecord], base: TrialConfig, row: PaperRow) -> TrialRecord | None:
-    """The best trial of the base with the row's values; only of several files of vectors may there be several."""
+def _trial(
+    ranked: Mapping[str, TrialRecord], base: TrialConfig, row: PaperRow, files: Set[str | None]
+) -> TrialRecord | None:
+    """The best trial, by identity, of the base with the row's values; several there may be of several ``files`` of
+    vectors alone.
+    """
     if row.has is None:
         return None
-    files: set[str | None] = {base.data.vectors}
-    if row.vectors is not None:
-        files = {as_network(each.config).data.vectors for each in ranked} - {None} if row.vectors else {None}
-    asked = [_varied(base, {**row.has, "data.vectors": file}) for file in files]
+    own = {True: files - {None}, False: {None}, None: {base.data.vectors}}[row.vectors]
+    asked = [_varied(base, {**row.has, "data.vectors": file}) for file in own]
     wanted = {each.identity for each in asked if each is not None}
-    return next((each for each in ranked if each.config.identity in wanted), None)
+    return next((trial for identity, trial in ranked.items() if identity in wanted), None)
 
 
 def _varied(base: TrialConfig, has: Mapping[str, Json]) -> TrialConfig | None:
