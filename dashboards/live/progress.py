@@ -14,6 +14,7 @@ from rich.text import Text
 
 from skipstack.dashboards.live.counts import MEASURING, Level, StudyCounts
 from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.streams import shown
@@ -141,7 +142,7 @@ def line(counts: StudyCounts, now: float) -> str:
     return "  ".join(
         [
             f"{counts.ended}/{counts.total} trials",
-            *([f"{counts.epochs:,} epochs"] if counts.epochs else []),
+            *([counted(counts.epochs, "epoch")] if counts.epochs else []),
             *([] if counts.best is None else [f"best {_score(counts.best)} (trial {counts.best.number})"]),
             *(each for each in ends if not each.startswith("0 ")),
             *_pace(counts, now),
@@ -158,7 +159,7 @@ def table(counts: StudyCounts, now: float) -> RenderableType:
         Text(f"{counts.ended}/{counts.total} trials"),
         bar,
     )
-    done = f"{counts.epochs:,} epochs"
+    done = counted(counts.epochs, "epoch")
     return Group(
         head,
         _rungs(counts),

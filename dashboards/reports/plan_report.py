@@ -113,7 +113,8 @@ def _forecast(forecast: Forecast) -> Content:
 def _study(search: Content) -> Iterator[str]:
     asked = search["trials_asked_for"]
     yield (
-        f"{search['trials']:,} trials by {search['proposer']}, seeds {search['seeds']}, epochs {search['epochs']}"
+        f"{counted(search['trials'], 'trial')} by {search['proposer']}, seeds {search['seeds']}, "
+        f"epochs {search['epochs']}"
         f"{f' (all that this space has to try; {asked:,} were asked for)' if search['trials'] < asked else ''}"
     )
     yield f"stopping: {search['scheduler']}{_rungs(search['resource'], search['rungs'])}"

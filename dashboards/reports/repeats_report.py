@@ -7,6 +7,7 @@ from typing import Any
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.reports.simulation_report import recorded_content, recorded_lines
 from skipstack.dashboards.reports.wording import NONE, size_of
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.simulation.recordings import Recordings
@@ -89,7 +90,7 @@ def _simulated(content: Content) -> str:
     proposers = " or ".join(dict.fromkeys(setting["proposer"] for setting in content["settings"]))
     first, *others = content["seeds"]
     seeds = f"seeds {first} to {others[-1]}" if others else f"seed {first}"
-    return f"{content['trials']:,} trials by {proposers}, {seeds}, {content['workers']:,} side by side"
+    return f"{counted(content['trials'], 'trial')} by {proposers}, {seeds}, {content['workers']:,} side by side"
 
 
 def _table(content: Content, measure: Measure) -> Table:

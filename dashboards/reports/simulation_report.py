@@ -6,6 +6,7 @@ from typing import Any
 
 from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.reports.wording import NONE, duration, heading_of
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.config import SearchConfig
 from skipstack.search.record.study_record import StudyRecord
@@ -50,7 +51,8 @@ def recorded_content(record: StudyRecord, recorded: Recordings) -> Content:
 
 def recorded_lines(content: Content) -> Iterator[str]:
     """The same in sentences; the first one is the title."""
-    yield f"{content['study']}: {content['recorded_trials']:,} trials recorded, of {content['epochs']} epochs at most"
+    trials, epochs = counted(content["recorded_trials"], "trial"), counted(content["epochs"], "epoch")
+    yield f"{content['study']}: {trials} recorded, of {epochs} at most"
     whole = content["replayed_trials"] - content["extended_trials"]
     yield f"{whole:,} whole curves are replayed"
     if content["extended_trials"]:
@@ -92,7 +94,7 @@ def _numbers(outcome: Outcome) -> Content:
 def _simulated(content: Content) -> str:
     trials = max(setting["trials"] for setting in content["settings"])
     proposers = " or ".join(dict.fromkeys(setting["proposer"] for setting in content["settings"]))
-    return f"{trials:,} trials by {proposers}, seed {content['seed']}, {content['workers']:,} side by side"
+    return f"{counted(trials, 'trial')} by {proposers}, seed {content['seed']}, {content['workers']:,} side by side"
 
 
 def _table(content: Content, measure: Measure) -> Table:

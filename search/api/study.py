@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from skipstack.data.basis.counted import counted
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
@@ -166,7 +167,7 @@ class Study:
     def __repr__(self) -> str:
         """For example ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
         record = self.record
-        said = [f"{len(record.trials)} trials", "finished" if self.finished else "not finished"]
+        said = [counted(len(record.trials), "trial"), "finished" if self.finished else "not finished"]
         if ranked := record.ranked():
             best = record.measure.written(ranked[0].score or 0.0)
             said.append(f"best {record.measure.label} {best} (trial {ranked[0].number})")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from skipstack.data.basis.counted import counted
 from skipstack.search.ledger.events import Suggested, WarmStarted
 
 
@@ -9,7 +10,7 @@ def summary(event: WarmStarted) -> str:
     """One line: how many trials of an earlier study the proposer learns from, and how many can be reused."""
     reusable = sum(each.recording is not None for each in event.observed)
     return (
-        f"warm start: {len(event.observed)} trials of {event.study}, {reusable} of them reusable as they are"
+        f"warm start: {counted(len(event.observed), 'trial')} of {event.study}, {reusable} of them reusable as they are"
         f"{_without(event.left_out)}"
     )
 

@@ -13,6 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.driver.task import EpochResult
@@ -80,8 +81,8 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     if not curves:
         counts = ", ".join(f"{number} {reason}" for reason, number in left_out.items()) or "no trial at all"
         raise UserError(
-            f"no trial recorded all its {whole} epochs (got {counts}; allowed: a study with completed trials, "
-            "or --extrapolate)"
+            f"no trial recorded all its {counted(whole, 'epoch')} (got {counts}; allowed: a study with completed "
+            "trials, or --extrapolate)"
         )
     return Recordings(
         curves=curves,

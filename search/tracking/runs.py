@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.search.ablation.comparisons import Comparison, compared, in_words, means
 from skipstack.search.config import SearchConfig, StudyConfig
@@ -151,9 +152,10 @@ class ExpectedRuns:
             case Extended():
                 search = self.record.study.search
                 hours = "" if event.hours is None else f", {event.hours:g} hours"
-                self._entry().tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds{hours}"
+                trials, seeds = counted(search.trials, "trial"), counted(search.seeds, "seed")
+                self._entry().tags["skipstack.extended"] = f"to {trials}, {seeds}{hours}"
             case Shortened():
-                self._entry().tags["skipstack.shortened"] = f"to {event.trials} trials{_why(event)}"
+                self._entry().tags["skipstack.shortened"] = f"to {counted(event.trials, 'trial')}{_why(event)}"
             case Finished():
                 entry = self._entry()
                 entry.status, entry.end = "FINISHED", time

@@ -181,7 +181,7 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
     """The trials by end reason, their cost, and why no further trial was started."""
     ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
     yield Sentence(
-        f"{sum(exploration.ends.values())} trials{': ' if ends else ''}{ends}; "
+        f"{counted(sum(exploration.ends.values()), 'trial')}{': ' if ends else ''}{ends}; "
         f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
         f"{counted(exploration.epochs, 'epoch')}, {duration(exploration.seconds)} of training and evaluation"
     )

@@ -238,7 +238,7 @@ def test_a_study_whose_trials_are_all_known_adds_nothing_but_weights_that_the_ot
     shutil.rmtree(earlier / "trials" / "000003")
     assert lines("new", earlier, copy) == [
         f"warm start: 8 trials of {earlier}, 8 of them reusable as they are, 1 known from another study left out",
-        f"warm start: 1 trials of {copy}, 1 of them reusable as they are, 8 known from another study left out",
+        f"warm start: 1 trial of {copy}, 1 of them reusable as they are, 8 known from another study left out",
     ]
     folder = StudyFolder(tmp_path / "new")
     assert all(trial.reused is not None for trial in run(folder, worker=FailingWorker).trials.values())
