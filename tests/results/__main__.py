@@ -20,7 +20,7 @@ from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import is_finished, read_study, unfinished_ablation
 from tests.pages import ROOT
 from tests.results.earlier import earlier_pages, stamped
-from tests.results.inspected import inspect
+from tests.results.inspected import Inspected, inspect
 from tests.results.kept import Kept, keep
 from tests.results.page import Rendered, render
 from tests.results.source import Source, find_source, sources
@@ -44,12 +44,20 @@ def make(source: Source, runs: Path, *, by_this_version: bool = False) -> None:
 
 
 def is_kept(source: Source, study: str, *, by_this_version: bool = False) -> bool:
-    """Whether the study is kept that the source's commands make."""
-    if not source.data(study).exists() or (study in source.inspected and not source.watched(study).exists()):
+    """Whether the study is kept that the source's commands make, and what the networks did that the source names."""
+    if not source.data(study).exists():
+        return False
+    if study in source.inspected and not is_watched(source, study):
         return False
     kept = Kept(source.data(study))
     of_this = not by_this_version or kept.version == version("skipstack")
     return of_this and kept.commands == source.script(study)
+
+
+def is_watched(source: Source, study: str) -> bool:
+    """Whether it is kept what exactly those trials' networks did that the source names."""
+    file = source.watched(study)
+    return file.exists() and Inspected(file).trials == source.inspected[study]
 
 
 def digest(source: Source, study: str) -> str:

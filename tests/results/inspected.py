@@ -81,6 +81,11 @@ class Inspected:
     def steps(self) -> pd.DataFrame:
         return pd.read_parquet(self.file)
 
+    @property
+    def trials(self) -> tuple[str, ...]:
+        """The names of the trials, in the source's order."""
+        return tuple(dict.fromkeys(self.steps["trial"]))
+
     def norm(self, trial: str, before: int) -> Figure:
         """The mean norm of the gradient so many steps before the last one, in percent of that at the last one."""
         rows = self.steps.query("trial == @trial and before == @before")
@@ -89,10 +94,9 @@ class Inspected:
 
     def norms(self, *befores: int) -> str:
         """Those of all trials, as a table."""
-        names = list(dict.fromkeys(self.steps["trial"]))
         rows = tuple(
             Row(names=(name,), cells=tuple(Cell(self.norm(name, before).text) for before in befores), label=name)
-            for name in names
+            for name in self.trials
         )
         columns = tuple(Column(f"{before} before") for before in befores)
         return as_markdown(Page("", ((Table(names=("network",), columns=columns, rows=rows),),)))

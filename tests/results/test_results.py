@@ -228,6 +228,7 @@ def test_what_networks_do_is_counted_over_texts(tmp_path: Path) -> None:
 def test_the_networks_that_a_source_names_are_watched(tmp_path: Path) -> None:
     source = made_in(tmp_path, DIGITS)
     assert results.is_kept(source, "digits")
+    assert not results.is_kept(replace(source, inspected={"digits": ("lambda 0.5",)}), "digits")
     steps = Inspected(source.watched("digits")).steps
     of_each = steps.groupby(["trial", "before"])["texts"].sum()
     assert of_each.to_dict() == {(name, before): 20 for name in ("LSTM", "lambda 1") for before in range(11)}
