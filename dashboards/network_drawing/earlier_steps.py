@@ -27,6 +27,13 @@ def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
     return top
 
 
+def steps_of(each: Reading, to: str) -> str:
+    """How many steps back a reading starts: ``3``, ``1 to 3``, or ``1 and 3``."""
+    if each.first == each.last:
+        return f"{-each.first}"
+    return f"{-each.last}{to if each.between else ' and '}{-each.first}"
+
+
 def summary(skip: SkipConfig) -> str:
     """A skip in a line."""
     match skip:

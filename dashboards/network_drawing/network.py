@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from skipstack.dashboards.network_drawing.canvas import BLUE, DASHED, INK, VERMILLION, Canvas, Point, wide
+from skipstack.dashboards.network_drawing.earlier_steps import steps_of
 from skipstack.dashboards.network_drawing.layout import GAP, GATE, Place, Places, places
 from skipstack.dashboards.network_drawing.shortcut_layer import sign
 from skipstack.models.views.diagram.graph import Diagram, Part, Reading
@@ -129,8 +130,7 @@ def _state(canvas: Canvas, part: Part, each: Reading, place: Place) -> None:
     width = 2.6 if len(part.carries) > 1 else 1.3
     colour, dash = (BLUE, DASHED) if far else (INK, "")
     canvas.line([start, (x, start[1]), (x, end[1]), end], colour=colour, dash=dash, width=width, bend=8)
-    back = f"{-each.first}" if each.first == each.last else f"{-each.last}…{-each.first}"
-    lines = [", ".join(part.carries), *([back] if far else [])]
+    lines = [", ".join(part.carries), *([steps_of(each, "…")] if far else [])]
     for number, words in enumerate(lines):
         at = (x - place.outside * 5, place.y + 12 * (number - (len(lines) - 1) / 2))
         canvas.text(at, words, anchor="start" if place.outside < 0 else "end", small=True)

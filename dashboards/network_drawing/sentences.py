@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from skipstack.dashboards.network_drawing.earlier_steps import summary
+from skipstack.dashboards.network_drawing.earlier_steps import steps_of, summary
 from skipstack.dashboards.network_drawing.shortcut_layer import equations
 from skipstack.data.basis.counted import counted
 from skipstack.models.views.diagram.graph import Diagram, Part, Reading
@@ -49,7 +49,7 @@ def _sized(what: str, part: Part) -> str:
 
 def _read(diagram: Diagram, each: Reading) -> str:
     start = _called(diagram.named[each.start])
-    steps = f"{-each.first}" if each.first == each.last else f"{-each.last} to {-each.first}"
+    steps = steps_of(each, " to ")
     gate = f" through a gate, {each.gate}" if each.gate else ""
     match each.role:
         case "shortcut":

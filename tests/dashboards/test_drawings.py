@@ -188,6 +188,20 @@ def test_what_differs_is_drawn_differently() -> None:
     assert alike == []
 
 
+@pytest.mark.parametrize(
+    ("skip", "read"),
+    [
+        ({"kind": "fixed", "reach": 3}, "3"),
+        ({"kind": "fixed", "reach": 3, "previous_share": 0.5}, "1 and 3"),
+        ({"kind": "attention", "reach": 3}, "1 to 3"),
+        ({"kind": "dynamic", "reach": 3}, "1 to 3"),
+    ],
+)
+def test_a_skip_names_the_states_that_it_reads(skip: dict[str, Any], read: str) -> None:
+    model = ModelConfig.model_validate({"stack": {"depth": 1, "hidden": 9, "skip": skip}})
+    assert f"its own h and c {read} steps back" in " ".join(described(diagram(model)))
+
+
 PRINTED = [*((each, "sigmoid_below") for each in get_args(Topology)), ("block", "sigmoid_skipped"), ("block", "none")]
 
 

@@ -49,7 +49,8 @@ class Reading:
     """``end`` reads ``start`` at the time steps from ``first`` to ``last``, relative to its own: 0 the same, -1 the
     previous one.
 
-    They count in the direction of reading of ``end``. ``gate`` names the gate that weights it, if any.
+    They count in the direction of reading of ``end``. ``between``: also those between the two. ``gate`` names the gate
+    that weights it, if any.
     """
 
     start: str
@@ -57,6 +58,7 @@ class Reading:
     role: Role = "reads"
     first: int = 0
     last: int = 0
+    between: bool = True
     gate: str = ""
 
 

@@ -89,7 +89,7 @@ def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[
 
 def _layer(config: StackConfig, number: int, source: Source, direction: Direction) -> tuple[Part, Reading | None]:
     """A layer, and which of its own earlier states it reads; None for one that reads no other step."""
-    name, first, last = f"layer {number} {direction}", -1, -1
+    name, first, last, between = f"layer {number} {direction}", -1, -1, True
     label, carries = (config.cell.kind, ("h",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]
     if source:
         memory = TOPOLOGIES[config.shortcut.topology].memory
@@ -98,7 +98,7 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
         label = SKIPS
         match config.skip:
             case FixedSkipConfig(reach=reach, previous_share=previous):
-                first, last = -reach, -1 if previous else -reach
+                first, last, between = -reach, -1 if previous else -reach, False
             case AttentionSkipConfig(reach=reach):
                 first = -reach
             case DynamicSkipConfig(reach=reach):
@@ -117,7 +117,9 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
         layer=number,
         carries=carries,
     )
-    return layer, Reading(start=name, end=name, role="state", first=first, last=last) if carries else None
+    if not carries:
+        return layer, None
+    return layer, Reading(start=name, end=name, role="state", first=first, last=last, between=between)
 
 
 def _skips(config: StackConfig, number: int) -> bool:
