@@ -101,6 +101,12 @@ class Inspected:
         columns = tuple(Column(f"{before} before") for before in befores)
         return as_markdown(Page("", ((Table(names=("network",), columns=columns, rows=rows),),)))
 
+    def read(self, trial: str, back: int) -> Figure:
+        """In how many percent of the steps the state so many steps back is read."""
+        rows = self.steps.query("trial == @trial")
+        share = 100 * float(rows["texts"][rows["back"] == back].sum() / rows["texts"].sum())
+        return Figure(share, f"{share:.1f}")
+
     def found(self, trial: str, length: int) -> Figure:
         """In how many percent of the texts of digits, of one jump, the last step reads the state that the digit points
         at.

@@ -221,6 +221,7 @@ def test_what_networks_do_is_counted_over_texts(tmp_path: Path) -> None:
     seen = Inspected(file)
     assert (seen.found("skip", 11).value, seen.found("LSTM", 11).value) == (60.0, 0.0)
     assert seen.norm("skip", 2).text == "40.0"
+    assert (seen.read("skip", 7).text, seen.read("skip", 1).text) == ("40.0", "60.0")
     assert "| skip | 100.0 |" in seen.norms(0)
 
 
