@@ -20,6 +20,7 @@ from skipstack.search.analysis.verdict.verdicts import (
     WinnerTested,
 )
 from skipstack.search.statistics.estimates import Estimate
+from skipstack.spaces.short_names import names
 
 KINDS: Final[Mapping[type[Verdict], str]] = {
     WinnerTested: "winner tested",
@@ -87,10 +88,10 @@ def _against_the_base(row: ConfirmedRow, difference: Estimate, verdict: WinnerTe
 
 def _of_changes(verdict: WinnerTested) -> Iterator[str]:
     said = settings({change.axis: change.value for change in verdict.changes})
-    names = dict(zip((change.axis for change in verdict.changes), said, strict=True))
+    called = dict(zip((change.axis for change in verdict.changes), said, strict=True))
 
     def of(standing: Standing) -> dict[str, Change]:
-        return {names[change.axis]: change for change in verdict.changes if change.standing == standing}
+        return {called[change.axis]: change for change in verdict.changes if change.standing == standing}
 
     measure, earned, costly, unclear = verdict.measure, of("earns"), of("harms"), of("open")
     if earned:
@@ -100,7 +101,7 @@ def _of_changes(verdict: WinnerTested) -> Iterator[str]:
     if costly:
         yield f"{listed(list(costly))} {'does' if len(costly) == 1 else 'do'} harm ({_without(costly, measure)})"
     if unclear:
-        many = f"all its {len(unclear)} changes" if len(unclear) == len(names) else f"{len(unclear)} changes"
+        many = f"all its {len(unclear)} changes" if len(unclear) == len(called) else f"{len(unclear)} changes"
         yield f"{listed(list(unclear)) if len(unclear) <= OPEN else many} {'is' if len(unclear) == 1 else 'are'} open"
     by_reason: dict[str, list[str]] = {}
     for name, change in (of("unknown") | of("exact")).items():
@@ -155,6 +156,9 @@ def _rows_tested(verdict: RowsTested) -> Iterator[str]:
         yield (
             f"None of {tested} is shown to differ from it" if len(rows) > 1 else f"{tested}: it is open which is better"
         )
+    elif len(rows) == 1:
+        half = with_half(known[0], measure)
+        yield f"{tested}: {_row_name(rows[0])} is {'better' if better else 'worse'}, {half}"
     else:
         yield f"Of {tested}, {listed([*_marked(better, 'better', measure), *_marked(worse, 'worse', measure)])}"
         if verdict.open:
@@ -169,18 +173,21 @@ def _untold(verdict: RowsTested) -> Iterator[str]:
 
 def _marked(rows: Sequence[ConfirmedRow], how: str, measure: Measure) -> Iterator[str]:
     if rows:
-        names = [
-            f"{_row_name(row)} {with_half(row.difference, measure)}"
+        named = [
+            f"{_row_name(row)}: {with_half(row.difference, measure)}"
             for row in rows[:NAMED]
             if row.difference is not None
         ]
-        most = "the largest difference " if len(rows) > NAMED else ""
-        told = "; ".join(names[: 1 if most else NAMED])
+        most = "the largest difference has " if len(rows) > NAMED else ""
+        told = "; ".join(named[: 1 if most else NAMED])
         yield f"{len(rows)} {'is' if len(rows) == 1 else 'are'} {how} ({most}{told})"
 
 
 def _row_name(row: ConfirmedRow) -> str:
-    return settings({row.axis: row.label})[0] if row.axis else row.label
+    """``depth 5``; a value whose name has that of its axis goes alone: ``fixed skip``."""
+    if not row.axis or names([row.axis])[0] in row.label.split():
+        return row.label
+    return settings({row.axis: row.label})[0]
 
 
 def _explored(verdict: Explored) -> Iterator[str]:

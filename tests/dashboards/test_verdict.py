@@ -389,7 +389,7 @@ def test_whole_configs_are_compared_without_a_word_of_changes() -> None:
 def test_rows_fixed_in_advance_are_counted_and_the_largest_named() -> None:
     said = said_of(record_of(CONFIG, *trials(), Finished(time=0.0)))
     assert said == (
-        "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1 -27.22 ± 2.39 points); 2 are open."
+        "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1: -27.22 ± 2.39 points); 2 are open."
     )
 
 
@@ -410,8 +410,15 @@ def test_rows_of_which_none_is_marked_show_nothing() -> None:
     better = [replace(row(value, 1, marked=True), label=str(value), axis=DEPTH) for value in (2, 4, 3)]
     worse = replace(row(-7, 1, marked=True), label="none", axis=GATE)
     assert of_rows(*better, worse) == (
-        "Of 4 rows compared with the base on test with 5 seeds, 3 are better (the largest difference depth 4 +4.00 ± "
-        "1.00 points) and 1 is worse (gate none -7.00 ± 1.00 points)."
+        "Of 4 rows compared with the base on test with 5 seeds, 3 are better (the largest difference has depth 4: "
+        "+4.00 ± 1.00 points) and 1 is worse (gate none: -7.00 ± 1.00 points)."
+    )
+    skips = [
+        replace(row(1, 1, marked=True), label=each, axis="model.stack.skip") for each in ("fixed skip = 3", "attention")
+    ]
+    assert of_rows(*skips).endswith("(fixed skip = 3: +1.00 ± 1.00 points; skip attention: +1.00 ± 1.00 points).")
+    assert of_rows(worse) == (
+        "1 row compared with the base on test with 5 seeds: gate none is worse, -7.00 ± 1.00 points."
     )
     assert of_rows(untold=2) == (
         "Nothing is confirmed: no row is compared with the base on test; of 2 more nothing is known."

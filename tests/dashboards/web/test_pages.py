@@ -67,7 +67,7 @@ def test_each_page_of_a_study_begins_with_its_verdict(runs: Path, page: str) -> 
     begins = {
         "a-search": "Exploratory, not confirmed: trial ",
         "deep/begun": "Not finished, no verdict yet: ",
-        "grid": "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1 -27.22",
+        "grid": "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1: -27.22",
     }
     for name, said in begins.items():
         text = Opened(runs, page, study=name).text
