@@ -14,6 +14,7 @@ from skipstack.data.store.streams import stream_batches
 from skipstack.data.tasks.accuracy import accuracy, correct_tags
 from skipstack.data.tasks.measure import Counts, Measure, Predicted
 from skipstack.data.tasks.tasks import TASKS
+from skipstack.models.ground.subnormals import subnormals_are_zero
 from skipstack.models.layers.lanes import lane_by_lane
 from skipstack.models.networks.model import Network
 from skipstack.models.networks.stack import Memory
@@ -72,6 +73,7 @@ class _Read:
 
 
 @torch.no_grad()
+@subnormals_are_zero()
 def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:
     """Evaluates every lane on the same sentences; a gold tag that train lacks counts as an error.
 

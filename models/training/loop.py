@@ -17,6 +17,7 @@ from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.ground.allocation import keep_freed_memory
 from skipstack.models.ground.device import clock
 from skipstack.models.ground.precision import products_in
+from skipstack.models.ground.subnormals import subnormals_are_zero
 from skipstack.models.kernels.choice import warn_if_unfused
 from skipstack.models.layers.lanes import Lane, lane_by_lane
 from skipstack.models.layers.lookup import Lookup
@@ -168,6 +169,7 @@ class Training:
             seeds = [lane.seed for lane in self.lanes]
             pretrain(self.config.pretraining, self.model, self.corpus, seeds, self.initial_scale)
 
+    @subnormals_are_zero()
     def train_epoch(self, tick: Callable[[], None] = lambda: None) -> Tensor:
         """Train on every sentence once; the mean loss of each lane over the epoch's tags: loss_R.
 

@@ -33,6 +33,7 @@ from skipstack.models.configs.inputs import (
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig, SkipConfig
 from skipstack.models.configs.training import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
+from skipstack.models.ground.subnormals import are_zero
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.build import Sizes
 from skipstack.models.networks.trained import lane_of, trained
@@ -303,6 +304,13 @@ def test_the_draws_of_a_gate_go_on_where_they_were_interrupted(gate: str) -> Non
     other = training(SGD, Lane(seed=1), model=model)
     other.load_state_dict({**state, "dropout_streams": other.streams.get_state()})
     assert curve(other, 1) != curve(first, 1)
+
+
+def test_an_epoch_counts_subnormal_numbers_as_zero_and_leaves_the_thread_as_it_was() -> None:
+    run, seen = training(SGD, Lane(seed=1)), list[bool]()
+    run.run_epoch(lambda: seen.append(are_zero()))
+    assert set(seen) == {torch.set_flush_denormal(False)}
+    assert not are_zero()
 
 
 def test_every_number_of_the_state_is_needed_to_resume() -> None:
