@@ -1,5 +1,5 @@
 """Subnormal numbers, which are closer to 0 than a float's exponent reaches: gradients that vanish over many time steps
-end there, and a CPU takes about a hundred times as long for a sum with them.
+end there, and a CPU takes more than a hundred times as long for a product with them.
 """
 
 from collections.abc import Iterator

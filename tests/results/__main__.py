@@ -55,7 +55,7 @@ def is_kept(source: Source, study: str, *, by_this_version: bool = False) -> boo
 
 
 def is_watched(source: Source, study: str) -> bool:
-    """Whether it is kept what exactly those trials' networks did that the source names."""
+    """Whether what is kept of networks is of exactly the trials that the source names."""
     file = source.watched(study)
     return file.exists() and Inspected(file).trials == source.inspected[study]
 

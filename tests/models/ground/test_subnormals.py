@@ -4,6 +4,7 @@ import torch
 
 from skipstack.models.ground.subnormals import subnormals_are_zero
 
+# Asking for what is the default changes nothing, and tells whether the CPU can be asked.
 pytestmark = pytest.mark.skipif(not torch.set_flush_denormal(False), reason="this CPU has no such setting")
 
 SMALL = np.float32(1e-38), np.float32(0.01)
