@@ -16,6 +16,7 @@ from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
 from skipstack.dashboards.reports.confirmation.reports import confirmed_reports, confirmed_tables, in_order
 from skipstack.dashboards.reports.confirmation.studies_report import NOTHING, studies_report
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.designs import by_design
 from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.config import StudyConfig
@@ -104,6 +105,14 @@ def test_randomisation_has_its_column_where_it_was_asked_for() -> None:
     text = render(confirmed(randomise=True), "text", full=True)
     assert "p sent." in text
     assert "of these trained networks only" in " ".join(text.split())
+
+
+def test_of_a_perplexity_g_has_the_sign_of_the_difference_beside_it() -> None:
+    made = by_design(record_of(CONFIG, *trials()))
+    assert made is not None
+    text = render(confirmation_report(replace(made, measure=MEASURES["perplexity"])), "text")
+    signs = re.findall(r"([+-])\d+\.\d\d ± \S+ +([+-])\d+\.\d ", text)
+    assert signs == [("+", "+"), ("-", "-"), ("-", "-")], text
 
 
 ABOUT = "How deep & how gated?"

@@ -194,9 +194,10 @@ def _reach(reach: Reach, measure: Measure) -> str:
     )
 
 
-def _effect(numbers: Numbers, _: Measure) -> str:
+def _effect(numbers: Numbers, measure: Measure) -> str:
+    """With the sign of the difference beside it: of a perplexity, plus is worse."""
     size = numbers["effect_size"]
-    return f"{size:+.1f}" if isinstance(size, float) else NONE
+    return f"{measure.score(size):+.1f}" if isinstance(size, float) else NONE
 
 
 RANDOMISED = "p sent."
