@@ -1,0 +1,1 @@
+skipstack search collins/language-model --scale small --seeds 3 --corpus ptb-lm --out words
