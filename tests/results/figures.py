@@ -19,7 +19,7 @@ from skipstack.dashboards.reports.wording import with_error
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.differences import Split, difference, interaction, score_of
-from skipstack.search.analysis.confirmation.trends import trend
+from skipstack.search.analysis.confirmation.trends import trends_of
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
@@ -212,8 +212,7 @@ class StudyFigures:
 
     def trend_table(self, heading: str) -> str:
         """The scores along its axis of numbers as a table, a row for each value of the other axis (``heading``)."""
-        found = trend(self.record)
-        assert found is not None, "a grid with an axis of numbers"
+        (found,) = trends_of(self.record)  # a grid with an axis of numbers
         numbers = list(dict.fromkeys(each.number for each in found.reached))
         score = {(each.line, each.number): Figure.of(each.score, self.record.measure).text for each in found.reached}
         rows = tuple(

@@ -21,8 +21,8 @@ from skipstack.spaces.short_names import names_by_path
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
     """The report of a confirmed table, with its verdict.
 
-    Its details end with the steps of the path, if the ablation has one; a grid with an axis of numbers also gets a
-    chart of the scores along it.
+    Its details end with the steps of the path, if the ablation has one; a study with an axis of numbers also gets a
+    chart of the scores along it, if its trials were fixed in advance.
     """
     report, verdict, path = confirmation_report(found), of_table(record, found), tuple(_path(record))
     said = in_a_sentence(verdict)

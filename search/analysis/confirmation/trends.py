@@ -1,4 +1,4 @@
-"""The trend of scores along a numeric axis of a grid, with a line for each value of another axis."""
+"""The trends of scores along the numeric axes of a study whose trials were fixed in advance."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,22 +36,26 @@ class Trend:
     reached: tuple[Reached, ...]
 
 
-def trend(record: StudyRecord) -> Trend | None:
-    """The scores of a grid along the numeric axis with the most values, with a line for each value of the other axis
-    with the most values. None for other studies, if no axis has three numbers, and before two of them are trained.
+def trends_of(record: StudyRecord) -> tuple[Trend, ...]:
+    """Of a grid, the scores along the numeric axis with the most values, with a line for each value of the other axis
+    with the most values. Of a study that changes one axis at a time, the scores along each numeric axis.
+
+    None for other studies, along an axis without three numbers, and before two of them are trained.
     """
-    if why_not_by_design(record) or record.study.search.proposer.kind != "grid":
-        return None
+    if why_not_by_design(record):
+        return ()
     base, domains, split = base_of(record.space), record.space.domains, split_of(record)
     numbers = {axis: found for axis in base if len(found := _numbers(domains[axis])) >= FEWEST}
-    if not numbers:
-        return None
-    axis = max(numbers, key=lambda path: len(numbers[path]))
-    others = {path: len(values_of(domains[path])) for path in base if path != axis}
-    lines = max(others, key=lambda path: others[path]) if others else None
-    reached = tuple(_reached(record, axis, numbers[axis], lines, split))
-    several = len({each.number for each in reached}) > 1
-    return Trend(axis=axis, lines=lines, split=split, reached=reached) if several else None
+    drawn: dict[str, str | None] = dict.fromkeys(numbers)
+    if numbers and record.study.search.proposer.kind == "grid":
+        axis = max(numbers, key=lambda path: len(numbers[path]))
+        others = {path: len(values_of(domains[path])) for path in base if path != axis}
+        drawn = {axis: max(others, key=lambda path: others[path]) if others else None}
+    made = (
+        Trend(axis=axis, lines=lines, split=split, reached=tuple(_reached(record, axis, numbers[axis], lines, split)))
+        for axis, lines in drawn.items()
+    )
+    return tuple(each for each in made if len({score.number for score in each.reached}) > 1)
 
 
 def _reached(

@@ -1,4 +1,4 @@
-"""The course of a grid's scores along an axis of numbers: every trial that is trained to its end, in its place."""
+"""The course of scores along an axis of numbers: every trial that is trained to its end, in its place."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skipstack.search.analysis.confirmation.trends import trend
+from skipstack.search.analysis.confirmation.trends import trends_of
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Event
 from skipstack.search.statistics.estimates import over_seeds
@@ -45,8 +45,7 @@ def events(config: StudyConfig, tried: list[dict[str, Any]]) -> list[Event]:
 
 
 def test_each_value_of_the_other_axis_is_a_line_and_the_numbers_ascend() -> None:
-    found = trend(record_of(grid(), *events(grid(), GRID)))
-    assert found is not None
+    (found,) = trends_of(record_of(grid(), *events(grid(), GRID)))
     assert (found.axis, found.lines, found.split) == (HIDDEN, GATE, "test")
     assert [(each.line, each.number) for each in found.reached] == [
         *(("open", float(hidden)) for hidden in (8, 16, 32)),
@@ -62,8 +61,7 @@ def test_each_value_of_the_other_axis_is_a_line_and_the_numbers_ascend() -> None
 def test_what_is_not_trained_to_its_end_is_left_out() -> None:
     some = events(grid(), GRID)
     some.remove(ended(4))
-    found = trend(record_of(grid(), *some[:-4]))
-    assert found is not None
+    (found,) = trends_of(record_of(grid(), *some[:-4]))
     assert [(each.line, each.number) for each in found.reached] == [
         ("open", 8),
         ("open", 16),
@@ -75,24 +73,38 @@ def test_what_is_not_trained_to_its_end_is_left_out() -> None:
 def test_further_axes_stand_at_the_base_and_the_longest_gives_the_lines() -> None:
     axes = {**NUMBERS, DEPTH: {"choice": [1, 3]}, "model.stack.join": {"choice": ["top", "each_layer"]}}
     values = {GATE: ["none", "sigmoid_below"], HIDDEN: [32, 8, 16], DEPTH: [1, 3], "model.stack.join": ["top"]}
-    found = trend(record_of(grid(axes), *events(grid(axes), points(values))))
-    assert found is not None
+    (found,) = trends_of(record_of(grid(axes), *events(grid(axes), points(values))))
     assert (found.axis, found.lines) == (HIDDEN, GATE)
     assert len(found.reached) == 6  # of depth 3, as the base is
 
 
 def test_a_grid_of_one_axis_is_a_single_line() -> None:
     axes = {HIDDEN: NUMBERS[HIDDEN]}
-    found = trend(record_of(grid(axes), *events(grid(axes), points({HIDDEN: [32, 8, 16]}))))
-    assert found is not None
+    (found,) = trends_of(record_of(grid(axes), *events(grid(axes), points({HIDDEN: [32, 8, 16]}))))
     assert found.lines is None
     assert {each.line for each in found.reached} == {""}
+
+
+def test_a_study_that_changes_one_axis_at_a_time_has_a_course_along_each_axis_of_numbers() -> None:
+    axes = {**NUMBERS, DEPTH: {"choice": [5, 1, 3]}}
+    base = {GATE: "sigmoid_below", HIDDEN: 16, DEPTH: 3}
+    tried = [base, {**base, GATE: "none"}, {**base, HIDDEN: 32}, {**base, HIDDEN: 8}, {**base, DEPTH: 1}]
+    config = grid(axes, proposer="one_at_a_time")
+    hidden, depth = trends_of(record_of(config, *events(config, tried)))
+    assert [(each.axis, each.lines, each.split) for each in (hidden, depth)] == [
+        (HIDDEN, None, "test"),
+        (DEPTH, None, "test"),
+    ]
+    assert [(each.number, each.line, each.score) for each in hidden.reached] == [
+        (number, "", over_seeds(scores(number, "sigmoid_below"))) for number in (8, 16, 32)
+    ]
+    assert [each.number for each in depth.reached] == [1, 3], "the base is 3, and 5 was not tried"
 
 
 @pytest.mark.parametrize(
     ("axes", "search", "tried"),
     [
-        (NUMBERS, {"proposer": "one_at_a_time"}, GRID),
+        (NUMBERS, {"proposer": "random"}, GRID),
         (NUMBERS, {"scheduler": {"kind": "asha", "grace": 1, "reduction": 2}}, GRID),
         ({**NUMBERS, HIDDEN: {"choice": [8, 16]}}, {}, [point for point in GRID if point[HIDDEN] < 32]),
         (NUMBERS, {}, GRID[:1]),
@@ -101,4 +113,4 @@ def test_a_grid_of_one_axis_is_a_single_line() -> None:
 )
 def test_other_studies_have_none(axes: dict[str, Any], search: dict[str, Any], tried: list[dict[str, Any]]) -> None:
     config = grid(axes, **search)
-    assert trend(record_of(config, *events(config, tried))) is None
+    assert trends_of(record_of(config, *events(config, tried))) == ()
