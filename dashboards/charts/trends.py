@@ -33,7 +33,7 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
     x = alt.X(
         "number:Q",
         title=axis,
-        axis=alt.Axis(values=numbers, format="~g", grid=False),
+        axis=alt.Axis(values=numbers, labelExpr="toString(datum.value)", grid=False),  # formats round to steps of ticks
         scale=alt.Scale(type=spaced, domain=[numbers[0], numbers[-1]], nice=False, padding=12),
     )
     y = alt.Y("value:Q", title=value_title(measure, split), scale=value_scale(measure))

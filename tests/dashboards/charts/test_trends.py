@@ -63,6 +63,14 @@ def test_numbers_that_lie_close_together_are_spaced_as_they_are() -> None:
     assert lefts[2] - lefts[1] == pytest.approx(2 * (lefts[1] - lefts[0]), abs=0.1)
 
 
+@pytest.mark.parametrize(
+    "numbers", [(75, 150, 300), (1, 2, 3, 5, 7, 10), (0.25, 0.5, 0.75, 1), (0.0001, 0.00035, 0.01)]
+)
+def test_the_axis_is_labelled_with_the_numbers_themselves(numbers: tuple[float, ...]) -> None:
+    _, drawing = drawn(frame_of("short", numbers=numbers))
+    assert {f"{number:g}" for number in numbers} <= set(drawing.words)
+
+
 def test_a_single_line_needs_no_legend_and_a_single_seed_has_no_interval() -> None:
     chart, drawing = drawn(frame_of("", half=None), lines="")
     assert not drawing.legend
