@@ -65,8 +65,8 @@ def _confirmed(of: Snapshot) -> None:
     for place, each in enumerate(reports):
         charts(confirmed_charts(each.page.title, each.records, of.frames.measure), f"confirmed {place} {of.path}")
         report(each, said=of.verdict)
-    for drawn in trend_charts(of.record) if of.frames.fixed else ():
-        chart(drawn, f"trend {of.path}")
+    if of.frames.fixed:
+        charts(trend_charts(of.record), f"trend {of.path}")
 
 
 def _paper(of: Snapshot) -> None:

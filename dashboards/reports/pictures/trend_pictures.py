@@ -38,4 +38,4 @@ def trend_charts(record: StudyRecord) -> Iterator[Drawn]:
         ]
         axis, lines = short[trend.axis], short[trend.lines] if trend.lines else ""
         draw = partial(trends, pd.DataFrame(rows), measure, axis=axis, lines=lines, split=trend.split)
-        yield Drawn(f"Scores along {axis}", draw)
+        yield Drawn(f"Scores along {axis}", draw, wide=bool(lines))

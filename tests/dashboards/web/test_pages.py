@@ -20,6 +20,7 @@ from skipstack.spaces.trial import TrialConfig
 from tests.dashboards.web.shown import Opened, write
 from tests.own_code.pieces_of import RIGHT
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
+from tests.search.analysis.confirmation.test_trends import WALK, walked
 from tests.search.made_up import DEPTH, RATE, history, opening, study
 
 GOING, WORKS, TRUST, TAKEAWAY = PAGES
@@ -184,6 +185,12 @@ def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_
     assert all(row["correlation"] == pytest.approx(1) for row in same if row["n"] >= LEAST)
     assert all(row["correlation"] is None for row in same if row["n"] < LEAST)
     assert {row["n"] >= LEAST for row in same} == {True, False}
+
+
+def test_a_study_that_changes_one_axis_at_a_time_has_a_chart_along_each_axis_of_numbers(tmp_path: Path) -> None:
+    write(tmp_path / "walk", [*opening(WALK), *walked(), Finished(time=0.0)])
+    drawn = Opened(tmp_path, TRUST, study="walk").charts
+    assert {"accuracy by hidden", "accuracy by depth"} <= set(drawn)
 
 
 def test_two_trials_are_compared_path_by_path_and_drawn(runs: Path, frames: StudyFrames) -> None:

@@ -85,12 +85,17 @@ def test_a_grid_of_one_axis_is_a_single_line() -> None:
     assert {each.line for each in found.reached} == {""}
 
 
-def test_a_study_that_changes_one_axis_at_a_time_has_a_course_along_each_axis_of_numbers() -> None:
-    axes = {**NUMBERS, DEPTH: {"choice": [5, 1, 3]}}
+WALK = grid({**NUMBERS, DEPTH: {"choice": [5, 1, 3]}}, proposer="one_at_a_time")
+
+
+def walked() -> list[Event]:
     base = {GATE: "sigmoid_below", HIDDEN: 16, DEPTH: 3}
-    tried = [base, {**base, GATE: "none"}, {**base, HIDDEN: 32}, {**base, HIDDEN: 8}, {**base, DEPTH: 1}]
-    config = grid(axes, proposer="one_at_a_time")
-    hidden, depth = trends_of(record_of(config, *events(config, tried)))
+    changes = ({}, {GATE: "none"}, {HIDDEN: 32}, {HIDDEN: 8}, {DEPTH: 1})
+    return events(WALK, [base | change for change in changes])
+
+
+def test_a_study_that_changes_one_axis_at_a_time_has_a_course_along_each_axis_of_numbers() -> None:
+    hidden, depth = trends_of(record_of(WALK, *walked()))
     assert [(each.axis, each.lines, each.split) for each in (hidden, depth)] == [
         (HIDDEN, None, "test"),
         (DEPTH, None, "test"),
