@@ -113,10 +113,14 @@ def main(arguments: Sequence[str]) -> int:
     how.add_argument("--kept", action="store_true", help="run nothing: write what can be written from what is kept")
     how.add_argument("--by-this-version", action="store_true", help="also run what an earlier version ran")
     asked = parser.parse_args(arguments)
+    try:
+        wanted = [find_source(name) for name in asked.pages] if asked.pages else sources()
+    except UserError as error:
+        parser.error(str(error))
     failed = 0
     for path in () if asked.pages else earlier_pages():
         path.write_text(stamped(path))
-    for source in map(find_source, asked.pages) if asked.pages else sources():
+    for source in wanted:
         try:
             if asked.kept:
                 write_kept(source)

@@ -111,7 +111,7 @@ def _commands(path: Path, study: str, given: Sequence[str]) -> tuple[str, ...]:
 
 def find_source(name: str) -> Source:
     """The source of the page called ``name``. Raises UserError if there is none."""
-    names = [path.stem for path in SOURCES.glob("*.md")]
+    names = sorted(path.stem for path in SOURCES.glob("*.md"))
     if name not in names:
         raise UserError(unknown("page", name, names))
     return read_source(SOURCES / f"{name}.md")

@@ -253,5 +253,12 @@ def test_a_source_that_is_mistaken_is_refused(tmp_path: Path) -> None:
         find_source("distnace")
 
 
+def test_a_page_that_there_is_not_is_refused_in_a_line_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        results.main(["--kept", "two-jump"])
+    assert ended.value.code == 2
+    assert "error: unknown page 'two-jump' (nearest: 'two-jumps'; allowed: " in capsys.readouterr().err
+
+
 def test_the_makefile_makes_a_page() -> None:
     assert "python -m tests.results $(PAGE)" in (ROOT / "Makefile").read_text()
