@@ -30,7 +30,7 @@ def slices(
     drawn = scored.iloc[::every]
     there = present(kinds(drawn["state"]))
     low, high = drawn["dev"].min() * shown(measure), drawn["dev"].max() * shown(measure)
-    scale = value_scale(measure, domain=[low, high], nice=True)
+    scale = value_scale(measure, domain=[low, high])
     aside = alt.XOffset("apart:Q", scale=alt.Scale(domain=[-1, 1]))
     panels = []
     for axis in axes:

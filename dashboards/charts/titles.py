@@ -14,9 +14,10 @@ def shown(measure: Measure) -> float:
 
 
 def value_scale(measure: Measure, **further: Any) -> alt.Scale:
-    """The scale of its values, which need not begin at 0."""
-    any_number: dict[str, Any] = {} if measure.scale == "log" else {"zero": False}
-    return alt.Scale(type=measure.scale, **any_number, **further)
+    """The scale of its values, which need not begin at 0; a logarithmic one does not end at powers of ten."""
+    if measure.scale == "log":
+        return alt.Scale(type="log", nice=False, padding=10, **further)
+    return alt.Scale(type=measure.scale, zero=False, nice=True, **further)
 
 
 def value_title(measure: Measure, split: str = "dev") -> str:

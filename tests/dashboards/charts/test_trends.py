@@ -100,6 +100,14 @@ def test_a_measure_has_its_own_unit() -> None:
     assert BLUE not in drawing.svg
 
 
+def test_a_perplexity_is_drawn_from_the_smallest_to_the_largest_and_not_between_powers_of_ten() -> None:
+    frame = frame_of("short")
+    frame[["value", "low", "high"]] *= 250  # from 138 to 238
+    _, drawing = drawn(frame, PERPLEXITY)
+    assert "200" in drawing.words
+    assert not {"100", "300", "1000"} & set(drawing.words)
+
+
 def test_an_interval_in_percent_is_drawn_as_far_as_a_percentage_can_be() -> None:
     """Scores are 90, 80, 70 and 60 %, each with an interval that reaches 70 points both ways."""
     _, drawing = drawn(frame_of("short", half=0.7))
