@@ -19,9 +19,6 @@ COMMAND = re.compile(r"^    (skipstack search (?:[^\\\n]|\\\n)*)$", re.MULTILINE
 AGAINST: Final = "against {}:"
 """In the heading of a comparison with a table."""
 
-FIRST_WITH_TESTS: Final = (0, 2)
-"""Marks of earlier versions are differences beyond a standard error, which show nothing."""
-
 NOT_COMPARED: Final = "not compared"
 """What is said of a page that has no table of the paper's; where another page has it, that one stands alone."""
 
@@ -87,8 +84,6 @@ def confirmed(page: PrintedPage, table: str) -> str:
     part = page.part(AGAINST.format(table))
     if part is None:
         return NOT_COMPARED
-    if tuple(map(int, page.version.split(".")))[:2] < FIRST_WITH_TESTS:
-        return "not tested"
     tested = [row for row in part.rows() if all(row.has(f"{whose}: difference") for whose in ("paper", "ours"))]
     marked = [row for row in tested if row.cells["ours: difference"].endswith("*")]
     same = sum(row["paper: difference"].value * row["ours: difference"].value > 0 for row in marked)

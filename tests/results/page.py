@@ -123,7 +123,8 @@ def about(source: Source, studies: Mapping[str, StudyFigures]) -> Iterator[str]:
         return
     versions = sorted({study.version for study in studies.values()})
     days = sorted({day for study in studies.values() for day in _days(study)})
-    trials = [trial for study in studies.values() for trial in study.record.trials.values()]
+    records = [each for study in studies.values() for each in (study.record, *study.record.ablations.values())]
+    trials = [trial for record in records for trial in record.trials.values()]
     minutes = sum(trial.seconds for trial in trials) / 60
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     yield from filter(None, [notice(versions[0])])
