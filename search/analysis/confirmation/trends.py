@@ -40,7 +40,7 @@ def trends_of(record: StudyRecord) -> tuple[Trend, ...]:
     """Of a grid, the scores along the numeric axis with the most values, with a line for each value of the other axis
     with the most values. Of a study that changes one axis at a time, the scores along each numeric axis.
 
-    None for other studies, along an axis without three numbers, and before two of them are trained.
+    Other studies have no trend, nor has an axis without three numbers, or before trials at two of them are trained.
     """
     if why_not_by_design(record):
         return ()
