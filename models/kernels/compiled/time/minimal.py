@@ -5,7 +5,7 @@ step, so there is one product, of all steps, and the loop over time has none. An
 one; ``ratio``, i / f, is one in a minGRU.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -32,20 +32,24 @@ def forward(
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = h_GTBH.shape[3]
     own = width - hidden  # numbers of its gates
+    f_BH, i_BH = np.empty((sentences, hidden), gates_GTBX.dtype), np.empty((sentences, hidden), gates_GTBX.dtype)
     for g in range(groups):
         bias = bias_GX[g]
         bias_of_s = bias[own:]
         read_below(x_GTBI[g], below_GIX[g], gates_GTBX[g], below_like)
         for t in range(steps):
             for n in range(sentences):
-                row, out = gates_GTBX[g, t, n], h_GTBH[g, t, n]
-                first, second, s = row[:hidden], row[hidden : 2 * hidden], row[own:]
+                row = gates_GTBX[g, t, n]
                 for j in range(own):
                     row[j] += bias[j]
                 if own > hidden:
-                    ratio = ratio_GTBH[g, t, n]
-                    for j in range(hidden):
-                        ratio[j] = of_sigmoids(second[j], first[j])
+                    put(f_BH[n], row[:hidden])
+                    put(i_BH[n], row[hidden:own])
+            if own > hidden:
+                divide_sigmoids(ratio_GTBH[g, t].reshape(-1), i_BH.reshape(-1), f_BH.reshape(-1))
+            for n in range(sentences):
+                row, out = gates_GTBX[g, t, n], h_GTBH[g, t, n]
+                first, s = row[:hidden], row[own:]
                 for j in range(own):
                     row[j] = sigmoid(row[j])
                 for j in range(hidden):
@@ -61,6 +65,7 @@ def forward(
                     for j in range(hidden):
                         out[j] = (ONE - first[j]) * out[j] + first[j] * s[j]
                 else:
+                    ratio = ratio_GTBH[g, t, n]
                     for j in range(hidden):
                         out[j] = (out[j] + ratio[j] * s[j]) / (ONE + ratio[j])
 
@@ -128,10 +133,16 @@ def backward(
 
 
 @inlined
-def of_sigmoids(x: Any, y: Any) -> Any:
+def divide_sigmoids(ratio_N: Array, x_N: Array, y_N: Array) -> None:
     """The sigmoid of x divided by that of y, also where both are nearly zero: with sigm(x) = e^min(x, 0) /
     (1 + e^-|x|).
+
+    Three loops take an eighth of the time of one, which has too many conditions for several numbers at once.
     """
-    exponent = min(max(min(x, ZERO) - min(y, ZERO), -LIMIT), LIMIT)
-    of_x, of_y = TWO + exp_minus_1(max(-abs(x), -LIMIT)), TWO + exp_minus_1(max(-abs(y), -LIMIT))
-    return (ONE + exp_minus_1(exponent)) * of_y / of_x
+    for j in range(len(ratio_N)):
+        exponent = min(x_N[j], ZERO) - min(y_N[j], ZERO)
+        ratio_N[j] = ONE + exp_minus_1(min(max(exponent, -LIMIT), LIMIT))
+    for j in range(len(ratio_N)):
+        ratio_N[j] *= TWO + exp_minus_1(max(-abs(y_N[j]), -LIMIT))
+    for j in range(len(ratio_N)):
+        ratio_N[j] /= TWO + exp_minus_1(max(-abs(x_N[j]), -LIMIT))
