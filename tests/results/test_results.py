@@ -191,7 +191,7 @@ def test_the_coverage_names_every_page_of_a_papers_preset_once() -> None:
     table = coverage()
     rows = [line for line in table.splitlines() if "wu2017-gates-small.md" in line]
     assert len(rows) == 1
-    assert "| small | 0.2.0 | 2 of 6 as in the paper |" in rows[0]
+    assert "| small | 0.3.0 | 0 of 6 as in the paper |" in rows[0]
 
 
 def test_figures_of_a_printed_page_are_taken_by_row_and_column() -> None:
