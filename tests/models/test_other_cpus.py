@@ -1,14 +1,10 @@
 """Networks of layers train to the same bits on every x86 CPU with AVX2: compiled code adds in the order in which it is
-written. Another CPU is simulated: numba compiles for one without AVX-512, and torch's libraries use of this one what
-all have.
+written. Another CPU is simulated (``another_cpu.py``).
 
 Products of fewer than 64 rows are torch's own, and its BLAS adds them in an order for each kind of CPU. So batches here
 are large, and no network reads its own predictions or chooses states.
 """
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,16 +16,9 @@ from skipstack.models.configs.training import Adam, Constant, TrainingConfig
 from skipstack.models.kernels.gemm.registers import REGISTERS
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
+from tests.models.another_cpu import on_another_cpu
 from tests.models.corpora import small_corpus
-from tests.pages import ROOT
 
-ANOTHER: Final = {
-    "NUMBA_CPU_NAME": "haswell",
-    "NUMBA_CPU_FEATURES": "+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+fma",
-    "ATEN_CPU_CAPABILITY": "avx2",
-    "ONEDNN_MAX_CPU_ISA": "AVX2",
-    "MKL_CBWR": "COMPATIBLE",
-}
 WORDS: Final = {"word_size": 20, "spelling": {"kind": "cnn"}, "window": 3, "dropout": 0.2}
 MAPS: Final = {"kind": "feature_maps", "word_size": 12, "sets": 3, "maps": 8}
 NETWORKS: Final[dict[str, dict[str, Any]]] = {
@@ -71,9 +60,4 @@ def kept_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_network_trains_as_on_another_cpu(network: str, kept_code: Path) -> None:
     program = f"from tests.models.test_other_cpus import curves; print(curves({network!r}))"
-    there = {**os.environ, **ANOTHER, "NUMBA_CACHE_DIR": str(kept_code)}
-    ran = subprocess.run(
-        [sys.executable, "-c", program], env=there, cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.strip() == curves(network)
+    assert on_another_cpu(program, kept_code).strip() == curves(network)

@@ -137,7 +137,7 @@ def divide_sigmoids(ratio_N: Array, x_N: Array, y_N: Array) -> None:
     """The sigmoid of x divided by that of y, also where both are nearly zero: with sigm(x) = e^min(x, 0) /
     (1 + e^-|x|).
 
-    Three loops take an eighth of the time of one, which has too many conditions for several numbers at once.
+    Three loops take an eighth of the time of one, of which LLVM computes one number at a time.
     """
     for j in range(len(ratio_N)):
         exponent = min(x_N[j], ZERO) - min(y_N[j], ZERO)

@@ -1,8 +1,5 @@
 """Products by panels and tiles beside numpy's in float64, of all sizes: parts of tiles, of panels, and of depth."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from skipstack.models.kernels.gemm import registers
 from skipstack.models.kernels.gemm.pairs import PAIRS, across, down
 from skipstack.models.kernels.gemm.product import multiply, pack, pack_transposed
 from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16, Registers, registers_of
+from tests.models.another_cpu import on_another_cpu
 
 Array = NDArray[Any]
 BEYOND = 40
@@ -171,14 +169,4 @@ for sizes in product((1, 6, 13), (0, 1, 170), (1, 8, 9, 16, 37)):
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_a_cpu_with_smaller_registers_gets_the_same(tmp_path: Path) -> None:
-    known = "+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+fma"
-    chosen = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": known, "NUMBA_CACHE_DIR": str(tmp_path)}
-    run = subprocess.run(
-        [sys.executable, "-c", OTHER_CPU],
-        env={**os.environ, **chosen},
-        cwd=Path(__file__).parents[4],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    on_another_cpu(OTHER_CPU, tmp_path)
