@@ -20,6 +20,7 @@ from skipstack.dashboards.reports.printing import print_everywhere, say
 from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.left_behind import leave
+from skipstack.data.basis.own_process import claim
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
 from skipstack.data.basis.streams import OutputLostError, standard_streams
@@ -36,6 +37,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def command() -> NoReturn:
+    """Run ``skipstack``, in a process of its own."""
+    claim()
+    main()
 
 
 def main() -> NoReturn:

@@ -10,6 +10,7 @@ from typing import Final, get_args
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.loading import uncollected
+from skipstack.data.basis.own_process import is_claimed
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.system import address_limit
 from skipstack.search.api.run_options import Concurrent, DeviceName, EngineName, Share
@@ -250,9 +251,11 @@ def start_engine(
         from skipstack.models.ground.device import choose_device  # torch takes seconds to import
 
         return SerialEngine(worker, choose_device(device).type, trials=trials_per_program)
+    if address is None and is_claimed():  # Ray reads this as it is imported: its processes listen to this machine alone
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     with uncollected():  # and so does ray; torch is loaded where trials are trained
         from skipstack.search.engines.ray.engine import RayEngine
-    from skipstack.search.engines.ray.places import ALONE, Sharing
+    from skipstack.search.engines.ray.sharing import ALONE, Sharing
 
     shared = Sharing(trials_per_program, partial(program_of, trials=trials_per_program))
     engine = RayEngine(

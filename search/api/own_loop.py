@@ -4,7 +4,7 @@ The study runs in a thread, as with any other engine; the loop talks to its driv
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,7 @@ from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.faults import Fault, StudyInterruptedError
 from skipstack.search.driver.functions import asked
-from skipstack.search.driver.measuring_on_test import Measurement
-from skipstack.search.driver.task import Measured, TrialTask
+from skipstack.search.driver.task import TrialTask
 from skipstack.search.workers.call_models import CallModels
 from skipstack.search.workers.function_worker import joined
 from skipstack.search.workers.reporting import NoRuns, Report, SeedReport, TrackedRun, TrackedRuns, Values
@@ -280,12 +279,6 @@ class _Asked(Engine):
             self._driver = None
         if again or not self._left:
             raise LeftOpenError("whoever asked for trials has left")
-
-    def test(
-        self, measurements: Sequence[Measurement], begun: Callable[[int], None]
-    ) -> Iterator[tuple[int, Measured | Fault]]:
-        """Nothing is: a function reports its test score itself."""
-        yield from ()
 
     def wait(self) -> Driver | None:
         """The driver, once it is there; None if the study ended, or they have left."""

@@ -224,7 +224,7 @@ def check_function(search: SearchConfig, base: FunctionConfig) -> None:
 
 
 def run_study(driver: Driver, engine: Engine) -> None:
-    """Run the remaining trials of a study, then measure the selected trials on the test split.
+    """Run what is left of a study to its end.
 
     KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed. Raises StudyGoneError if its folder
     was moved or deleted.
@@ -235,9 +235,6 @@ def run_study(driver: Driver, engine: Engine) -> None:
             while more:
                 engine.run(driver)
                 driver.end_paused()
-                while measurements := driver.measurements():
-                    for number, outcome in engine.test(measurements, driver.measuring):
-                        driver.measured(number, outcome)
                 more = driver.take_asked()
     except KeyboardInterrupt:
         driver.interrupted()

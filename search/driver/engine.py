@@ -1,13 +1,10 @@
 """The interface of the engines that run the trials of a study."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.driver.driver import Driver
-from skipstack.search.driver.faults import Fault
-from skipstack.search.driver.measuring_on_test import Measurement
-from skipstack.search.driver.task import Measured
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
@@ -32,17 +29,8 @@ class Engine(ABC):
 
     @abstractmethod
     def run(self, driver: Driver) -> None:
-        """Run until the driver has nothing to start and no trial runs. Idle workers may then measure trials, too, each
-        trial once.
-        """
-
-    @abstractmethod
-    def test(
-        self, measurements: Sequence[Measurement], begun: Callable[[int], None]
-    ) -> Iterator[tuple[int, Measured | Fault]]:
-        """Measure trials on the test split: yields (trial number, result or fault) of each as soon as it is ready.
-
-        ``begun`` is called with a trial's number once a worker begins with it.
+        """Run until the driver has nothing to start and no trial runs, then measure the selected trials on the test
+        split.
         """
 
     def close(self) -> None:  # noqa: B027 (most engines hold nothing)

@@ -1,13 +1,10 @@
-"""What may join a cluster: the machines that its autoscaler can start, and how many places to ask of it."""
+"""What may join a cluster: the machines that its autoscaler can start."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Literal
 
 from skipstack.search.engines.room import SMALLEST, Resources, in_words, slots
-
-MOST_PLACES: Final = 1000
-"""That are asked for at once: packing them into machines takes an autoscaler its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,43 +76,3 @@ def needed(
     everywhere = [*machines, *(each.has for each in growth.types or ())]
     some = {"cpu": cpus, "gpu": SMALLEST}
     return some if device != "cpu" and any(slots([has], some) for has in everywhere) else {"cpu": cpus}
-
-
-class Asking:
-    """How many places to ask for, one number after another. Some autoscalers refuse all of a request of which they
-    cannot fulfil a part: then half as many are asked for, and more once those are there, until it is known how many
-    they are.
-    """
-
-    def __init__(self) -> None:
-        self._accepted = 0
-        self._refused: int | None = None
-        """The least that was refused."""
-
-    def places(self, ready: int, have: int, bound: int | None = None) -> int:
-        """For ``ready`` trials, where ``have`` places are there; ``bound``: as many as there can ever be."""
-        wanted = least(ready, bound, MOST_PLACES)
-        assert wanted is not None, "how many are ready is known"
-        if self._refused is None or wanted < self._refused:
-            return wanted
-        if have < self._accepted:
-            return self._accepted  # who is refused meanwhile might get none of them
-        accepted = min(have, self._refused - 1)
-        return (accepted + self._refused) // 2
-
-    def answered(self, places: int, *, accepted: bool) -> None:
-        """So many were asked for."""
-        if not places:
-            return
-        if accepted:
-            self._accepted = max(self._accepted, places)
-            if self._refused is not None and self._refused <= places:  # the cluster is another one by now
-                self._refused = None
-        else:
-            self._refused = least(self._refused, places)
-            self._accepted = min(self._accepted, places - 1)
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether not a single place is to be had."""
-        return self._refused is not None and self._refused <= 1

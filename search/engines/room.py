@@ -2,15 +2,13 @@
 
 import logging
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, Protocol, TypeVar
+from typing import Final, Literal, Protocol
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.system import GPU_CONTEXT
-from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import TrialTask
 
 LOG = logging.getLogger(__name__)
@@ -35,146 +33,8 @@ Resources = Mapping[str, float]
 Machines = Mapping[str, tuple[str, Resources]]
 """By id: the name of a machine, and what it has."""
 
-Given = TypeVar("Given", TrialTask, Measurement)
-"""What a worker is given: to train or to measure."""
-
 Answers = Sequence[tuple[str, int | UserError]]
 """Of each machine that has GPUs, the bytes of its first: (machine, answer)."""
-
-
-class Machine:
-    """What is free of a machine: CPUs together, and each GPU by itself, since a share is always of one GPU."""
-
-    def __init__(self, has: Resources) -> None:
-        self._cpus = has.get("CPU", 0.0)
-        self._gpus = [1.0] * int(has.get("GPU", 0.0))
-
-    def room(self, trial: Resources) -> tuple[float, ...] | None:
-        """What would be left, the scarcer first, once ``trial`` is here; None where it does not fit.
-
-        The least of these is the best home, as ray has it: a part of a GPU goes where the least of one is left, and
-        who needs no GPU keeps off machines that have some.
-        """
-        devices, cpus = self._devices(trial), self._cpus - trial["cpu"]
-        if devices is None or cpus < -SLACK:
-            return None
-        return (self._gpus[devices[0]] - min(1.0, trial["gpu"]) if devices else float(len(self._gpus)), cpus)
-
-    def take(self, trial: Resources) -> tuple[int, ...]:
-        """Let in a trial that fits; the GPUs that it takes."""
-        devices = self._devices(trial)
-        assert devices is not None, "it does not fit"
-        self._change(trial, devices, -1)
-        return devices
-
-    def leave(self, trial: Resources, devices: tuple[int, ...]) -> None:
-        """A trial that was let in, with the GPUs that it took."""
-        self._change(trial, devices, 1)
-
-    def _devices(self, trial: Resources) -> tuple[int, ...] | None:
-        share = trial.get("gpu", 0.0)
-        if share >= 1:
-            free = [place for place, left in enumerate(self._gpus) if left >= 1 - SLACK]
-            return tuple(free[: int(share)]) if len(free) >= share else None
-        if not share:
-            return ()
-        fitting = [(left, place) for place, left in enumerate(self._gpus) if left >= share - SLACK]
-        return (min(fitting)[1],) if fitting else None
-
-    def _change(self, trial: Resources, devices: tuple[int, ...], sign: int) -> None:
-        self._cpus += sign * trial["cpu"]
-        for place in devices:
-            self._gpus[place] += sign * min(1.0, trial["gpu"])
-
-
-class Capacity:
-    """The room of a cluster whose machines ``machines`` tells. Trials are let in, and leave; ``gpus_taken`` is told how
-    many GPUs they take then, parts of one added up. ``most``: so many are let in at a time, however much room there is.
-
-    Each is given a place as ray would: on one machine, on whole GPUs or on a part of one. Those without a place wait.
-    """
-
-    def __init__(
-        self,
-        machines: Callable[[], Sequence[Resources]],
-        gpus_taken: Callable[[float], None] = lambda gpus: None,
-        *,
-        most: int | None = None,
-    ) -> None:
-        self._look = machines
-        self._most = most
-        self._gpus_taken = gpus_taken
-        self._amounts: list[dict[str, float]] = []
-        self._machines: list[Machine] = []
-        self._looked = -math.inf
-        self._placed: dict[str, tuple[Resources, Machine, tuple[int, ...]]] = {}
-        self._waiting: dict[str, Resources] = {}
-
-    @property
-    def inside(self) -> int:
-        """How many have been let in: those with a place, and those that wait."""
-        return len(self._placed) + len(self._waiting)
-
-    @property
-    def machines(self) -> Sequence[Resources]:
-        """Those that there are."""
-        self._current()
-        return self._amounts
-
-    def is_full(self) -> bool:
-        """Whether a trial waits that was let in: so one at a time does, and no machine; or whether ``most`` are in."""
-        self._current()
-        return bool(self._waiting) or (self._most is not None and len(self._placed) >= self._most)
-
-    def has_idle_cpu(self) -> bool:
-        """Whether nobody takes a CPU somewhere, and nobody waits."""
-        self._current()
-        return not self._waiting and any(machine.room({"cpu": 1.0}) is not None for machine in self._machines)
-
-    def take(self, trial: str, ordinary: Resources, share: int) -> Resources:
-        """Let a trial in. What it takes: ``share`` times the ``ordinary``, and no more than one machine has."""
-        self._current()
-        taken = enlarged(ordinary, share, self._amounts)
-        self._waiting[trial] = taken
-        self._place()
-        return taken
-
-    def has_room(self, ordinary: Resources, share: int) -> bool:
-        """Whether a trial would have a place at once."""
-        self._current()
-        taken = enlarged(ordinary, share, self._amounts)
-        return any(machine.room(taken) is not None for machine in self._machines)
-
-    def leave(self, trial: str) -> None:
-        """A trial is over, or its attempt is."""
-        self._waiting.pop(trial, None)
-        if trial in self._placed:
-            taken, machine, devices = self._placed.pop(trial)
-            machine.leave(taken, devices)
-        self._place()
-
-    def _place(self) -> None:
-        """Give a place to whoever waits and fits somewhere, in their order."""
-        for trial, taken in list(self._waiting.items()):
-            homes = [(left, place) for place, each in enumerate(self._machines) if (left := each.room(taken))]
-            if homes:
-                machine = self._machines[min(homes)[1]]
-                self._placed[trial] = taken, machine, machine.take(taken)
-                del self._waiting[trial]
-        self._gpus_taken(sum(taken.get("gpu", 0.0) for taken, *_ in self._placed.values()))
-
-    def _current(self) -> None:
-        now = time.monotonic()
-        if now - self._looked < LOOKED_AT:
-            return
-        self._looked = now
-        amounts = [{name: machine.get(name, 0.0) for name in ("CPU", "GPU")} for machine in self._look()]
-        if amounts == self._amounts:
-            return
-        self._amounts, self._machines = amounts, [Machine(each) for each in amounts]
-        self._waiting = {trial: taken for trial, (taken, *_) in self._placed.items()} | self._waiting
-        self._placed = {}
-        self._place()
 
 
 def slots(machines: Iterable[Resources], trial: Resources) -> int:
@@ -317,15 +177,6 @@ class Allotment:
             return replace(task, device="cpu")
         device = "cuda" if task.device == "auto" else task.device
         return replace(task, device=device, gpu_share=share if share < 1 else None)
-
-    def placed(self, name: str, given: Given, capacity: Capacity) -> tuple[Resources, Given]:
-        """What ``given`` takes of ``capacity`` as ``name``, and the task or the measurement as it computes there."""
-        if isinstance(given, Measurement):
-            taken = capacity.take(name, self.ordinary(given.task), given.task.share)
-            task, *training = (self.confined(each, taken) for each in (given.task, *given.training))
-            return taken, Measurement(task, tuple(training))
-        taken = capacity.take(name, self.ordinary(given), given.share)
-        return taken, self.confined(given, taken)
 
 
 def allotted(

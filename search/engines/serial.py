@@ -1,6 +1,6 @@
 """The engine without ray: all trials in this process, one after another or several by turns."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from typing import TypeVar
 
@@ -9,8 +9,8 @@ from skipstack.search.driver.attempt import Attempt, least_advanced
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.faults import DeviceBrokenError, Fault, fault_of
-from skipstack.search.driver.measuring_on_test import Measurement, measured
-from skipstack.search.driver.task import Measured, Workers
+from skipstack.search.driver.measuring_on_test import measured
+from skipstack.search.driver.task import Workers
 from skipstack.search.engines.alarm import Alarm, alarm_after
 
 Answer = TypeVar("Answer")
@@ -37,28 +37,25 @@ class SerialEngine(Engine):
         self.words = f"{order}{here}"
 
     def run(self, driver: Driver) -> None:
-        """Trials to their ends, or until they pause."""
+        """Trials to their ends, or until they pause; then the measurements, one after another."""
         driver.turns = self._trials
         with closing(_Held(driver, self.worker)) as held:
             while True:
                 while len(held) < self._trials and held.begin_next():
                     pass
                 if not len(held):
-                    return
+                    break
                 held.make_workers()
                 for attempt in held.least_advanced():
                     held.train(attempt)
-
-    def test(
-        self, measurements: Sequence[Measurement], begun: Callable[[int], None]
-    ) -> Iterator[tuple[int, Measured | Fault]]:
-        """One after another."""
-        for measurement in measurements:
-            begun(measurement.task.number)
-            outcome = measured(self.worker, measurement)
-            yield measurement.task.number, outcome
-            if isinstance(outcome, Fault):
-                _check(outcome, measurement.task.number)
+        driver.end_paused()
+        while measurements := driver.measurements():
+            for each in measurements:
+                driver.measuring(each.task.number)
+                outcome = measured(self.worker, each)
+                driver.measured(each.task.number, outcome)
+                if isinstance(outcome, Fault):
+                    _check(outcome, each.task.number)
 
 
 class _Held:

@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from statistics import fmean
@@ -10,8 +10,7 @@ from typing import final
 
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.measuring_on_test import Measurement
-from skipstack.search.driver.task import EpochResult, Measured, TrialTask
+from skipstack.search.driver.task import EpochResult, TrialTask
 from skipstack.search.simulation.recordings import LANES
 
 Curve = Sequence[EpochResult]
@@ -43,10 +42,6 @@ class SimulatedEngine(Engine):
             else:
                 self._idle += 1
             self._fill(driver)  # a report may promote another trial
-
-    def test(self, measurements: Sequence[Measurement], begun: Callable[[int], None]) -> Iterator[tuple[int, Measured]]:
-        """Yields nothing: only dev was recorded for all trials."""
-        return iter(())
 
     def _fill(self, driver: Driver) -> None:
         while self._idle and (task := driver.next()) is not None:

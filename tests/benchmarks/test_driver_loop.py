@@ -18,10 +18,10 @@ from uuid import uuid4
 import pytest
 import ray
 from ray.air.execution._internal import TrackedActor
+from skipstack.search.engines.ray.plugins import ProposerPlugin, SchedulerPlugin
 
 from skipstack.search.engines.ray import patches
 from skipstack.search.engines.ray.engine import RayEngine
-from skipstack.search.engines.ray.plugins import ProposerPlugin, SchedulerPlugin
 from skipstack.search.engines.room import Allotment
 from skipstack.search.ledger.ledger import Ledger
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study

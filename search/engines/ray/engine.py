@@ -1,4 +1,4 @@
-"""Ray Tune as the engine: our proposals and decisions plugged in, actors kept from trial to trial.
+"""Ray Tune as the engine, by its public parts: it opens slots on a cluster, through which trials pass.
 
 Tune's own search, schedulers, checkpoints, loggers and restore are not used: the driver's ledger replaces them.
 """
@@ -8,61 +8,49 @@ import math
 import tempfile
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import ray
 from ray import tune
-from ray.exceptions import OutOfMemoryError, RayTaskError, WorkerCrashedError
-from ray.tune.error import TuneError
-from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import DIED, GONE, Fault
 from skipstack.search.driver.interruption import terminated_as_interrupted
-from skipstack.search.driver.measuring_on_test import Measurement, measured
-from skipstack.search.driver.task import Measured, TrialTask, Workers
+from skipstack.search.driver.task import TrialTask, Workers
 from skipstack.search.engines.growth import Growth, needed
 from skipstack.search.engines.newcomers import Newcomers
-from skipstack.search.engines.ray.actor import TrialActor
-from skipstack.search.engines.ray.autoscaler import Demand, growth
+from skipstack.search.engines.ray.autoscaler import demanded, growth
 from skipstack.search.engines.ray.cards import Cards
 from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
 from skipstack.search.engines.ray.carrying.keeper import Keeping
 from skipstack.search.engines.ray.carrying.mark import Mark
 from skipstack.search.engines.ray.carrying.study import carried, gather
-from skipstack.search.engines.ray.head import check_this_machine
-from skipstack.search.engines.ray.losses import loss_of
+from skipstack.search.engines.ray.loop import SlotScheduler, SlotSearcher, StudyIsOver, StudyLoop
 from skipstack.search.engines.ray.machines import (
-    OF_A_MACHINE,
     Question,
     asked,
     check_address,
-    check_answers,
     cluster_in_words,
     joined,
     lost_cluster_interrupts,
     machines,
-    not_on,
     on_gpu,
     resources,
 )
 from skipstack.search.engines.ray.metrics import watched
-from skipstack.search.engines.ray.patches import is_patched, patched
-from skipstack.search.engines.ray.places import ALONE, Sharing
-from skipstack.search.engines.ray.plugins import Plugins, ProposerPlugin, SchedulerPlugin
+from skipstack.search.engines.ray.orders import Prepare
 from skipstack.search.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
-from skipstack.search.engines.ray.process import borrowed
+from skipstack.search.engines.ray.process import borrowed, silenced
+from skipstack.search.engines.ray.sharing import ALONE, Sharing
+from skipstack.search.engines.ray.worker_process import WorkerProcess
 from skipstack.search.engines.room import (
     LOOKED_AT,
     Allotment,
-    Capacity,
     Resources,
     allotted,
     described,
@@ -75,13 +63,19 @@ from skipstack.search.engines.settling import Settling
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
-MOST_TRIALS = 100_000
-"""Side by side, as far as Tune is concerned."""
+MOST_SLOTS: Final = 1000
+"""That may be open: to place them takes an autoscaler its time."""
 
-AWAITED = 1.0
-"""Seconds between two looks for the first machine."""
+AWAITED_SECONDS: Final = 1800.0
+"""For which the first machine is awaited that an autoscaler may start."""
 
-TOLD_EVERY = 30.0
+RESTARTS: Final = 3
+"""So often in a row is Tune's loop entered again, without anything having happened in between."""
+
+RESTARTED_AFTER: Final = 5.0
+"""Seconds after which it is."""
+
+TOLD_EVERY: Final = 30.0
 """Seconds between two lines about machines that have joined or left."""
 
 
@@ -93,7 +87,7 @@ class RayEngine(Engine):
     once it ran out of memory. ``concurrent``: so many run at a time, at most; None: as many as fit. For ``auto``,
     workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that training a trial holds.
     ``sharing``: which trials share a process, which takes all that for them together. Raises UserError where no cluster
-    answers, it has not what trials on ``device`` need, or another engine runs in this process.
+    answers, or it has not what trials on ``device`` need.
     """
 
     def __init__(
@@ -111,8 +105,6 @@ class RayEngine(Engine):
     ) -> None:
         if not ray.is_initialized():
             check_address(address)
-        if is_patched():
-            raise UserError("a study runs on Ray in this process already (allowed: after it, or the engine serial)")
         self.worker = worker
         self._concurrent = concurrent
         self._sharing = sharing
@@ -120,20 +112,19 @@ class RayEngine(Engine):
         self._joined = address is not None or ray.is_initialized()
         self._carried: CarriedWorkers | None = None
         """The workers of a study whose files may have to be carried."""
-        self._answered = False
-        """Whether a worker of this engine has reported anything."""
         self._unseeing: str | None = None
         """How many machines do not see the study's folder, in words."""
         self._newcomers: Newcomers | None = None
         """Who asks the machines that join whether they see it, until that is said."""
+        self._capacity: list[Resources] = []
+        """What each machine has, as of the last look."""
         self._looked = self._told = -math.inf
         self._untold = False
         self._leaving = ExitStack()
         self._cards = Cards()
         try:
-            for borrowing in (borrowed(), patched(), joined(address)):
+            for borrowing in (borrowed(), joined(address)):
                 self._leaving.enter_context(borrowing)
-            self._leaving.callback(self._cards.close)
             self._settling = Settling(
                 lambda: self._cards.left(machines()),
                 lambda there, answers: allotted(
@@ -147,10 +138,11 @@ class RayEngine(Engine):
                 ),
                 partial(on_gpu, gpu_memory) if gpus_per_trial == "auto" and device != "cpu" else None,
             )
-            self._demand = self._demanded() if self._joined else None
-            there, joining = resources(), Growth(()) if self._demand is None else self._demand.growth
+            with lost_cluster_interrupts():
+                self._growth = growth() if self._joined else None
+            there, joining = resources(), self._growth or Growth(())
             self._least = needed(gpus_per_trial, device, there, joining, cpus=float(cpus_per_trial))
-            if self._demand is None or slots(there, self._least):
+            if self._growth is None or slots(there, self._least):
                 self._settling.begin()
                 self._settled()
             elif not joining.may_hold(self._least):
@@ -166,7 +158,7 @@ class RayEngine(Engine):
 
     def _settled(self) -> None:
         """Say what each trial gets, on which cluster, and what may join it."""
-        may_join = None if self._demand is None else f"what may join has: {self._demand.growth.in_words()}"
+        may_join = None if self._growth is None else f"what may join has: {self._growth.in_words()}"
         bound = None if self._concurrent is None else f"at most {self._concurrent} at a time"
         self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, self._unseeing, may_join]))
         self._told, self._untold = time.monotonic(), False
@@ -188,8 +180,8 @@ class RayEngine(Engine):
         self._settled()
 
     def run(self, driver: Driver) -> None:
-        """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one. What has
-        trained then measures: a process that has imported torch is there already.
+        """Let Tune keep slots open, and trials pass through them (``loop.py``), then measurements: a process that has
+        imported torch is there already.
         """
         self._await_machines(lambda: driver.record)
         # Machines that join in the midst of the study are asked when they begin.
@@ -200,101 +192,71 @@ class RayEngine(Engine):
             if self._unseeing is None:
                 self._newcomers = Newcomers(machines(), partial(_sight, preflight.mark))
         gauges = self._leaving.enter_context(watched(driver))
-        capacity = Capacity(self._resources, gauges.taken, most=self._concurrent)
-        plugins = Plugins(
+        self._capacity = self._resources()
+        loop = StudyLoop(
             driver,
-            self._workers,
+            Prepare(self._carried or self.worker, preflight),
             self._settling,
-            capacity,
-            preflight=preflight,
+            capacity=lambda: self._capacity,
+            most_slots=self._most_slots,
             cards=self._cards,
             say=lambda words: self.say(words),
-            look=lambda: self._look(lambda: max(-(-driver.ready // self._sharing.most), capacity.inside)),
-            on_idle=self.on_idle,
+            look=self._look,
+            on_idle=lambda: self.on_idle(),
             part=lambda task: self._keeper.part(task.number, task.attempt),
-            on_late_files=self.on_late_files,
+            on_late_files=lambda trial: self.on_late_files(trial),
+            gpus_taken=gauges.taken,
             sharing=self._sharing,
-            most=self._concurrent,
+            concurrent=self._concurrent,
         )
-        with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
-            tuner = tune.Tuner(
-                tune.with_resources(TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),
+        restarts = 0
+        while not loop.finished:
+            before = driver.record.events
+            try:
+                self._tune(loop)
+                error: Exception = RuntimeError("it ended before the study")
+            except KeyboardInterrupt:
+                if self._carried is not None:
+                    gather(self._carried)
+                loop.end_processes()
+                raise
+            except Exception as ended:  # noqa: BLE001 (Tune raises errors of any class that it does not know)
+                error = ended
+            if loop.fault is not None:
+                raise loop.fault
+            if not loop.finished:
+                restarts = 1 if driver.record.events > before else restarts + 1
+                with lost_cluster_interrupts():
+                    if restarts > RESTARTS:
+                        raise error
+                    loop.lost(one_line(error))
+                time.sleep(RESTARTED_AFTER)
+
+    def _tune(self, loop: StudyLoop) -> None:
+        """Run Tune's loop until the study's ends, or an error ends it."""
+        with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch, silenced():
+            tune.Tuner(
+                tune.with_resources(WorkerProcess, _placement),
                 tune_config=tune.TuneConfig(
-                    search_alg=ProposerPlugin(plugins),
-                    scheduler=SchedulerPlugin(plugins),
-                    num_samples=-1,  # until the proposer says that it has finished
-                    max_concurrent_trials=MOST_TRIALS,
-                    reuse_actors=True,
+                    search_alg=SlotSearcher(loop),
+                    scheduler=SlotScheduler(loop),
+                    num_samples=-1,  # until the searcher says that it has finished
+                    max_concurrent_trials=MOST_SLOTS,
                 ),
                 run_config=tune.RunConfig(
                     storage_path=scratch,
+                    stop=StudyIsOver(loop),
                     verbose=0,
                     checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
                 ),
-            )
-            try:
-                with lost_cluster_interrupts():
-                    tuner.fit()
-            except KeyboardInterrupt:
-                if self._carried is not None and gather(self._carried):
-                    plugins.end_workers()
-                raise
-            except TuneError:
-                if plugins.fault is None:
-                    raise
-            finally:
-                self._answered |= plugins.answered
-            if plugins.fault is not None:
-                with lost_cluster_interrupts():
-                    raise plugins.fault
+            ).fit()
 
-    def test(
-        self, measurements: Sequence[Measurement], begun: Callable[[int], None]
-    ) -> Iterator[tuple[int, Measured | Fault]]:
-        """Side by side, in processes of their own, as many as there is room for. Raises WorkersSilentError where no
-        machine answers.
-        """
-        if measurements and not self._answered:  # a study that only lacks its test: no worker has started yet
-            check_answers()
-        # A process that has used a GPU measures one trial, since an error may have left it broken.
-        test, capacity = (
-            {True: ray.remote(max_calls=1)(measured), False: ray.remote(measured)},
-            Capacity(self._resources, most=self._concurrent),
-        )
-        left, waiting = deque(measurements), dict[Any, int]()
-        while left or waiting:
-            while left and (not waiting or self._has_room(capacity, left[0].task)):
-                measurement = left.popleft()
-                number = measurement.task.number
-                takes, confined = self.allotment.placed(str(number), measurement, capacity)
-                gpus = takes.get("gpu", 0)
-                here = test[gpus > 0].options(
-                    num_cpus=takes["cpu"], num_gpus=gpus, max_retries=0, label_selector=self._avoiding()
-                )
-                begun(number)
-                waiting[here.remote(self._workers, confined)] = number
-            self._look(lambda: len(waiting) + len(left))
-            with lost_cluster_interrupts():
-                done, _ = ray.wait(list(waiting), timeout=None if self._demand is None else LOOKED_AT)
-                outcomes = [(each, _outcome(each)) for each in done]
-            for each, outcome in outcomes:
-                number = waiting.pop(each)
-                capacity.leave(str(number))
-                yield number, outcome
-
-    def _has_room(self, capacity: Capacity, task: TrialTask) -> bool:
-        """Whether a trial would be measured at once."""
-        return not capacity.is_full() and capacity.has_room(self.allotment.ordinary(task), task.share)
-
-    def _demanded(self) -> Demand | None:
-        """What the cluster's autoscaler is asked for, until this engine leaves; None where there is none."""
-        with lost_cluster_interrupts():
-            joining = growth()
-        if joining is None:
-            return None
-        demand = Demand(joining)
-        self._leaving.callback(demand.withdraw)
-        return demand
+    def _most_slots(self, needs: Resources) -> int:
+        """How many slots of these resources the cluster may hold: pending ones are what an autoscaler sees."""
+        most = None if self._growth is None else self._growth.places(needs)
+        if most is None:
+            most = MOST_SLOTS if self._growth is not None else slots(self._capacity, needs)
+        return min(most, MOST_SLOTS)
 
     def _await_machines(self, record: Callable[[], StudyRecord]) -> None:
         """Where the cluster has no room yet, wait for the machines that it may get. Raises UserError where it gets
@@ -302,38 +264,31 @@ class RayEngine(Engine):
         """
         if self._settling.is_settled:
             return
-        assert self._demand is not None, "without an autoscaler, what there is was settled at once"
-        trial, joining, known = self._least, self._demand.growth.in_words(), record()
+        assert self._growth is not None, "without an autoscaler, what there is was settled at once"
+        trial, joining, known = self._least, self._growth.in_words(), record()
         ready = known.study.search.trials - sum(each.reason is not None for each in known.trials.values())
+        ready = max(1, ready if self._concurrent is None else min(ready, self._concurrent))
         self.say(
             f"waiting for a machine with {in_words(trial)}: {described(resources())}; what may join has: {joining}"
         )
-        here = threading.current_thread() is threading.main_thread()
-        with terminated_as_interrupted() if here else nullcontext():
+        here, until = threading.current_thread() is threading.main_thread(), time.monotonic() + AWAITED_SECONDS
+        with terminated_as_interrupted() if here else nullcontext(), demanded(trial, self._most_slots(trial), ready):
             while not slots(there := resources(), trial):
-                with lost_cluster_interrupts():
-                    self._demand.want(self._useful(max(ready, 1)), trial, have=0)
-                if self._demand.hopeless:
-                    raise nowhere(trial, there, joining)
-                time.sleep(AWAITED)
+                if time.monotonic() > until:
+                    raise nowhere(trial, there, f"{joining}, and none came within {AWAITED_SECONDS / 60:g} min")
+                time.sleep(LOOKED_AT)
         self._settling.begin()
         self._settled()
 
-    def _useful(self, places: int) -> int:
-        """How many of the places that trials could take are asked for: as many as may run at a time."""
-        return places if self._concurrent is None else min(places, self._concurrent)
-
-    def _look(self, places: Callable[[], int]) -> None:
-        """Now and then at the machines that have joined or left: settle what trials get, and ask for ``places``."""
+    def _look(self) -> None:
+        """Now and then at the machines that have joined or left: settle what trials get."""
         now = time.monotonic()
         if not self._joined or now - self._looked < LOOKED_AT:
             return
         self._looked = now
         with lost_cluster_interrupts():
             self._untold |= self._settling.look()
-            if self._demand is not None:
-                usual = self.allotment.usual
-                self._demand.want(self._useful(places()), usual, slots(self._resources(), usual))
+            self._capacity = self._resources()
             first_unseeing = self._newcomers is not None and self._has_unseeing(self._newcomers)
         if first_unseeing or (self._untold and now - self._told > TOLD_EVERY):
             self._settled()
@@ -350,14 +305,6 @@ class RayEngine(Engine):
     def _resources(self) -> list[Resources]:
         """What each machine has, without the GPUs that are left alone."""
         return [has for _, has in self._cards.left(machines()).values()]
-
-    def _avoiding(self) -> dict[str, str]:
-        """Ray's label selector of the machines on which a process may start."""
-        return not_on(self._cards.avoided(machines())) if self._cards.any_left_alone else {}
-
-    @property
-    def _workers(self) -> Workers:
-        return self._carried or self.worker
 
     @property
     def _carries(self) -> bool:
@@ -376,7 +323,8 @@ class RayEngine(Engine):
     def close(self) -> None:
         """Leave the cluster, one that was started here ends, and give back what was borrowed."""
         gc.collect()  # what Tune has left asks ray to forget it, and ray ends the process that asks after it has gone
-        self._leaving.close()
+        with silenced():
+            self._leaving.close()
 
 
 def _sight(mark: Mark, machine: str) -> Question[bool]:
@@ -389,20 +337,6 @@ def _sees(mark: Mark) -> bool:
     return mark.unseen() is None
 
 
-def _outcome(reference: "ray.ObjectRef[Measured | Fault]") -> Measured | Fault:
-    """What came of measuring a trial; that its process, its machine or its result is gone is a fault, too. Raises what
-    the worker raised.
-    """
-    try:
-        outcome: Measured | Fault = ray.get(reference)
-        return outcome
-    except RayTaskError as error:
-        raise error.cause from error  # which is one line, and Ray's a traceback
-    except OutOfMemoryError:
-        return Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
-    except WorkerCrashedError:
-        check_this_machine()
-        return Fault("crashed", DIED)
-    except OF_A_MACHINE as error:
-        check_this_machine()
-        return loss_of(error) or Fault("lost", GONE)
+def _placement(config: dict[str, Any]) -> tune.PlacementGroupFactory:
+    """The place in the cluster that a slot asks for."""
+    return tune.PlacementGroupFactory([{name.upper(): amount for name, amount in config["resources"].items()}])

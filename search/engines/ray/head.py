@@ -90,11 +90,10 @@ def raylet_socket() -> Path | None:
     """
     if ray.util.client.ray.is_connected():
         return None
-    here = ray.get_runtime_context()
-    return _socket(here.get_session_name(), here.get_node_id())
+    return _socket(ray.get_runtime_context().get_node_id())
 
 
 @lru_cache(maxsize=1)
-def _socket(session: str, node_id: str) -> Path | None:
+def _socket(node_id: str) -> Path | None:
     """Asked of the head, which must answer the first time: nothing is known yet by which it could be missed."""
     return next((Path(node["RayletSocketName"]) for node in ray.nodes() if node["NodeID"] == node_id), None)

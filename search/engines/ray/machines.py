@@ -1,6 +1,7 @@
 """The machines of a Ray cluster: joined, looked at, asked. What the engine knows of ray apart from Tune."""
 
 import os
+import re
 import shlex
 import socket
 import sys
@@ -10,12 +11,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final, Generic, TypeVar
 
 import ray
-from ray._private.services import canonicalize_bootstrap_address
-from ray._private.state import state
 from ray.exceptions import (
     ActorDiedError,
     ActorUnavailableError,
-    AuthenticationError,
     GetTimeoutError,
     LocalRayletDiedError,
     NodeDiedError,
@@ -28,7 +26,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.system import usable_cpus
 from skipstack.search.driver.faults import ClusterLostError, WorkersSilentError
-from skipstack.search.engines.ray.head import check_this_machine, leave_cluster, nodes, of_the_head, raylet_socket
+from skipstack.search.engines.ray.head import check_this_machine, leave_cluster, nodes, raylet_socket
 from skipstack.search.engines.ray.sockets import session_folder
 from skipstack.search.engines.ray.token import authenticated
 from skipstack.search.engines.room import Machines
@@ -57,10 +55,16 @@ OF_A_MACHINE: Final = (NodeDiedError, LocalRayletDiedError, ObjectLostError, Act
 LATE: Final = "timed out during startup"
 """In the words of the plain ``Exception`` that ray raises where its processes have not started within its 30 s."""
 
+MISMATCH: Final = r"(?s)Version mismatch.*?Ray: (\S+).*?Python: (\S+).*?Ray: (\S+).*?Python: (\S+)"
+"""In the words of the plain ``RuntimeError`` of a cluster of other versions: its Ray and Python, and those here."""
+
 WORKER_LOGS: Final = ("worker-*.err", "raylet.err")
 """Where a worker that does not start leaves its last words: its own log, or, before it has one, the raylet's."""
 
 Value = TypeVar("Value")
+
+_is_ours = False
+"""Whether Ray runs in this process for a study alone."""
 
 
 @contextmanager
@@ -68,15 +72,20 @@ def joined(address: str | None) -> Iterator[None]:
     """Within, this process is a member of the cluster at ``address``, or of one that is started on this machine; at the
     end it leaves that, or ends what it started. Ray that runs in this process already is used, and goes on.
 
-    Raises UserError where none answers, where none can be started, and where Ray runs here on another cluster.
+    Raises UserError where none answers, where none can be started, where Ray runs here on another cluster, and where it
+    runs here for another study.
     """
+    global _is_ours
     if ray.is_initialized():
+        if _is_ours:
+            raise UserError("a study runs on Ray in this process already (allowed: after it, or the engine serial)")
         _check_cluster(address)
         yield
         return
     with ExitStack() as leaving:
         leaving.enter_context(authenticated(own=address is None))
-        folder = leaving.enter_context(session_folder()) if address is None else None
+        if address is None:
+            os.environ["RAY_TMPDIR"] = str(leaving.enter_context(session_folder()))
         leaving.callback(leave_cluster)
         try:
             ray.init(
@@ -88,10 +97,13 @@ def joined(address: str | None) -> Iterator[None]:
                 logging_level="error",
                 configure_logging=True,
                 runtime_env=worker_interpreter(),
-                _temp_dir=None if folder is None else str(folder),
             )
-        except (ConnectionError, AuthenticationError) as error:
+        except (ConnectionError, RayError) as error:  # RayError: without the token that the cluster asks for
             raise _unanswered(address, error) from error
+        except RuntimeError as error:
+            if address is None or (versions := _other_versions(str(error))) is None:
+                raise
+            raise UserError(f"{_origin(address)}: {versions}") from error
         except ValueError as error:  # of an address that a package is missing for
             if address is None:
                 raise
@@ -102,7 +114,14 @@ def joined(address: str | None) -> Iterator[None]:
             raise UserError(
                 "Ray did not start within 30 s (allowed: once more, when less runs here, or --engine serial)"
             ) from error
+        _is_ours = True
+        leaving.callback(_forget)
         yield
+
+
+def _forget() -> None:
+    global _is_ours
+    _is_ours = False
 
 
 def check_address(address: str | None) -> None:
@@ -113,11 +132,10 @@ def check_address(address: str | None) -> None:
     if address is None:
         return
     named = _given(address)
-    if named == "local":
+    if named in ("local", "auto"):
         return
     try:
-        place = canonicalize_bootstrap_address(named) if named == "auto" else named
-        host, _, port = (place or "").removeprefix("ray://").rpartition(":")
+        host, _, port = named.removeprefix("ray://").rpartition(":")
         if not host or not port.isdigit() or int(port) > LAST_PORT:
             raise UserError(f"{_origin(address)}: is no address (allowed: {ALLOWED})")
         _knock(host.strip("[]"), int(port))
@@ -170,24 +188,13 @@ def resources() -> list[Mapping[str, float]]:
 
 
 def machines() -> Machines:
-    """The machines that take work, by the ids of their nodes. Raises ClusterLostError as ``resources`` does."""
+    """The machines of the cluster, by the ids of their nodes. Raises ClusterLostError as ``resources`` does."""
     check_this_machine()
-    leaving = draining()
     return {
         node["NodeID"]: (_name(node), {name: node["Resources"].get(name, 0.0) for name in ("CPU", "GPU")})
         for node in nodes()
-        if node["Alive"] and node["NodeID"] not in leaving
+        if node["Alive"]
     }
-
-
-def draining() -> frozenset[str]:
-    """The machines that are to go, as was announced, by the ids of their nodes: they take no more work."""
-    return frozenset() if ray.util.client.ray.is_connected() else frozenset(of_the_head(state.get_draining_nodes))
-
-
-def not_on(avoided: frozenset[str]) -> dict[str, str]:
-    """The label selector of Ray's that no machine of these passes, by the ids of their nodes."""
-    return {"ray.io/node-id": f"!in({','.join(sorted(avoided))})"} if avoided else {}
 
 
 def _name(node: Mapping[str, Any]) -> str:
@@ -301,6 +308,22 @@ def _check_cluster(address: str | None) -> None:
             f"--address {address}: Ray runs in this process already, on the cluster {own} (allowed: that one, or "
             "`ray.shutdown()` first)"
         )
+
+
+def _other_versions(message: str) -> str | None:
+    """One line of the versions of a cluster with which this process may not work, of Ray's message; None for another
+    one.
+    """
+    found = re.search(MISMATCH, message)
+    if found is None:
+        return None
+    theirs, python, ours, own = found.groups()
+    what = [f"Ray {theirs} (pip install 'ray[tune]=={theirs}')"] if theirs != ours else []
+    what += [f"Python {python}"] if python != own else []
+    return (
+        f"the cluster runs Ray {theirs} on Python {python}, and this process Ray {ours} on Python {own} "
+        f"(allowed: the cluster's: {' and '.join(what)})"
+    )
 
 
 def _unanswered(address: str | None, error: Exception) -> UserError:

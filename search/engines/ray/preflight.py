@@ -68,7 +68,12 @@ class Preflight:
 
     def _code(self) -> str | None:
         own = code_version()
-        return None if own == self.code else f"its code is {own} (allowed: {self.code}, which the driver runs)"
+        if own == self.code:
+            return None
+        return (
+            f"its code is {own} (allowed: {self.code}, which the driver runs: the same release, or checkout, on all "
+            "machines)"
+        )
 
     def _own(self) -> str | None:
         """Whether the study's own code can be imported, which may ask for what is not installed."""
@@ -124,5 +129,8 @@ def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:
     if not troubles:
         return None
     (machine, trouble), *others = troubles
+    if "No module named 'skipstack'" in trouble:
+        release = code_version().partition("+")[0]
+        trouble = f"skipstack is not installed there (allowed: pip install skipstack=={release})"
     more = f"; {len(others)} more of {len(found)} machines cannot train either" if others else ""
     return f"machine {machine}: {trouble}{more}"

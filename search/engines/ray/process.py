@@ -8,16 +8,21 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Final, TextIO
+
+from skipstack.data.basis.own_process import is_claimed
 
 ENVIRONMENT: Final = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the ledger is the log
     "TUNE_DISABLE_SIGINT_HANDLER": "1",  # Ctrl-C is the driver's
     "RAY_AIR_NEW_OUTPUT": "0",  # progress is shown by others
     "RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE": "1",  # whether a trial is tried again is the driver's to say
+    "TUNE_GLOBAL_CHECKPOINT_S": str(10**9),  # Tune would keep its slots in a file, for a restore of its own
+    "TUNE_STATE_REFRESH_PERIOD": str(10**9),  # and ask the head what there is, for a progress that nobody sees
 }
 """What Tune is told, whatever it is told for the user's own runs."""
 
@@ -57,6 +62,15 @@ def borrowed() -> Iterator[None]:
             undo.callback(faulthandler.disable)
         os.environ.update({**UNLESS_SAID, **os.environ, **ENVIRONMENT})
         logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
+        yield
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Within, what Ray prints of workers that die is not on stdout, where the command's report belongs: the ledger and
+    the progress tell of them. In a user's own process, Ray prints it where it prints all else.
+    """
+    with redirect_stdout(StringIO()) if is_claimed() else nullcontext():
         yield
 
 

@@ -1,4 +1,4 @@
-"""Where a Ray cluster that we start listens, on this machine alone, and the folder of its session.
+"""The folder of the session of a Ray cluster that we start.
 
 Paths of the sockets in that folder may not be long.
 """
@@ -18,7 +18,7 @@ from skipstack.data.basis.errors import UserError
 LONGEST_SOCKET: Final = 103 if sys.platform == "darwin" else 107
 """Bytes of a socket's path, by the kernels of macOS and Linux."""
 
-SESSION: Final = "/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store"
+SESSION: Final = "/ray/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store"
 """What Ray adds to its folder: when the session began, and in which process."""
 
 PREFIX: Final = "skipstack-ray-"
@@ -29,9 +29,6 @@ LONGEST: Final = LONGEST_SOCKET - len(SESSION) - len("/") - len(PREFIX) - 8
 
 SHORT: Final = ("/tmp", "/var/tmp", "/dev/shm")
 """Where it is made if the place for temporary files has too long a name, as in many a job, or cannot be written."""
-
-LOOPBACK: Final = "127.0.0.1"
-"""The address of a cluster of one machine. With exactly this one, Ray's processes listen to no other network."""
 
 REMOVING: Final = 10.0
 """Seconds within which the folder is removed: until then, a process of Ray's that ends may still write there."""

@@ -2,12 +2,10 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
-
-from ray._private.authentication.authentication_token_setup import AuthenticationTokenLoader, Config
 
 MODE: Final = "RAY_AUTH_MODE"
 """`ray start` makes clusters that ask for a token; who joins one without a token says ``disabled``."""
@@ -21,13 +19,18 @@ def authenticated(*, own: bool) -> Iterator[None]:
     """Let this process, and those that it starts, show a token to clusters, unless the user says otherwise.
 
     ``own``: a cluster is started here. It gets a token of its own unless the user has one: Ray would write it into the
-    user's home, which may not be writable; and of two clusters that do so at the same time, one is lost.
+    user's home, which may not be writable; and of two clusters that do so at the same time, one is lost. A Ray that
+    knows no tokens (before 2.52), or that cannot be told to look for one again, is left as it is.
     """
+    read_anew = _read_anew()
+    if read_anew is None:
+        yield
+        return
     before = {name: os.environ.get(name) for name in (MODE, TOKENS[0])}
     os.environ.setdefault(MODE, "token")
     if own and not (any(os.environ.get(name) for name in TOKENS) or _home_has_token()):
         os.environ[TOKENS[0]] = secrets.token_hex(32)
-    _read_anew()
+    read_anew()
     try:
         yield
     finally:
@@ -35,17 +38,28 @@ def authenticated(*, own: bool) -> Iterator[None]:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
-        _read_anew()
+        read_anew()
 
 
 def _home_has_token() -> bool:
     return Path("~/.ray/auth_token").expanduser().is_file()
 
 
-def _read_anew() -> None:
-    """Let Ray look at the environment once more: it keeps the mode and the token that it found when it was imported.
+def _read_anew() -> Callable[[], None] | None:
+    """Lets Ray look at the environment once more: it keeps the mode and the token that it found when it was imported.
 
-    Nothing public does, and a notebook that has imported ray is too late to set a variable.
+    Nothing public does, and a notebook that has imported ray is too late to set a variable
+    (``docs/decisions/private-names.md``).
     """
-    Config.initialize("")
-    AuthenticationTokenLoader.instance().reset_cache()
+    try:
+        from ray._private.authentication.authentication_token_setup import AuthenticationTokenLoader, Config
+
+        initialize, loader = Config.initialize, AuthenticationTokenLoader.instance
+    except (ImportError, AttributeError):
+        return None
+
+    def read() -> None:
+        initialize("")
+        loader().reset_cache()
+
+    return read

@@ -1,8 +1,8 @@
-"""What may join a cluster, counted by hand, and how many places are asked for, of an autoscaler that refuses."""
+"""What may join a cluster, counted by hand."""
 
 import pytest
 
-from skipstack.search.engines.growth import MOST_PLACES, Asking, Growth, MachineType, needed
+from skipstack.search.engines.growth import Growth, MachineType, needed
 from skipstack.search.engines.room import SMALLEST, Resources
 
 SMALL = MachineType("small", {"CPU": 2.0}, 4)
@@ -60,45 +60,3 @@ def test_some_of_a_gpu_is_waited_for_where_the_cluster_may_get_one(
 
 def test_of_cpus_as_many_are_waited_for_as_a_trial_gets() -> None:
     assert needed(0.0, "auto", [], Growth((SMALL,)), cpus=3.0) == {"cpu": 3.0}
-
-
-@pytest.mark.parametrize("most", [1, 2, 3, 4, 7, 8, 50, 99, 100, 101])
-@pytest.mark.parametrize("ready", [1, 5, 100])
-def test_an_autoscaler_that_refuses_too_large_a_request_is_soon_asked_for_just_as_many_as_it_has(
-    most: int, ready: int
-) -> None:
-    asking, asked, rounds, have = Asking(), 0, 0, 0
-    while rounds < 20:
-        before, asked = asked, asking.places(ready, have)
-        assert 1 <= asked <= ready
-        if asked == before:
-            break
-        asking.answered(asked, accepted=asked <= most)
-        if asked <= most:
-            assert asking.places(ready, have) == asked, "as long as these are not there"
-            have = max(have, asked)
-        rounds += 1
-    assert asked == min(ready, most)
-    assert rounds <= 14
-    assert not asking.hopeless
-
-
-def test_requests_follow_what_is_ready_and_what_there_can_ever_be() -> None:
-    asking = Asking()
-    assert [asking.places(ready, have=2, bound=8) for ready in (20, 8, 5, 1, 0)] == [8, 8, 5, 1, 0]
-    assert Asking().places(10**6, have=0) == MOST_PLACES
-
-
-def test_an_autoscaler_that_refuses_a_single_place_has_none() -> None:
-    asking = Asking()
-    for _ in range(10):
-        asking.answered(asking.places(20, have=0), accepted=False)
-    assert asking.hopeless
-
-
-def test_a_cluster_that_gets_machines_of_another_kind_is_asked_for_more_again() -> None:
-    asking = Asking()
-    asking.answered(8, accepted=False)
-    assert asking.places(8, have=0) == 4
-    asking.answered(8, accepted=True)
-    assert asking.places(20, have=8) == 20

@@ -1,95 +1,21 @@
 """The room of a cluster, against counting by hand, and what each trial gets of machines that are described."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.driver.measuring_on_test import Measurement
 from skipstack.search.driver.task import TrialTask
-from skipstack.search.engines import room as module
-from skipstack.search.engines.room import Allotment, Answers, Capacity, Resources, allotted, slots
+from skipstack.search.engines.room import Allotment, Answers, Resources, allotted, enlarged, slots
 from tests.search.toy import toy_study
 
 GB = 10**9
 TWO_GPUS: list[Resources] = [{"CPU": 8.0, "GPU": 2.0}]
 NONE_HERE = UserError("no GPU here")
-
-
-def fill(subject: Capacity, ordinary: Resources) -> int:
-    count = 0
-    while not subject.is_full():
-        subject.take(str(count), ordinary, 1)
-        count += 1
-    return count
-
-
-@pytest.mark.parametrize(
-    ("nodes", "ordinary", "fit"),
-    [
-        ([{"CPU": 4.0}], {"cpu": 1.0}, 4),
-        ([{"CPU": 2.0}, {"CPU": 3.0}], {"cpu": 1.0}, 5),
-        ([{"CPU": 16.0, "GPU": 1.0}], {"cpu": 1.0, "gpu": 0.25}, 4),
-        ([{"CPU": 2.0, "GPU": 4.0}], {"cpu": 1.0, "gpu": 0.25}, 2),
-        ([{"CPU": 16.0, "GPU": 1.0}], {"cpu": 1.0, "gpu": 0.3}, 3),
-        ([{"CPU": 16.0, "GPU": 1.0}, {"CPU": 4.0}], {"cpu": 1.0, "gpu": 0.1}, 10),
-        ([{"CPU": 64.0, "GPU": 8.0}] * 4, {"cpu": 1.0, "gpu": 0.34}, 64),
-        ([{"CPU": 64.0, "GPU": 4.0}] * 2, {"cpu": 1.0, "gpu": 0.6}, 8),
-        ([{"CPU": 8.0, "GPU": 3.0}] * 2, {"cpu": 1.0, "gpu": 2.0}, 2),
-        ([{"CPU": 1.0, "GPU": 4.0}, {"CPU": 9.0}], {"cpu": 1.0, "gpu": 0.5}, 1),
-        ([{"CPU": 1.5}, {"CPU": 1.5}], {"cpu": 1.0}, 2),
-    ],
-)
-def test_one_trial_more_than_fits_is_let_in(nodes: list[Resources], ordinary: Resources, fit: int) -> None:
-    assert fill(Capacity(lambda: nodes), ordinary) == fit + 1
-
-
-@pytest.mark.parametrize(("most", "let_in"), [(1, 1), (3, 3), (4, 4), (5, 5), (9, 5)])
-def test_however_much_room_there_is_no_more_are_let_in_than_may_run_at_a_time(most: int, let_in: int) -> None:
-    subject = Capacity(lambda: [{"CPU": 2.0}, {"CPU": 2.0}], most=most)
-    assert fill(subject, {"cpu": 1.0}) == let_in
-    subject.leave("0")
-    assert fill(subject, {"cpu": 1.0}) == 1
-
-
-def test_who_leaves_makes_room() -> None:
-    subject = Capacity(lambda: [{"CPU": 2.0}])
-    fill(subject, {"cpu": 1.0})
-    subject.leave("0")
-    assert not subject.is_full()
-    subject.leave("0")
-    assert fill(subject, {"cpu": 1.0}) == 1
-
-
-def test_a_processor_is_idle_while_nobody_takes_it_and_nobody_waits() -> None:
-    subject, seen = Capacity(lambda: [{"CPU": 2.0}]), []
-    for trial in ("0", "1", "2"):
-        seen.append(subject.has_idle_cpu())
-        subject.take(trial, {"cpu": 1.0}, 1)
-    for trial in ("0", "1"):
-        seen.append(subject.has_idle_cpu())
-        subject.leave(trial)
-    assert [*seen, subject.has_idle_cpu()] == [True, True, False, False, False, True]
-
-
-def test_a_cluster_that_grows_and_shrinks_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LOOKED_AT", 0.0)
-    nodes: list[Resources] = [{"CPU": 1.0}]
-    subject = Capacity(lambda: nodes)
-    assert fill(subject, {"cpu": 1.0}) == 2
-    nodes.append({"CPU": 2.0})
-    assert not subject.is_full()
-    subject.take("another", {"cpu": 1.0}, 1)
-    subject.take("and another", {"cpu": 1.0}, 1)
-    assert subject.is_full()
-    nodes.clear()
-    assert subject.is_full()
 
 
 @pytest.mark.parametrize(
@@ -108,73 +34,7 @@ def test_a_cluster_that_grows_and_shrinks_is_looked_at_again(monkeypatch: pytest
 def test_a_larger_share_is_what_was_asked_for_as_far_as_one_machine_has_it(
     ordinary: dict[str, float], share: int, nodes: list[Resources], taken: dict[str, float]
 ) -> None:
-    assert Capacity(lambda: nodes).take("0", ordinary, share) == taken
-
-
-def test_trials_of_different_sizes_are_counted_together() -> None:
-    subject = Capacity(lambda: [{"CPU": 8.0, "GPU": 1.0}])
-    for number, gpu in enumerate((0.5, 0.3, 0.2)):
-        assert not subject.is_full()
-        subject.take(str(number), {"cpu": 1.0, "gpu": gpu}, 1)
-    assert not subject.is_full()
-    subject.take("small", {"cpu": 1.0, "gpu": 0.01}, 1)
-    assert subject.is_full()
-
-
-def test_a_gpu_has_no_room_for_what_only_two_together_have() -> None:
-    subject = Capacity(lambda: [{"CPU": 8.0, "GPU": 2.0}])
-    for number, gpu in enumerate((0.5, 0.7)):
-        subject.take(str(number), {"cpu": 1.0, "gpu": gpu}, 1)
-        assert not subject.is_full()
-    subject.take("a whole one", {"cpu": 1.0, "gpu": 1.0}, 1)
-    assert subject.is_full(), "0.8 of GPUs are free, and no whole one"
-    subject.leave("0")
-    assert not subject.is_full()
-    subject.take("a small one", {"cpu": 1.0, "gpu": 0.3}, 1)
-    assert not subject.is_full()
-    subject.take("another", {"cpu": 1.0, "gpu": 0.01}, 1)
-    assert subject.is_full()
-
-
-def test_trials_without_a_gpu_keep_off_machines_that_have_some() -> None:
-    subject = Capacity(lambda: [{"CPU": 1.0, "GPU": 1.0}, {"CPU": 1.0}])
-    subject.take("0", {"cpu": 1.0}, 1)
-    subject.take("1", {"cpu": 1.0, "gpu": 1.0}, 1)
-    assert not subject.is_full()
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_trials_that_have_a_place_never_take_more_than_a_machine_or_a_gpu_has(seed: int) -> None:
-    """Any trials that come and go: those that do not wait fit, by a search over all ways to place them."""
-    random = np.random.default_rng(seed)
-    nodes = [{"CPU": float(random.integers(1, 4)), "GPU": float(random.integers(0, 3))} for _ in range(2)]
-    subject, inside = Capacity(lambda: nodes), {}
-    for number in range(12):
-        if inside and random.random() < 0.4:
-            leaving = str(random.choice(list(inside)))
-            subject.leave(leaving)
-            del inside[leaving]
-        if not subject.is_full():
-            gpu = float(random.choice([0.0, 0.3, 0.5, 0.7, 1.0, 2.0]))
-            inside[str(number)] = subject.take(str(number), {"cpu": 1.0, "gpu": gpu} if gpu else {"cpu": 1.0}, 1)
-        if not subject.is_full():
-            devices = tuple((1.0,) * int(node["GPU"]) for node in nodes)
-            assert can_be_placed(list(inside.values()), tuple(node["CPU"] for node in nodes), devices), (nodes, inside)
-
-
-def can_be_placed(trials: list[Resources], cpus: tuple[float, ...], gpus: tuple[tuple[float, ...], ...]) -> bool:
-    """Whether trials fit into machines with so many CPUs and so much of each GPU, by trying everything."""
-    if not trials:
-        return True
-    share = trials[0].get("gpu", 0.0)
-    for node in range(len(cpus)):
-        for devices in itertools.combinations(range(len(gpus[node])), math.ceil(share)):
-            left = [own - min(1.0, share) * (place in devices) for place, own in enumerate(gpus[node])]
-            if cpus[node] >= 1.0 and min(left, default=0.0) > -1e-9:
-                fewer = (*cpus[:node], cpus[node] - 1.0, *cpus[node + 1 :])
-                if can_be_placed(trials[1:], fewer, (*gpus[:node], tuple(left), *gpus[node + 1 :])):
-                    return True
-    return False
+    assert enlarged(ordinary, share, nodes) == taken
 
 
 @pytest.mark.parametrize(
@@ -288,29 +148,23 @@ def test_auto_gives_each_trial_the_share_of_the_smallest_gpu_that_it_needs_once_
 
 
 @pytest.mark.parametrize(("gpus", "share"), [(0.25, 0.25), (1.0, None), (2.0, None)])
-def test_a_share_given_by_hand_confines_a_trial_as_well_and_its_measurement_on_test(
-    gpus: float, share: float | None, trial: TrialTask
-) -> None:
+def test_a_share_given_by_hand_confines_a_trial_as_well(gpus: float, share: float | None, trial: TrialTask) -> None:
     machines: list[Resources] = [{"CPU": 8.0, "GPU": 2.0}]
     made = allot(gpus, "auto", machines)
     assert made.confined(trial, made.ordinary(trial)).gpu_share == share
-    _, given = made.placed("0", Measurement(trial, (trial,)), Capacity(lambda: machines))
-    assert [each.gpu_share for each in (given.task, *given.training)] == [share, share]
 
 
 def test_a_trial_that_ran_out_of_memory_may_take_its_doubled_share(trial: TrialTask) -> None:
     made = allot(0.25, "auto", TWO_GPUS)
-    taken, given = made.placed("0", replace(trial, share=2), Capacity(lambda: TWO_GPUS))
-    assert taken["gpu"] == given.gpu_share == 0.5
+    taken = enlarged(made.ordinary(trial), 2, TWO_GPUS)
+    assert taken["gpu"] == made.confined(trial, taken).gpu_share == 0.5
 
 
 def test_a_trial_may_have_several_cpus_and_twice_as_many_once_it_ran_out_of_memory() -> None:
     machines: list[Resources] = [{"CPU": 8.0, "GPU": 2.0}]
     without = allot(0.0, "auto", machines, cpus=3)
     assert (without.resources, without.words) == ({"cpu": 3.0}, "each trial gets 3 CPUs and no GPU: 2 side by side")
-    subject = Capacity(lambda: machines)
-    assert subject.take("again", without.resources, 2) == {"cpu": 6.0}
-    assert subject.has_idle_cpu()
+    assert enlarged(without.resources, 2, machines) == {"cpu": 6.0}
     needed = allot("auto", "auto", machines, (("a", 10 * GB),), cpus=4)
     assert needed.resources["cpu"] == 4.0
     assert needed.words == "each trial gets 4 CPUs and as much of a GPU as it needs; the smallest GPU has 10.0 GB"

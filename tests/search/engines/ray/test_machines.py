@@ -17,11 +17,10 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.start import run_study
 from skipstack.search.driver.faults import ClusterLostError, WorkersSilentError
-from skipstack.search.engines.ray import machines, patches
+from skipstack.search.engines.ray import loop, machines
 from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.engines.ray.head import check_this_machine
 from skipstack.search.engines.ray.machines import joined, own_cpus
-from skipstack.search.engines.ray.patches import patched
 from skipstack.search.ledger.events import Interrupted
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.reading import read_study
@@ -88,7 +87,41 @@ def test_a_cluster_of_its_own_that_ray_cannot_start_is_no_address_that_nobody_an
     with pytest.raises(UserError, match=message):
         RayEngine(ToyWorker, address=None, gpus_per_trial=0)
     assert dict(os.environ) == before
-    assert not patches.is_patched()
+
+
+THEIRS = """Version mismatch: The cluster was started with:
+    Ray: 2.49.2
+    Python: 3.11.9
+This process on node 10.0.0.1 was started with:
+    Ray: {}
+    Python: {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("ray_here", "python_here", "install"),
+    [
+        ("2.60.0", "3.11.9", "Ray 2.49.2 (pip install 'ray[tune]==2.49.2')"),
+        ("2.49.2", "3.12.1", "Python 3.11.9"),
+        ("2.60.0", "3.12.1", "Ray 2.49.2 (pip install 'ray[tune]==2.49.2') and Python 3.11.9"),
+    ],
+)
+def test_a_cluster_of_other_versions_is_one_line_that_says_what_to_install(
+    ray_here: str, python_here: str, install: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise RuntimeError(THEIRS.format(ray_here, python_here))
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refuse)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setattr("skipstack.search.engines.ray.engine.check_address", lambda address: None)
+    with pytest.raises(UserError) as refused:
+        RayEngine(ToyWorker, address="10.0.0.1:6379", gpus_per_trial=0)
+    assert str(refused.value) == (
+        "--address 10.0.0.1:6379: the cluster runs Ray 2.49.2 on Python 3.11.9, and this process Ray "
+        f"{ray_here} on Python {python_here} (allowed: the cluster's: {install})"
+    )
 
 
 @pytest.mark.cluster
@@ -107,12 +140,13 @@ def test_ray_that_takes_too_long_to_start_is_one_line(monkeypatch: pytest.Monkey
     assert not ray.is_initialized()
 
 
-def test_while_an_engine_runs_another_one_is_refused_and_changes_nothing() -> None:
-    with patched():
-        before = dict(os.environ)
-        with pytest.raises(UserError, match=r"a study runs on Ray in this process already \(allowed: after it, or"):
-            RayEngine(ToyWorker, address=None, gpus_per_trial=0)
-        assert dict(os.environ) == before
+def test_while_an_engine_runs_another_one_is_refused_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(machines, "_is_ours", True)
+    before = dict(os.environ)
+    with pytest.raises(UserError, match=r"a study runs on Ray in this process already \(allowed: after it, or"):
+        RayEngine(ToyWorker, address=None, gpus_per_trial=0)
+    assert dict(os.environ) == before
 
 
 def test_machines_that_do_not_answer_interrupt_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,13 +178,16 @@ def test_a_study_whose_workers_never_start_ends_in_order_with_what_they_last_sai
     broken.write_text("#!/bin/sh\necho 'the interpreter is broken' >&2\nexec sleep 1000\n")
     broken.chmod(0o755)
     monkeypatch.setattr(machines, "worker_interpreter", lambda: {"py_executable": shlex.quote(str(broken))})
-    monkeypatch.setattr(patches, "START_SECONDS", 20.0)
+    monkeypatch.setattr(loop, "START_SECONDS", 20.0)
+    monkeypatch.setattr(machines, "ANSWER_SECONDS", 20.0)
     engine: Any = RayEngine(ToyWorker, address=None, gpus_per_trial=0.0)
     folder = open_toy(tmp_path / "study", toy_study(trials=2))
     try:
         with (
             Ledger(folder.ledger) as ledger,
-            pytest.raises(WorkersSilentError, match="within 20 s; the last line of a worker's log: the interp"),
+            pytest.raises(
+                WorkersSilentError, match=r"no answer within 20\.0 s; the last line of a worker's log: the interp"
+            ),
         ):
             run_study(toy_driver(folder, ledger), engine)
     finally:

@@ -12,7 +12,6 @@ import pytest
 from skipstack.data.health.health import Health, SplitHealth
 from skipstack.search.api.start import run_study
 from skipstack.search.engines.ray.metrics import METRICS, Metric, StudyGauges
-from skipstack.search.engines.room import Capacity
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import Ledger
@@ -90,17 +89,6 @@ def test_the_metrics_of_a_study_are_those_of_its_ledger(
     again = Kept()  # a driver that takes the study up begins with what is there, and counts from then on
     StudyGauges(lambda: driver.record, again.put)
     assert shown(again.values) | {("skipstack_queue", None): 0} == expected(folder, [])
-
-
-def test_trials_that_run_take_their_parts_of_gpus() -> None:
-    told: list[float] = []
-    capacity = Capacity(lambda: [{"CPU": 4, "GPU": 2}], told.append)
-    for name, share in (("a", 0.25), ("b", 0.5), ("c", 1.0), ("d", 1.0)):
-        capacity.take(name, {"cpu": 1, "gpu": share}, 1)
-    assert told[-4:] == [0.25, 0.75, 1.75, 1.75], "the last one waits"
-    capacity.leave("b")
-    capacity.leave("a")
-    assert told[-2:] == [1.25, 2.0], "it waits no longer"
 
 
 def test_the_board_asks_for_what_is_published_and_for_all_of_it() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.search.api.start import open_study
+from skipstack.search.code_version import code_version
 from skipstack.search.engines.ray import preflight as module
 from skipstack.search.engines.ray.carrying.mark import MARK
 from skipstack.search.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
@@ -45,7 +46,17 @@ def test_a_machine_that_sees_everything_is_fine_and_leaves_nothing_behind(asked:
 
 def test_other_code_is_told(asked: Preflight, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "code_version", lambda: "0.1.0+other")
-    assert asked.trouble() == f"its code is 0.1.0+other (allowed: {asked.code}, which the driver runs)"
+    assert asked.trouble() == (
+        f"its code is 0.1.0+other (allowed: {asked.code}, which the driver runs: the same release, or checkout, on all "
+        "machines)"
+    )
+
+
+def test_a_machine_without_skipstack_is_told_what_to_install() -> None:
+    own = code_version().partition("+")[0]
+    assert first_trouble([("one", None), ("two", "ModuleNotFoundError: No module named 'skipstack'")]) == (
+        f"machine two: skipstack is not installed there (allowed: pip install skipstack=={own})"
+    )
 
 
 def elsewhere(asked: Preflight, trials: Path, *, carries: bool) -> Preflight:

@@ -80,6 +80,14 @@ def test_ray_reads_the_mode_and_the_token_of_the_moment_though_it_was_imported_b
     assert read() == before
 
 
+def test_where_ray_cannot_be_told_to_look_again_the_environment_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would ask others for a token, and show none."""
+    monkeypatch.setitem(sys.modules, authentication.__name__, None)
+    before = dict(os.environ)
+    with authenticated(own=True):
+        assert dict(os.environ) == before
+
+
 @pytest.mark.cluster
 @pytest.mark.timeout(600)
 def test_a_notebook_that_has_imported_ray_and_has_no_token_runs_one_study_after_another(tmp_path: Path) -> None:

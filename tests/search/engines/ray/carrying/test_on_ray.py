@@ -19,8 +19,8 @@ from skipstack.search.driver.task import EpochResult, Measured, TrialTask
 from skipstack.search.engines.ray import engine as module
 from skipstack.search.engines.ray.carrying.remote_keeper import RemoteKeeper
 from skipstack.search.engines.ray.engine import RayEngine
-from skipstack.search.engines.ray.places import Sharing
 from skipstack.search.engines.ray.preflight import Preflight
+from skipstack.search.engines.ray.sharing import Sharing
 from skipstack.search.ledger.events import Event, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import BEST, CHECKPOINT, StudyFolder

@@ -1,4 +1,4 @@
-"""Trials that share places on a real Ray cluster: each as by itself, under ASHA, kills and resumption."""
+"""Trials that share processes on a real Ray cluster: each as by itself, under ASHA, kills and resumption."""
 
 import os
 import signal
@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,11 +14,8 @@ import ray
 
 from skipstack.search.api.start import run_study
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
-from skipstack.search.engines.ray.cards import Cards
 from skipstack.search.engines.ray.engine import RayEngine
-from skipstack.search.engines.ray.places import Sharing, Waiting
-from skipstack.search.engines.ray.plugins import Plugins, ProposerPlugin
-from skipstack.search.engines.room import Allotment, Capacity, GpuShares, share_of
+from skipstack.search.engines.ray.sharing import Sharing
 from skipstack.search.ledger.events import Decided, Metrics, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
@@ -28,7 +24,6 @@ from skipstack.search.workers.logged import LoggedWorkers
 from skipstack.search.workers.programs import program_of
 from skipstack.search.workers.shared_workers import SharedTrainingWorkers
 from tests.search.changed import searched
-from tests.search.engines.test_room import Counted
 from tests.search.engines.test_serial import Killed, KilledError, checked, study
 from tests.search.poison import PoisonedWorker
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
@@ -77,126 +72,6 @@ class DeadlyOnceWorker(ToyWorker):
         if self.task.number == 1 and self.epoch == 2:
             die_once(self.task.folder)
         return super().run_epoch()
-
-
-class Given:
-    """A driver that has these trials, one after another."""
-
-    def __init__(self, tasks: list[TrialTask]) -> None:
-        self.tasks, self.over, self.ended = tasks, False, list[int]()
-
-    def next(self) -> TrialTask | None:
-        return self.tasks.pop(0) if self.tasks and not self.over else None
-
-    def hours_are_over(self) -> bool:
-        return self.over
-
-    def not_continued(self, number: int) -> None:
-        self.ended.append(number)
-
-
-@pytest.fixture
-def drawn(tmp_path: Path) -> Given:
-    """Trials of depths 1, 2 and 3, one after another and again."""
-    folder = open_toy(tmp_path, toy_study(trials=9, proposer="grid"))
-    with Ledger(folder.ledger) as ledger:
-        driver = toy_driver(folder, ledger)
-        tasks = [driver.next() for _ in range(9)]
-    found = sorted((task for task in tasks if task is not None), key=lambda task: (task.number % 3, task.number))
-    return Given(found)
-
-
-def depth(task: TrialTask) -> int:
-    config: Any = task.config
-    return int(config.model.stack.depth)
-
-
-def test_trials_of_a_program_come_together_and_no_more_wait_than_a_place_holds(drawn: Given) -> None:
-    waiting, nobody = Waiting(drawn, MOST, by_depth), frozenset[int]()  # type: ignore[arg-type]
-    first = waiting.first(nobody)
-    assert first is not None
-    task, program = first
-    assert waiting.first(nobody) == first, "it waits on"
-    waiting.take(task)
-    mates = waiting.mates(program, 9, nobody)
-    assert all(depth(each) == depth(task) for each in mates)
-    left = len(drawn.tasks)
-    assert left == 9 - 1 - len(mates) - MOST, "others wait, as many as a place holds"
-    assert waiting.mates(program, 9, nobody) == []
-    assert len(drawn.tasks) == left
-
-
-def test_who_is_still_sending_is_passed_over_and_the_end_of_the_hours_ends_all(drawn: Given) -> None:
-    waiting = Waiting(drawn, MOST, by_depth)  # type: ignore[arg-type]
-    first = waiting.first(frozenset())
-    assert first is not None
-    second = waiting.first({first[0].number})
-    assert second is not None
-    assert second[0].number != first[0].number
-    drawn.over = True
-    assert waiting.mates(first[1], 9, frozenset()) == []
-    assert sorted(drawn.ended) == sorted([first[0].number, second[0].number])
-
-
-def test_one_that_has_a_place_to_itself_has_no_mates(drawn: Given) -> None:
-    waiting = Waiting(drawn, MOST, lambda task: None)  # type: ignore[arg-type]
-    assert waiting.mates(None, 9, frozenset()) == []
-    assert len(drawn.tasks) == 9
-
-
-GIB = 2**30
-
-
-def proposer(driver: Given, *, most: int | None = None, gpus: int = 1) -> ProposerPlugin:
-    """What gives trials to Tune, on a machine of four CPUs, whose GPUs have 80 GiB; each lane takes one."""
-    shares = GpuShares(80 * GIB, lambda task: Counted(len(task.seeds) * GIB))
-    allotment = Allotment({"cpu": 1.0, "gpu": 0.01}, "", shares) if gpus else Allotment({"cpu": 1.0}, "")
-    nothing: Any = None
-    return ProposerPlugin(
-        Plugins(
-            driver,  # type: ignore[arg-type]
-            ToyWorker,
-            SimpleNamespace(allotment=allotment),  # type: ignore[arg-type]
-            Capacity(lambda: [{"CPU": 4.0, "GPU": float(gpus)}]),
-            preflight=None,
-            cards=Cards(),
-            say=nothing,
-            look=lambda: None,
-            on_idle=lambda: None,
-            part=nothing,
-            on_late_files=nothing,
-            sharing=Sharing(MOST, partial(program_of, trials=MOST)),
-            most=most,
-        )
-    )
-
-
-def test_a_place_takes_what_a_program_of_all_its_trials_takes(drawn: Given) -> None:
-    drawn.tasks.sort(key=depth)
-    plugin = proposer(drawn)
-    given: Any = plugin.suggest("first")
-    assert [depth(task) for task in given["given"].given] == [1] * MOST
-    lanes = MOST * len(given["given"].given[0].seeds)
-    assert given["resources"]["gpu"] == share_of(lanes * GIB, 80 * GIB)
-    assert {task.gpu_share for task in given["given"].given} == {given["resources"]["gpu"]}
-
-
-@pytest.mark.parametrize(("most", "places"), [(None, [3, 3, 3]), (4, [3, 1]), (2, [2])])
-def test_no_more_trials_run_than_may_at_a_time(most: int | None, places: list[int], drawn: Given) -> None:
-    drawn.tasks.sort(key=depth)
-    plugin = proposer(drawn, most=most, gpus=0)
-    found: list[Any] = [plugin.suggest(str(number)) for number in range(5)]
-    assert [len(each["given"].given) for each in found if each is not None] == places
-
-
-def test_a_trial_waits_outside_as_long_as_no_process_has_room(drawn: Given) -> None:
-    """Where it could take the place of one that ends, in a process that is there."""
-    plugin = proposer(drawn, gpus=0)
-    plugin.plugins.capacity.take("of another", {"cpu": 4.0}, 1)
-    assert plugin.suggest("first") is None
-    assert len(drawn.tasks) == 9 - 1, "it was taken, to know what it needs"
-    plugin.plugins.capacity.leave("of another")
-    assert plugin.suggest("first") is not None
 
 
 @pytest.fixture
