@@ -8,14 +8,17 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count, cycle
+from types import SimpleNamespace
 from typing import Any
 
 import ray
 from ray.actor import ActorClass
 from ray.air.execution._internal import actor_manager
+from ray.tune.execution.class_cache import _ActorClassCache
 
-from skipstack.search.engines.ray import patches
+from skipstack.search.engines.ray import worker_process
 
 SIDE_BY_SIDE = 1000
 """Calls of a process at a time."""
@@ -29,6 +32,7 @@ class Host:
         self._workers: dict[int, Any] = {}
         self._answered: dict[int, float] = {}
         self._waits: list[float] = []
+        worker_process.time = SimpleNamespace(sleep=lambda pause: None)  # it would hold up all others
 
     async def made(self, number: int, plain: type, options: dict[str, Any]) -> None:
         self._workers[number] = plain(**options)
@@ -46,6 +50,9 @@ class Host:
         answer = getattr(self._workers[number], method)(*arguments, **options)
         if method == "train":
             self._answered[number] = time.monotonic()
+            if "greeting" in answer:
+                here = _Handle(ray.get_runtime_context().current_actor, number)
+                answer["greeting"] = replace(answer["greeting"], process=here)
         return answer
 
     async def waits(self) -> list[float]:
@@ -66,6 +73,9 @@ class _Handle:
 
     def __init__(self, host: Any, number: int) -> None:
         self._host, self._number = host, number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Handle, (self._host, self._number)
 
     def __getattr__(self, name: str) -> _Method:
         return _Method(self._host, self._number, name)
@@ -98,18 +108,17 @@ def hosted(processes: int, seconds: float) -> Iterator[list[Any]]:
     ray.get([host.waits.remote() for host in hosts])
     among, numbers, kills = cycle(hosts), count(), actor_manager.ray.kill
 
-    class Classes(patches.ActorClasses):
-        def get(self, trainable_cls: type) -> Any:
-            return _HostedClass(trainable_cls, among, numbers)
+    def get(_: object, trainable_cls: type) -> Any:
+        return _HostedClass(trainable_cls, among, numbers)
 
     def killed(actor: Any, **options: Any) -> None:
         if not isinstance(actor, _Handle):
             kills(actor, **options)
 
-    classes, patches.ActorClasses, actor_manager.ray.kill = patches.ActorClasses, Classes, killed  # type: ignore[misc]
+    classes, _ActorClassCache.get, actor_manager.ray.kill = _ActorClassCache.get, get, killed
     try:
         yield hosts
     finally:
-        patches.ActorClasses, actor_manager.ray.kill = classes, kills  # type: ignore[misc]
+        _ActorClassCache.get, actor_manager.ray.kill = classes, kills
         for host in hosts:
             kills(host)

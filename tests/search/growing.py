@@ -18,18 +18,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import ray
-from ray._private.ray_constants import AUTOSCALER_RESOURCE_REQUEST_CHANNEL
-from ray._raylet import GcsClient
 from ray.autoscaler._private.fake_multi_node.node_provider import (
     FAKE_HEAD_NODE_ID,
     FAKE_HEAD_NODE_TYPE,
     FakeMultiNodeProvider,
 )
-from ray.core.generated.autoscaler_pb2 import GetClusterResourceStateReply
+from ray.util.placement_group import placement_group_table
 
 from skipstack.search.api.start import open_study, run_study
 from skipstack.search.driver.task import EpochResult
 from skipstack.search.engines.ray import autoscaler
+from skipstack.search.engines.ray import engine as engine_module
 from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
@@ -105,25 +104,28 @@ def growing(*, starting: float = 0.0, second: bool = False) -> Head:
     return Head(cpus=0, growing=config, PYTHONPATH=root, **own)
 
 
-def request(client: GcsClient) -> int:
-    """How many places are asked for, of either version's autoscaler."""
-    text = client.internal_kv_get(AUTOSCALER_RESOURCE_REQUEST_CHANNEL, None)
-    if text:
-        return len(json.loads(text))
-    reply = GetClusterResourceStateReply()
-    reply.ParseFromString(client.get_cluster_resource_state())
-    constraints = reply.cluster_resource_state.cluster_resource_constraints
-    return sum(each.count for constraint in constraints for each in constraint.resource_requests)
+def waiting() -> int:
+    """How many places are asked for that are not there."""
+    return sum(group["state"] in ("PENDING", "RESCHEDULING") for group in placement_group_table().values())
 
 
-def watched(address: str, until: threading.Event, seen: dict[str, list[Any]]) -> None:
+def watched(until: threading.Event, seen: dict[str, list[Any]]) -> None:
     """Notes how many machines with CPUs there are, and how many places are asked for, whenever that changes."""
-    client, began = GcsClient(address=address), time.monotonic()
+    began = time.monotonic()
     while not until.wait(0.2):
         machines = sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in ray.nodes())
-        for name, value in (("machines", machines), ("asked", request(client))):
+        for name, value in (("machines", machines), ("asked", waiting())):
             if not seen[name] or seen[name][-1][1] != value:
                 seen[name].append((time.monotonic() - began, value))
+
+
+def left(address: str) -> int:
+    """How many places are asked for, or held, as another process sees."""
+    ray.init(address, log_to_driver=False, logging_level="error")
+    try:
+        return sum(group["state"] != "REMOVED" for group in placement_group_table().values())
+    finally:
+        ray.shutdown()
 
 
 def main(folder: Path, address: str, trials: int, *options: str) -> dict[str, Any]:
@@ -131,7 +133,8 @@ def main(folder: Path, address: str, trials: int, *options: str) -> dict[str, An
     open_study(sleeping_study(trials, 0), study, data_dir=None, corpus_folder=folder, clock=time.time)
     (folder / SECONDS).write_text("3600" if "interrupted" not in options else "0.1")
     if "untold" in options:
-        autoscaler._config_on = lambda head: None  # type: ignore[assignment]
+        autoscaler.psutil.process_iter = lambda *_: iter(())
+        engine_module.AWAITED_SECONDS = 60.0  # type: ignore[misc]
     seen: dict[str, Any] = {"machines": [], "asked": [], "said": []}
     over = threading.Event()
     engine = RayEngine(
@@ -141,7 +144,7 @@ def main(folder: Path, address: str, trials: int, *options: str) -> dict[str, An
         concurrent=2 if "two" in options else None,
     )
     engine.say = seen["said"].append
-    watching = threading.Thread(target=watched, args=(address, over, seen))
+    watching = threading.Thread(target=watched, args=(over, seen))
     watching.start()
     try:
         with Ledger(study.ledger) as ledger:
@@ -157,7 +160,7 @@ def main(folder: Path, address: str, trials: int, *options: str) -> dict[str, An
         over.set()
         watching.join()
         engine.close()
-    seen["left"] = request(GcsClient(address=address))
+    seen["left"] = left(address)
     return seen
 
 
@@ -168,6 +171,6 @@ def interrupt(event: Event) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "asked":
-        print(request(GcsClient(address=sys.argv[2])))
+        print(left(sys.argv[2]))
         sys.exit()
     print(json.dumps(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:])))
