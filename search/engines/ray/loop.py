@@ -246,12 +246,12 @@ class StudyLoop:
 
     def _wanted(self) -> Resources | None:
         """What the next slot takes: of a trial that waits and will find none, or else of trials that are ready."""
-        needs = next((each for each in self._unserved() if self._may_open(each)), None)
-        if needs is not None:
-            return needs
-        if self._waiting or any(slot.is_idle for slot in self.slots.values()):
-            return None  # who waits for more room than others need would never get it
-        allotment = self._settling.allotment
+        unserved, allotment = self._unserved(), self._settling.allotment
+        if unserved:
+            return next((each for each in unserved if self._may_open(each)), None)
+        for slot in self.slots.values():
+            if slot.is_idle or (slot.greeting is None and not slot.fits(allotment.usual)):
+                return None  # what waits for more room than others need would never get it
         if not self._may_open(allotment.usual, only_ready=True):
             return None
         if allotment.shares is None:
@@ -548,6 +548,8 @@ class StudyLoop:
         """Whether nothing is left. Once no trial runs, the selected ones are measured."""
         if self._waiting or self._running() or self._parting or self._deaths:
             return False
+        if self.driver.ready:
+            return False
         if (task := self._draw()) is not None:
             self._waiting.append(task)
             return False
@@ -568,8 +570,10 @@ class StudyLoop:
         """Whether a processor has nothing to do: nobody waits, and a slot, or room for one, is left."""
         if self._waiting or any(slot.greeting is None for slot in self.slots.values()):
             return False
-        idle = any(slot.is_idle for slot in self.slots.values())
-        return idle or (self._dry and len(self.slots) < self._most_slots(self._settling.allotment.usual))
+        if any(slot.is_idle for slot in self.slots.values()):
+            return True
+        has_room = len(self.slots) < self._most_slots(self._settling.allotment.usual)
+        return has_room and self.driver.ready <= self._running()
 
     def keep(self, call: Callable[[], Value]) -> Value:
         """The value of ``call``; what it raises is kept and raised."""

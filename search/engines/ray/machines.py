@@ -27,7 +27,7 @@ from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.system import usable_cpus
 from skipstack.search.driver.faults import ClusterLostError, WorkersSilentError
 from skipstack.search.engines.ray.head import check_this_machine, leave_cluster, nodes, raylet_socket
-from skipstack.search.engines.ray.sockets import session_folder
+from skipstack.search.engines.ray.sockets import in_session_folder
 from skipstack.search.engines.ray.token import authenticated
 from skipstack.search.engines.room import Machines
 
@@ -85,7 +85,7 @@ def joined(address: str | None) -> Iterator[None]:
     with ExitStack() as leaving:
         leaving.enter_context(authenticated(own=address is None))
         if address is None:
-            os.environ["RAY_TMPDIR"] = str(leaving.enter_context(session_folder()))
+            leaving.enter_context(in_session_folder())
         leaving.callback(leave_cluster)
         try:
             ray.init(

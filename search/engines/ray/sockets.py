@@ -30,6 +30,9 @@ LONGEST: Final = LONGEST_SOCKET - len(SESSION) - len("/") - len(PREFIX) - 8
 SHORT: Final = ("/tmp", "/var/tmp", "/dev/shm")
 """Where it is made if the place for temporary files has too long a name, as in many a job, or cannot be written."""
 
+PLACE: Final = "RAY_TMPDIR"
+"""The variable that says where Ray's folder is."""
+
 REMOVING: Final = 10.0
 """Seconds within which the folder is removed: until then, a process of Ray's that ends may still write there."""
 
@@ -51,8 +54,22 @@ def session_folder() -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def in_session_folder() -> Iterator[None]:
+    """Within, Ray puts the session of a cluster that it starts into a folder of its own."""
+    before = os.environ.get(PLACE)
+    with session_folder() as folder:
+        os.environ[PLACE] = str(folder)
+        try:
+            yield
+        finally:
+            os.environ.pop(PLACE)
+            if before is not None:
+                os.environ[PLACE] = before
+
+
 def _new_folder() -> Path:
-    chosen = os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or "/tmp"
+    chosen = os.environ.get(PLACE) or os.environ.get("TMPDIR") or "/tmp"
     for place in (chosen, *SHORT):
         if len(os.fsencode(place)) <= LONGEST:
             try:
