@@ -18,11 +18,10 @@ Points = Sequence[Vector]
 def front(points: Points) -> list[int]:
     """The indices of the points on the Pareto front, which no point dominates. Equal points are on it together."""
     best: set[Vector] = set()
-    best_NK = np.empty((len(points), len(points[0]) if points else 0))
-    for point in sorted(set(points), reverse=True):  # points that dominate another come before it
-        if not (best_NK[: len(best)] >= point).all(axis=1).any():
-            best_NK[len(best)] = point
-            best.add(point)
+    left_NK = np.asarray(sorted(set(points), reverse=True))  # points that dominate another come before it
+    while len(left_NK):
+        best.add(tuple(left_NK[0].tolist()))
+        left_NK = left_NK[(left_NK > left_NK[0]).any(axis=1)]
     return [place for place, point in enumerate(points) if point in best]
 
 

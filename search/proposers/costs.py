@@ -1,7 +1,6 @@
 """A regression of the time of an epoch on the axes of a space, so that a proposer can prefer cheap points."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -79,18 +78,27 @@ class Costs:
             for path, own in zip(columns, np.split(effects, ends), strict=True)
         }
 
+    def charged(self, number: int, cooled: int | None) -> "Charged | None":
+        """The penalty for the time of an epoch of trial ``number``, to the power of 1 - ``number`` / ``cooled``, from
+        all reports so far; None if there are none, or the time does not count.
+        """
+        weight = 0.0 if cooled is None else max(1 - number / cooled, 0.0)
+        costs = self.by_axis() if weight else {}
+        return Charged(tuple(costs.values()), weight) if costs else None
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """The penalty for the time of a point: ``weight`` times the sum of its axes' effects."""
+    """The penalty for the time of a point: ``weight`` times the sum of its axes' effects, which are in their order."""
 
-    costs: Mapping[str, AxisCost]
+    costs: tuple[AxisCost, ...]
     weight: float
 
-    def of(self, numbers: Mapping[str, Any]) -> Any:
-        """The penalty for arrays of values by axis; for a choice, of value indices."""
-        return self.weight * sum(self.costs[path].of(own) for path, own in numbers.items() if path in self.costs)
+    def of(self, axis: int, places: Any) -> Any:
+        """The part of an axis, for positions in its range, or for indices of a choice's values."""
+        cost = self.costs[axis]
+        return self.weight * (cost.of(places) if isinstance(cost.domain, Choice) else cost.at(places))
 
 
 def places(domain: Domain, numbers: Any) -> Any:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, final
 
 import numpy as np
@@ -12,12 +11,11 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.objectives.pareto import Vector, best
 from skipstack.search.proposers.ascent import Promises
-from skipstack.search.proposers.costs import AxisCost, Costs
+from skipstack.search.proposers.costs import Costs
 from skipstack.search.proposers.encoding import Encoding, Numbers
 from skipstack.search.proposers.improvement import HypervolumeImprovement, Improvement
 from skipstack.search.proposers.proposer import Curve, Proposer, Seen
 from skipstack.search.proposers.regression import Kernel, Process, fitted
-from skipstack.spaces.domains import Choice
 from skipstack.spaces.space import Point, Space
 
 CONDITIONED, RUNNING = 100, 32
@@ -155,7 +153,8 @@ class GaussianProcess(Proposer):
             least_K = values_NK.min(axis=0)
             improvement = HypervolumeImprovement(every_SPK, least_K - 0.1 * np.abs(least_K))
         ahead = best([each.values for each in known], NEAR)
-        promises = Promises(self._encoding, processes, improvement.of, self._charge(number))
+        charged = self._costs.charged(number, self._cooled)
+        promises = Promises(self._encoding, processes, improvement.of, charged and charged.of)
         return promises.climbed(source, rows_ND[ahead])
 
     def _fitted(self) -> list[Kernel]:
@@ -173,18 +172,6 @@ class GaussianProcess(Proposer):
                 )
             kernels = self._kernels[place]
         return kernels
-
-    def _charge(self, number: int) -> "partial[Numbers] | None":
-        """The penalty for the time of an epoch, from all reports so far; None if time does not count."""
-        weight = 0.0 if self._cooled is None else max(1 - number / self._cooled, 0.0)
-        costs = self._costs.by_axis() if weight else {}
-        return partial(_charge, [costs[path] for path in self._space.domains], weight) if costs else None
-
-
-def _charge(costs: Sequence[AxisCost], weight: float, axis: int, numbers: Numbers) -> Numbers:
-    cost = costs[axis]
-    found: Numbers = weight * (cost.of(numbers) if isinstance(cost.domain, Choice) else cost.at(numbers))
-    return found
 
 
 def _fits(first: int, count: int) -> list[int]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skipstack.search.ledger.events import Reason
-from skipstack.search.objectives.pareto import Vector, places
+from skipstack.search.objectives.pareto import Vector, best, places
 from skipstack.search.proposers.proposer import Curve
 
 
@@ -39,3 +39,14 @@ def best_first(standings: Sequence[Standing]) -> list[int]:
         ranks = places([standings[place].objectives for place in rivals])
         ordered += [place for _, place in sorted(zip(ranks, rivals, strict=True))]
     return ordered
+
+
+def leading(standings: Sequence[Standing], most: int) -> list[int]:
+    """The first ``most`` of them, without ranking the others; equal ones with several objectives may change places."""
+    found: list[int] = []
+    for reached in sorted({each.reached for each in standings}, reverse=True):
+        if len(found) < most:
+            rivals = [place for place, each in enumerate(standings) if each.reached == reached]
+            ahead = best([standings[place].objectives for place in rivals], most - len(found))
+            found += [rivals[place] for place in ahead]
+    return found

@@ -4,7 +4,6 @@ import math
 from statistics import median
 
 import numpy as np
-import optuna
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,10 +11,11 @@ from hypothesis import strategies as st
 from skipstack.search.proposers.costs import AxisCost, Charged, Costs
 from skipstack.search.proposers.encoding import Encoding
 from skipstack.search.proposers.gaussian_process import GaussianProcess
+from skipstack.search.proposers.parzen import Kind, Parzen
 from skipstack.search.proposers.prior import Prior
 from skipstack.search.proposers.proposer import Proposer
-from skipstack.search.proposers.tpe import BETTER, Tpe, _Densities, _PerSecond
-from skipstack.spaces.domains import Choice, Integer, Log
+from skipstack.search.proposers.tpe import Tpe, _Group
+from skipstack.spaces.domains import Integer, Log
 from skipstack.spaces.space import Point, Space, SpaceConfig
 from tests.search.proposers.histories import BETA1, DEPTH, HIDDEN, KIND, MIXED, MOMENTUM, RATE
 
@@ -120,12 +120,11 @@ def test_costs_that_multiply_are_learnt(seed: int, base: float, deeper: float, w
         costs.proposed(trial, point)
         for _ in range(3):
             costs.took(trial, math.exp(logarithm(point) + 0.02 * source.normal()))
-    found = Charged(costs.by_axis(), 1.0)
+    found = Charged(tuple(costs.by_axis().values()), 1.0)
     one, other = SIZES.sample(source), SIZES.sample(source)
 
     def of(point: Point) -> float:
-        place = [1, 2, 3, 4, 5].index(int(number(point, DEPTH)))
-        return float(found.of({DEPTH: place, HIDDEN: number(point, HIDDEN), RATE: number(point, RATE)}))
+        return float(sum(found.of(axis, place) for axis, place in enumerate(Encoding(SIZES).row(point))))
 
     assert of(one) - of(other) == pytest.approx(logarithm(one) - logarithm(other), abs=0.1)
 
@@ -148,7 +147,7 @@ def test_before_anything_took_time_nothing_is_charged() -> None:
     costs.proposed(0, {DEPTH: 1, HIDDEN: 16, RATE: 0.01})
     costs.took(0, 0.0)
     assert costs.by_axis() == {}
-    assert Charged({}, 1.0).of({DEPTH: np.arange(3)}) == 0
+    assert costs.charged(0, 10) is None
 
 
 @given(st.lists(st.floats(0.01, 100.0), min_size=1, max_size=6))
@@ -182,54 +181,19 @@ def test_the_last_trials_cost_nothing(kind: type[Tpe] | type[GaussianProcess]) -
     assert cooled.ask(6) != free.ask(6)
 
 
-def test_of_its_candidates_optuna_takes_the_one_that_is_best_by_equation_15() -> None:
-    """The candidates themselves are drawn as ever; the method that values them is one that Optuna still calls."""
-    seen = []
-
-    class Watched(_PerSecond):
-        def _compute_acquisition_func(self, samples: object, below: object, above: object) -> object:
-            values = super()._compute_acquisition_func(samples, below, above)
-            ratio = optuna.samplers.TPESampler._compute_acquisition_func(self, samples, below, above)  # type: ignore[arg-type]
-            seen.append((samples, values, ratio))
-            return values
-
-    costs = {RATE: AxisCost(Log(1e-4, 1e-1), (2.0, 0.5)), DEPTH: AxisCost(Choice((1, 2)), (0.0, 1.5))}
-    sampler = Watched(Charged(costs, 0.5), _Densities(), seed=0, multivariate=True)
-    study = optuna.create_study(direction="maximize", sampler=sampler)
-
-    def objective(trial: optuna.Trial) -> float:
-        rate = trial.suggest_float(RATE, 1e-4, 1e-1, log=True)
-        return -abs(math.log10(rate / 0.004)) - trial.suggest_categorical(DEPTH, ["1", "2"]).count("2")
-
-    study.optimize(objective, n_trials=15)
-    assert seen
-    samples, values, ratio = seen[-1]
-    places = np.log(samples[RATE] / 1e-4) / math.log(1000)
-    charge = 0.5 * (2.0 * (places - 0.5) + 0.5 * (places - 0.5) ** 2 + 1.5 * samples[DEPTH])
-    expected = -np.log(BETTER + (1 - BETTER) * np.exp(-ratio)) - charge
-    assert values == pytest.approx(expected)
-    best = int(np.argmax(expected))
-    assert study.trials[-1].params[RATE] == pytest.approx(samples[RATE][best])
-
-
-def test_a_process_charges_a_row_what_its_point_costs() -> None:
-    """Over a choice, integers and a logarithmic range; what Optuna's samplers charge for the same values."""
-    process = GaussianProcess(SIZES, 0, 1, 100, random_trials=4)
-    costs, source = Costs(SIZES), np.random.default_rng(0)
-    for trial in range(8):
-        point = SIZES.sample(source)
-        for each in (process, costs):
-            each.proposed(trial, point)
-            each.took(trial, seconds(point))
-    expected = Charged(costs.by_axis(), 0.75)
-    charge = process._charge(25)
-    assert charge is not None
-    encoding = Encoding(SIZES)
-    for row in encoding.random(source, 64):
-        point = encoding.point(row)
-        place = [1, 2, 3, 4, 5].index(int(number(point, DEPTH)))
-        of = {DEPTH: place, HIDDEN: number(point, HIDDEN), RATE: number(point, RATE)}
-        assert sum(charge(axis, np.array(place)) for axis, place in enumerate(row)) == pytest.approx(expected.of(of))
+def test_of_its_candidates_it_takes_the_one_that_is_best_by_equation_15() -> None:
+    """Its candidates are those that are drawn where costs do not count."""
+    seen = np.random.default_rng(0).random((2, 12, 1))
+    better, others = (Parzen([Kind(0, 0.0)], rows_NA, np.ones(12)) for rows_NA in seen)
+    charged = Charged((AxisCost(Log(1e-4, 1e-1), (2.0, 0.5)),), 0.5)
+    taken = _Group([0], better, others).best(np.random.default_rng(1), charged)
+    rows_MA = better.drawn(np.random.default_rng(1), 24)
+    ratio = np.exp(others.log(rows_MA) - better.log(rows_MA))
+    place = rows_MA[:, 0]
+    charge = 0.5 * (2.0 * (place - 0.5) + 0.5 * (place - 0.5) ** 2)
+    promise = np.exp(-charge) / (0.1 + 0.9 * ratio)
+    assert taken == rows_MA[np.argmax(promise)]
+    assert taken != rows_MA[np.argmin(ratio)]
 
 
 @pytest.mark.parametrize("domain", [Integer(3, 3), Log(0.1, 0.1)])

@@ -28,8 +28,8 @@ def believing(priors: Point) -> Space:
 
 def test_a_belief_that_is_right_helps_from_the_first_trials_on() -> None:
     for trials in (6, 12):
-        guided = [max(climb(Prior(believing(BEST), seed), trials, planted)) for seed in range(12)]
-        alone = [max(climb(Tpe(believing(BEST), seed), trials, planted)) for seed in range(12)]
+        guided = [max(climb(Prior(believing(BEST), seed), trials, planted)) for seed in range(100)]
+        alone = [max(climb(Tpe(believing(BEST), seed), trials, planted)) for seed in range(100)]
         assert fmean(guided) > fmean(alone) + 0.03
 
 
