@@ -13,7 +13,6 @@ import traceback
 from typing import NoReturn
 
 import typer
-from typer.exceptions import Abort, Exit, TyperException
 
 from skipstack.dashboards.commands.commands import Commands
 from skipstack.dashboards.reports.printing import print_everywhere, say
@@ -26,6 +25,11 @@ from skipstack.data.basis.redaction import redacted
 from skipstack.data.basis.streams import OutputLostError, standard_streams
 from skipstack.data.basis.system import check_system
 from skipstack.data.basis.unwrapping import interruptions_unwrapped
+
+try:
+    from typer.exceptions import TyperException
+except ModuleNotFoundError:  # before 0.28, when Typer was made of click
+    from click import ClickException as TyperException  # type: ignore[assignment]
 
 app = typer.Typer(
     name="skipstack",
@@ -67,9 +71,9 @@ def _code() -> int:
         code = _refused(str(error))
     except TyperException as error:
         code = _refused(_of_typer(error))
-    except Exit as error:
+    except typer.Exit as error:
         code = error.exit_code
-    except (KeyboardInterrupt, Abort):
+    except (KeyboardInterrupt, typer.Abort):
         code = 130
     except Exception as error:  # noqa: BLE001 (a full disk, or a bug: show the whole traceback, without secrets)
         trouble = disk_trouble(error)

@@ -1,6 +1,5 @@
 """The config of a space: a base, the axes along which it varies, and constraints."""
 
-import operator
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Self
 
@@ -14,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.data.basis.own_code import CodeFile, known
 from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
@@ -115,7 +114,7 @@ AnySubject = Annotated[
 """The kinds of subjects of trials."""
 
 
-class SpaceConfig(Frozen):
+class SpaceConfig(Brief):
     """A base, axes by dotted path (their order is the order of enumeration), and constraints: names of ours
     (``constraints.py``), expressions over axes (``expressions.py``), or names of Python functions.
 
@@ -123,11 +122,11 @@ class SpaceConfig(Frozen):
     ``constraint_functions``: functions that were given from Python. Both are omitted in JSON if there are none.
     """
 
-    code: Annotated[tuple[CodeFile, ...], Field(exclude_if=operator.not_)] = ()
+    code: Annotated[tuple[CodeFile, ...], UNSAID] = ()
     base: AnySubject = TrialConfig()
     axes: dict[str, Axis] = Field(default_factory=dict)
     constraints: tuple[str, ...] = ()
-    constraint_functions: Annotated[tuple[ConstraintFunction, ...], Field(exclude_if=operator.not_)] = ()
+    constraint_functions: Annotated[tuple[ConstraintFunction, ...], UNSAID] = ()
 
     @model_validator(mode="wrap")
     @classmethod

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, PositiveInt
+from pydantic import ConfigDict, JsonValue, PositiveInt
 
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.reported import SCORE, reported_score
 from skipstack.spaces.domains import Json
@@ -39,7 +39,7 @@ EPOCHS: Final = 100
 """The default maximum of reports per seed; of a function that returns its one score, 1."""
 
 
-class FunctionSource(Frozen):
+class FunctionSource(Brief):
     """The function to call, ``name`` in the file ``file``; and 16 digits of a SHA-256 of its ``source``."""
 
     name: str
@@ -47,7 +47,7 @@ class FunctionSource(Frozen):
     source: str
     direction: RecordedDirection = "maximise"
     """Whether a higher score is better, or a lower one."""
-    score: Annotated[str, Field(exclude_if=lambda name: name == SCORE)] = SCORE
+    score: Annotated[str, UNSAID] = SCORE
     """What its score is called."""
     epochs: PositiveInt = EPOCHS
     """The number of reports of a complete trial; a function may return earlier."""

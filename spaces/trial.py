@@ -1,10 +1,17 @@
 """The config of a trial that trains a network: it is the whole trial."""
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
-from pydantic import ModelWrapValidatorHandler, TypeAdapter, ValidationError, computed_field, model_validator
+from pydantic import (
+    ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    ValidationError,
+    computed_field,
+    model_serializer,
+    model_validator,
+)
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
@@ -71,7 +78,11 @@ class TrialConfig(Subject):
         with known(code_of(value)):
             return handler({name: part for name, part in value.items() if name != CODE})
 
-    @computed_field(exclude_if=operator.not_)  # type: ignore[prop-decorator]  # mypy knows only the form without arguments
+    @model_serializer(mode="wrap")
+    def _with_code_if_any(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != CODE or value}
+
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def code(self) -> tuple[CodeFile, ...]:
         """The code files of its users' pieces, each once: in its network, and its corpus's format."""

@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -13,6 +14,28 @@ class Frozen(BaseModel):
     """The base of configs. One cannot change, an unknown key is an error, and no number may be NaN or infinite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+UNSAID: Final = object()
+"""Marks a field of a ``Brief`` config, in its annotation."""
+
+
+class Brief(Frozen):
+    """A config that leaves marked fields (``UNSAID``) out of its JSON where they have their default: so configs that
+    were recorded before there were these fields keep their identities.
+    """
+
+    @model_serializer(mode="wrap")
+    def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        usual = [name for name, default in _unsaid(type(self)).items() if getattr(self, name) == default]
+        return {name: value for name, value in dump(self).items() if name not in usual}
+
+
+@cache
+def _unsaid(kind: type[Brief]) -> dict[str, Any]:
+    """The defaults of its marked fields."""
+    marked = {name: field for name, field in kind.model_fields.items() if UNSAID in field.metadata}
+    return {name: field.get_default(call_default_factory=True) for name, field in marked.items()}
 
 
 def canonical_json(value: Any) -> str:

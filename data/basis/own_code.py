@@ -7,7 +7,6 @@ own config class checks the fields; if not, they stay as recorded.
 """
 
 import json
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,7 +22,7 @@ from pydantic import (
 )
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.frozen import Frozen, canonical_json
+from skipstack.data.basis.frozen import UNSAID, Brief, Frozen, canonical_json
 
 Part = Literal["gate", "cell", "head", "embedder", "format"]
 """The parts that a user's piece can be."""
@@ -37,7 +36,7 @@ Name = Annotated[str, Field(pattern=rf"^{KIND}$")]
 Kinds = dict[Part, dict[Name, dict[Name, JsonValue]]]
 
 
-class CodeFile(Frozen):
+class CodeFile(Brief):
     """A file of own code in a study's record: the SHA-256 of its bytes, and by part its kinds, each with its fields and
     their defaults, null where there is none.
 
@@ -48,8 +47,8 @@ class CodeFile(Frozen):
     name: Annotated[str, Field(min_length=1)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     kinds: Kinds
-    recorded: Annotated[Kinds, Field(exclude_if=operator.not_)] = Field(default_factory=dict)
-    constraints: Annotated[dict[str, tuple[str, ...]], Field(exclude_if=operator.not_)] = Field(default_factory=dict)
+    recorded: Annotated[Kinds, UNSAID] = Field(default_factory=dict)
+    constraints: Annotated[dict[str, tuple[str, ...]], UNSAID] = Field(default_factory=dict)
 
     @field_validator("kinds")
     @classmethod

@@ -17,7 +17,7 @@ from pydantic import (
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import unknown
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.corpora.division import Splits, held_out
@@ -85,7 +85,7 @@ class EchoCorpus(Frozen):
     test: PositiveInt = 200
 
 
-class NumbersCorpus(Frozen):
+class NumbersCorpus(Brief):
     """Texts of digits; the label is found by jumping through them (``data/corpora/synthetic/numbers.py``; gui2019)."""
 
     kind: Literal["numbers"] = "numbers"
@@ -95,7 +95,7 @@ class NumbersCorpus(Frozen):
     """The length of a text in numbers: T."""
     jumps: PositiveInt = 1
     """How many jumps from number to number lead to the label."""
-    counted_from: Annotated[CountedFrom, Field(exclude_if="start".__eq__)] = "start"
+    counted_from: Annotated[CountedFrom, UNSAID] = "start"
     """Where digits count from: the first of the eleven last numbers (``start``), or the first of the ten numbers before
     each (``window``, which needs a length of 1 + 10 for each jump). Both are reconstructions of gui2019."""
     train: PositiveInt = 100_000
@@ -494,7 +494,7 @@ def title_of(corpus: Corpus) -> str:
     return f"{named} and {counted(len(others), 'other file')}" if others else named
 
 
-class VocabularyConfig(Frozen):
+class VocabularyConfig(Brief):
     """Which word forms of the training split are known words; all others are unknown words."""
 
     minimum_count: PositiveInt = 1
@@ -505,7 +505,7 @@ class VocabularyConfig(Frozen):
     """Whether every digit of a word is read as 9, so that numbers of one length are one word."""
     word_classes: tuple[str, ...] = ()
     """Slot families, such as ``city_name``, whose words have a class (``data/store/word_classes.py``)."""
-    classes: Annotated[Literal["instead", "beside"], Field(exclude_if="instead".__eq__)] = "instead"
+    classes: Annotated[Literal["instead", "beside"], UNSAID] = "instead"
     """``instead``: all words of a class are read as one word. ``beside``: a word keeps its vector, and its class has
     one beside it (``model.embedder.class_size``)."""
 

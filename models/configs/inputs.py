@@ -1,12 +1,11 @@
 """Configs of inputs. Torch-free."""
 
-import operator
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, field_validator, model_validator
 
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import OwnConfig
 
@@ -88,7 +87,7 @@ SpellingConfig = CharacterCnnConfig | CharacterCnnsConfig | CharacterLstmConfig
 AnySpelling = Annotated[SpellingConfig | None, Field(discriminator="kind"), BeforeValidator(_of_kind_cnn)]
 
 
-class EmbedderConfig(Frozen):
+class EmbedderConfig(Brief):
     """The input of a token (wu2017 eqs 16-17): [word; capitals; affixes], over a window of tokens.
 
     The width is ``window * (word_size + capital_size + 2 * affix_characters * affix_size)``; the paper's
@@ -105,7 +104,7 @@ class EmbedderConfig(Frozen):
     """Characters read at each side of a word; 0: none."""
     affix_size: PositiveInt = 5
     """The size of the vector of each of these characters."""
-    class_size: Annotated[NonNegativeInt, Field(exclude_if=operator.not_)] = 0
+    class_size: Annotated[NonNegativeInt, UNSAID] = 0
     """The size of the vector of a word's class, beside the word (``data.vocabulary.classes: beside``); 0: not read."""
     spelling: AnySpelling = None
     """How the whole spelling is read; None, as in the paper: only the affixes are read."""

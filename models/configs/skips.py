@@ -1,11 +1,10 @@
 """Which of its K last states an LSTM layer reads at each step. Torch-free."""
 
-import operator
 from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -15,7 +14,7 @@ Addressing = Literal["distance", "place"]
 (``models/parts/skips/places.py``)."""
 
 
-class FixedSkipConfig(Frozen):
+class FixedSkipConfig(Brief):
     """Reads h_{t-k} and c_{t-k} with a constant k: in place of h_{t-1} and c_{t-1}, or mixed with them.
 
     gui2019 takes its fixed skips from Zhang et al. (2016), who add connections to a recurrent network; its text does
@@ -25,7 +24,7 @@ class FixedSkipConfig(Frozen):
     kind: Literal["fixed"] = "fixed"
     reach: PositiveInt = 3
     """k."""
-    previous_share: Annotated[Share, Field(exclude_if=operator.not_)] = 0.0
+    previous_share: Annotated[Share, UNSAID] = 0.0
     """The weight of the previous state, 1 - lambda; the state k steps back has lambda."""
 
 

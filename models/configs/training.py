@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -124,7 +124,7 @@ class PretrainingConfig(Frozen):
     optimiser: Optimiser = Sgd(learning_rate=0.1, momentum=0.9)
 
 
-class TrainingConfig(Frozen):
+class TrainingConfig(Brief):
     """Maximum epochs, batch size, the optimiser and its settings."""
 
     epochs: PositiveInt = 20
@@ -141,7 +141,7 @@ class TrainingConfig(Frozen):
     l2: NonNegativeFloat = 0.0
     """lambda: training minimises the mean loss + lambda/2 |theta|^2 (dinarelli2016 eq. 1, chen2017 eq. 20). Reported
     losses exclude this term."""
-    penalised: Annotated[Literal["weights", "all"], Field(exclude_if="weights".__eq__)] = "weights"
+    penalised: Annotated[Literal["weights", "all"], UNSAID] = "weights"
     """theta: all weights, vectors and transition scores of a lane, without its biases; or with them, as chen2017 prints
     it."""
     pretraining: PretrainingConfig | None = None

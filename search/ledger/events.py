@@ -10,10 +10,9 @@ texts ``"nan"``, ``"inf"`` and ``"-inf"``, and read back as the same numbers.
 
 import json
 import math
-import operator
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import (
     Field,
@@ -21,12 +20,10 @@ from pydantic import (
     NonNegativeInt,
     PlainSerializer,
     PositiveInt,
-    SerializerFunctionWrapHandler,
     TypeAdapter,
-    model_serializer,
 )
 
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.data.health.health import Health
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
@@ -109,7 +106,7 @@ class VectorsPrepared(Frozen):
     cut_line: PositiveInt | None = None
 
 
-class CorpusPrepared(_Happened):
+class CorpusPrepared(_Happened, Brief):
     """A corpus was stored: the identity of its config, the fingerprint of its content, and its folder (``store``).
 
     ``measure`` ranks the trials; the baselines (``data.tasks.task.Task.baseline``) are scored by it. ``vectors``: the
@@ -129,12 +126,7 @@ class CorpusPrepared(_Happened):
     vectors: dict[str, VectorsPrepared] = Field(default_factory=dict)
     health: Health | None = None
     warnings: tuple[str, ...] = ()
-    documents: tuple[PositiveInt, ...] = ()
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without documents it is what earlier versions read."""
-        return {name: value for name, value in dump(self).items() if name != "documents" or value}
+    documents: Annotated[tuple[PositiveInt, ...], UNSAID] = ()
 
 
 class Proposed(_Happened):
@@ -249,7 +241,7 @@ class Recording(Frozen):
     code_version: str
 
 
-class Observed(Frozen):
+class Observed(Brief):
     """A trial of an earlier study as a point of this study's space; ``config_identity``: of this study's config there.
 
     ``reported``: the values of a function's further objectives, by their names among metrics. ``recording``: present if
@@ -263,7 +255,7 @@ class Observed(Frozen):
     curve: tuple[tuple[PositiveInt, Number], ...]
     parameters: Parameters | None = None
     latency: float | None = None
-    reported: Annotated[dict[str, Number], Field(exclude_if=operator.not_)] = Field(default_factory=dict)
+    reported: Annotated[dict[str, Number], UNSAID] = Field(default_factory=dict)
     recording: Recording | None = None
 
 
@@ -360,7 +352,7 @@ class Placed(_Happened):
     commit: str = ""
 
 
-class Extended(_Happened):
+class Extended(_Happened, Brief):
     """The user extended the study: by so many trials, so many seeds for each further trial, and values of axes by path.
 
     For an axis with named values, each value is a mapping from its name. ``hours``: those of the whole study from now
@@ -373,9 +365,9 @@ class Extended(_Happened):
     seeds: NonNegativeInt = 0
     choices: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
     hours: Annotated[float, Field(gt=0)] | None = None
-    points: Annotated[tuple[dict[str, JsonValue], ...], Field(exclude_if=operator.not_)] = ()
-    asked_by: Annotated[str, Field(exclude_if=operator.not_)] = ""
-    request: Annotated[str, Field(exclude_if=operator.not_)] = ""
+    points: Annotated[tuple[dict[str, JsonValue], ...], UNSAID] = ()
+    asked_by: Annotated[str, UNSAID] = ""
+    request: Annotated[str, UNSAID] = ""
 
 
 class Shortened(_Happened):
