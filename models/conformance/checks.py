@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from skipstack.data.basis.errors import UserError
 from skipstack.data.store.batches import Batch
 from skipstack.models.configs.model import ModelConfig
 from skipstack.models.configs.training import Adam, Constant, TrainingConfig
-from skipstack.models.conformance.accelerator.simulated import Accelerator, DevicesMixError, HostReadsError
-from skipstack.models.conformance.failure import Failure
+from skipstack.models.conformance.failure import Failure, Unchecked
 from skipstack.models.conformance.parts import check_numbers, check_part
 from skipstack.models.conformance.specimen import BATCH, CPU, LANES, Specimen
 from skipstack.models.layers.lanes import Lane
@@ -49,6 +49,10 @@ def shapes(specimen: Specimen) -> None:
 
 def waits(specimen: Specimen) -> None:
     """An update waits for the device as often as with the built-in piece: no number is read on the host."""
+    try:
+        import skipstack.models.conformance.accelerator.simulated  # noqa: F401
+    except UserError as error:
+        raise Unchecked(str(error)) from error
     own, ours = _waits(specimen, specimen.model), _waits(specimen, specimen.ours)
     if own > ours:
         raise Failure(
@@ -57,6 +61,8 @@ def waits(specimen: Specimen) -> None:
 
 
 def _waits(specimen: Specimen, model: ModelConfig) -> int:
+    from skipstack.models.conformance.accelerator.simulated import Accelerator, DevicesMixError, HostReadsError
+
     accelerator = Accelerator()
     with accelerator:
         network = specimen.network(model, accelerator.device).train()

@@ -8,14 +8,14 @@ from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.own_code import CodeFile, OwnConfig
 from skipstack.data.basis.own_lines import line_before
 from skipstack.models.conformance.checks import CHECKS
-from skipstack.models.conformance.failure import Failure
+from skipstack.models.conformance.failure import Failure, Unchecked
 from skipstack.models.conformance.format_specimen import FormatSpecimen
 from skipstack.models.conformance.formats import FORMAT_CHECKS
 from skipstack.models.conformance.pieces import pieces_of
 from skipstack.models.conformance.specimen import Specimen
 
 Outcome = Literal["holds", "FAILS", "open"]
-"""The outcome of a check; ``open``: there was no example to check."""
+"""The outcome of a check; ``open``: it could not be made, as of a format without an example."""
 
 NO_EXAMPLE = "there is none, so nothing was read (allowed: example = Example(text, sentences), in the class)"
 
@@ -47,7 +47,7 @@ def conformance(file: CodeFile) -> list[Found]:
         for name in checks:  # check by check, not piece by piece: torch counts devices at the first backward pass
             for specimen in specimens:
                 lines = found[specimen.piece]
-                if not lines or lines[-1].outcome == "holds":
+                if not lines or lines[-1].outcome == "holds" or (checks is CHECKS and lines[-1].outcome == "open"):
                     lines.append(_found(specimen, name, checks))
     return [line for lines in found.values() for line in lines]
 
@@ -58,6 +58,8 @@ def _found(specimen: Specimen | FormatSpecimen, name: str, checks: Checks) -> Fo
         if isinstance(specimen, FormatSpecimen) and not specimen.examples:
             return Found(piece=piece, check="example", outcome="open", words=NO_EXAMPLE)
         checks[name](specimen)
+    except Unchecked as reason:
+        return Found(piece=piece, check=name, outcome="open", words=str(reason))
     except Failure as failure:
         return Found(piece=piece, check=name, outcome="FAILS", words=f"{line_before(piece, failure)}{failure}")
     except Exception as error:  # noqa: BLE001 (any error of the piece is its failure)

@@ -3,10 +3,18 @@
 It is for export only: the loops beside it compute the same, faster, and can be trained.
 """
 
+from collections.abc import Callable
+from typing import Any, Final
+
 import torch
-from torch._higher_order_ops.scan import scan
 
-exporting = torch.compiler.is_exporting
-"""Whether torch is exporting the running code (``models/views/program.py``)."""
+try:
+    from torch._higher_order_ops.scan import scan as torch_scan
+except ImportError:
+    torch_scan = None
 
-__all__ = ["exporting", "scan"]
+scan: Final[Callable[..., Any] | None] = torch_scan
+"""None where torch has none: loops are then exported step by step."""
+
+exporting: Final[Callable[[], bool]] = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)
+"""Whether torch exports the running code (``models/views/program.py``); torch 2.6 says only that it compiles it."""

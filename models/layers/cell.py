@@ -74,7 +74,7 @@ class Cell(Layer):
     def loop(self, projected: tuple[Tensor, ...], start: Tensor | None) -> Unrolled:
         """All steps, from the output of ``project``."""
         pre_GTBX, *known_GTBX = projected
-        if exporting() and start is None:
+        if exporting() and start is None and scan is not None:
             return Unrolled(self.scanned(pre_GTBX, known_GTBX), pre_GTBX)
         pre = self.pre_activations(pre_GTBX)
         known = [part.unbind(1) for part in known_GTBX]
@@ -112,6 +112,7 @@ class Cell(Layer):
         first = self.start(pre_GTBX[:, 0])
         carried = (first.h_GBF,) if first.c_GBH is None else (first.h_GBF, first.c_GBH)
         steps = tuple(part.transpose(0, 1) for part in (pre_GTBX, *known_GTBX))
+        assert scan is not None
         output_TGBF: Tensor = scan(step, carried, steps)[1]
         return output_TGBF.transpose(0, 1)
 

@@ -34,7 +34,7 @@ class Recurrence:
     def pre(self, step: int, h_GBF: Tensor) -> Tensor:
         """x_t + U h_{t-1}, to be called once for each step, in order."""
         if self.learns:
-            self.previous_TGBF.append(State(h_GBF.detach(), h_GBF._version))
+            self.previous_TGBF.append(State(h_GBF.detach(), _version(h_GBF)))
         return plus_product(self.x_TGBX[step], h_GBF, self.constant_GFX)
 
 
@@ -56,8 +56,13 @@ class _Tap(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Any) -> Any:
         """Raises RuntimeError, as torch does, where a state has been written over since."""
         (pre_GTBX,), (constant_GFX,) = gradients, ctx.saved_tensors
-        if any(h_GBF._version != version for h_GBF, version in ctx.previous_TGBF):
+        if any(_version(h_GBF) != version for h_GBF, version in ctx.previous_TGBF):
             raise RuntimeError("a state of a loop, from which a gradient is, has been modified by an inplace operation")
         previous_GTBF = torch.stack([h_GBF for h_GBF, _ in ctx.previous_TGBF], dim=1)
         weight_GFX = weight_gradient(previous_GTBF.flatten(1, 2), pre_GTBX.flatten(1, 2), constant_GFX)
         return pre_GTBX, weight_GFX, None, None
+
+
+def _version(tensor: Tensor) -> int:
+    """How often it has been written; 0 where torch does not say."""
+    return getattr(tensor, "_version", 0)

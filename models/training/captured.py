@@ -103,7 +103,12 @@ class CapturedSteps:
         return _Step(reads, replay, loss_R, states, doubtful)
 
     def _replayed(self, step: _Step, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        torch._foreach_copy_(step.reads, tensors((tokens, gold, rate_R)))
+        given = tensors((tokens, gold, rate_R))
+        if hasattr(torch, "_foreach_copy_"):  # one launch instead of one for each tensor
+            torch._foreach_copy_(step.reads, given)
+        else:
+            for own, each in zip(step.reads, given, strict=True):
+                own.copy_(each)
         step.replay()
         if tokens.memory is not None:
             tokens.memory.states = [None if each is None else each.clone() for each in step.states]

@@ -1,16 +1,19 @@
 """Gradients of the loss, and what changes them before an update: the L2 penalty, and clipping."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.graph import _engine_run_backward
 
 from skipstack.models.ground.parameters import role_of
 from skipstack.models.kernels.ordered import added_up
 from skipstack.models.kernels.rows import gradient_rows
 from skipstack.models.layers.lanes import lane_by_lane
 from skipstack.models.training.lane_optimiser import Named
+
+run: Any = getattr(torch.autograd.graph, "_engine_run_backward", None)
+"""What ``torch.autograd.backward`` calls."""
 
 
 def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
@@ -19,7 +22,10 @@ def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
     That compares the shapes of both as symbols, for which it loads sympy: half a second in every process that trains.
     """
     assert share_RB.shape == loss_RB.shape
-    _engine_run_backward((loss_RB,), (share_RB,), False, False, (), allow_unreachable=True, accumulate_grad=True)
+    if run is None:
+        torch.autograd.backward(loss_RB, share_RB)
+    else:
+        run((loss_RB,), (share_RB,), False, False, (), allow_unreachable=True, accumulate_grad=True)
 
 
 @torch.no_grad()

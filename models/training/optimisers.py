@@ -76,7 +76,8 @@ class LaneAdam(LaneOptimiser):
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
         """Moves along the corrected mean over the root of the corrected square."""
-        if learning_rate_R.dtype != torch.float32 and not learning_rate_R.is_cpu:
+        refused = learning_rate_R.dtype != torch.float32 and not learning_rate_R.is_cpu
+        if refused or not hasattr(torch, "_fused_adam_"):
             super().update(gradients, learning_rate_R)
             return
         names = tuple(gradients)

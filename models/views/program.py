@@ -9,6 +9,7 @@ from skipstack.data.store.features import LONGEST_SPELLING
 from skipstack.models.configs.heads import BiaffineConfig
 from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.configs.model import ModelConfig
+from skipstack.models.ground.scanning import scan
 from skipstack.models.networks.model import Network, Tokens
 from skipstack.models.parts.inputs.base import LexiconTensors
 
@@ -84,6 +85,8 @@ def takes_any_length(config: ModelConfig) -> bool:
     different axes, since torch 2.13 exports no second one of any length (it ties the lengths to each other).
     """
     stack, embedder = config.stack, config.embedder
+    if scan is None:
+        return False
     spelling = embedder.spelling if isinstance(embedder, EmbedderConfig) else None
     if spelling is not None and spelling.kind == "blstm":
         return False

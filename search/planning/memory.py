@@ -4,7 +4,6 @@ from functools import lru_cache
 
 from skipstack.data.basis.code_files import load_sent
 from skipstack.models.configs.training import TrainingConfig
-from skipstack.models.conformance.accelerator.trial_memory import trial_memory
 from skipstack.models.ground.device import CAPTURED
 from skipstack.models.layers.lanes import Lane
 from skipstack.search.driver.task import TrialTask
@@ -17,7 +16,7 @@ def memory_of(task: TrialTask) -> int:
 
     They are counted without a GPU and without the memory (``models/conformance/accelerator/trial_memory.py``); trials
     that differ only in options without an effect on it are counted once. Raises what a network of own code raises on
-    the simulated GPU, such as HostReadsError.
+    the simulated GPU, such as HostReadsError, and UserError where torch can simulate none.
     """
     own = as_network(task.config)
     config = own.model_copy(update={"training": _sized(own.training)})
@@ -39,6 +38,8 @@ def memory_of(task: TrialTask) -> int:
 
 @lru_cache(maxsize=1024)
 def _memory_of(task: TrialTask) -> int:
+    from skipstack.models.conformance.accelerator.trial_memory import trial_memory
+
     load_sent(task.code)
     config = as_network(task.config)
     counted = trial_memory(

@@ -4,7 +4,6 @@ import weakref
 from collections.abc import Iterable
 
 from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensor
 
 from skipstack.models.ground.device_memory import BLOCK
 
@@ -24,10 +23,10 @@ class Memory:
     def take_in(self, made: Iterable[Tensor]) -> None:
         """Count what is new among these, until nobody holds it any more."""
         for each in made:
-            if not isinstance(each, FakeTensor):
+            if not hasattr(each, "fake_device"):
                 continue
             storage = each.untyped_storage()
-            place, size = storage._cdata, -(-storage.nbytes() // BLOCK) * BLOCK
+            place, size = id(storage), -(-storage.nbytes() // BLOCK) * BLOCK
             if size and place not in self._sizes:
                 self._sizes[place] = size
                 weakref.finalize(storage, self._let_go, place).atexit = False

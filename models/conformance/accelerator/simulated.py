@@ -10,20 +10,25 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-    FakeTensor,
-    FakeTensorMode,
-)
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from skipstack.data.basis.errors import UserError
 from skipstack.models.conformance.accelerator.memory import Memory
 from skipstack.models.conformance.accelerator.refusals import refusal
 from skipstack.models.conformance.accelerator.work import Operation, Work, operation
 from skipstack.models.ground.device import SIMULATED
+
+try:
+    from torch._subclasses.fake_tensor import (
+        DataDependentOutputException,
+        DynamicOutputShapeException,
+        FakeTensor,
+        FakeTensorMode,
+    )
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+except ImportError as error:
+    raise UserError(f"torch {torch.__version__} can simulate no GPU ({error}; allowed: such as 2.13)") from error
 
 
 class HostReadsError(RuntimeError):
