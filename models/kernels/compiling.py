@@ -5,17 +5,24 @@ of their time in calls; large ones save what is written to memory and read again
 written in operations of torch defines what is compiled, and runs on every other device.
 """
 
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, ParamSpec, TypeVar
 
 from llvmlite import binding
-from numba import njit
-from numba.core.ccallback import CFunc
-from numba.core.sigutils import normalize_signature
+from numba import cfunc, njit
 from numba.extending import register_jitable
-from numba.np import linalg
 
-from skipstack.models.kernels.machine_code import keep
+LOG: Final = logging.getLogger(__name__)
+
+try:
+    from numba.core.ccallback import CFunc
+
+    from skipstack.models.kernels.machine_code import keep
+except (ImportError, AttributeError) as error:
+    CFunc = keep = None  # type: ignore[assignment, misc]
+    LOG.warning("skipstack: this numba keeps no machine code for us, so each process compiles anew (%s)", error)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,7 +39,8 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     It is kept in the user's cache (``NUMBA_CACHE_DIR`` names another place), and found there by later processes.
     """
     dispatcher = njit(nogil=True, **OPTIONS)(function)
-    keep(dispatcher, function)
+    if keep is not None:
+        keep(dispatcher, function)
     machine_code: Callable[P, R] = dispatcher
     return machine_code
 
@@ -41,9 +49,13 @@ def named(name: str, signature: Any, function: Callable[..., None]) -> None:
     """Compile ``function`` for these arguments, now, once for all: the others call it by its ``name``, and have none of
     its machine code in theirs.
     """
-    machine_code: Any = CFunc(function, normalize_signature(signature), locals={}, options=OPTIONS)
-    keep(machine_code, function)
-    machine_code.compile()
+    machine_code: Any
+    if keep is None:
+        machine_code = cfunc(signature, **OPTIONS)(function)
+    else:  # ``cfunc`` compiles before it could be told where code is kept
+        machine_code = CFunc(function, (signature.args, signature.return_type), locals={}, options=OPTIONS)
+        keep(machine_code, function)
+        machine_code.compile()
     binding.add_symbol(name, machine_code.address)
     _NAMED.append(machine_code)
 
@@ -63,11 +75,14 @@ def _leave_scipy() -> None:
 
     What is compiled here has its own products (``gemm/``); what asks numba for them still loads it.
     """
-    kept, linalg.ensure_blas = linalg.ensure_blas, lambda: None
-    try:
-        import numba.np.arraymath  # noqa: F401
-    finally:
-        linalg.ensure_blas = kept
+    with suppress(ImportError, AttributeError):  # numba is free to move these: it is then only slower to load
+        from numba.np import linalg
+
+        kept, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+        try:
+            import numba.np.arraymath  # noqa: F401
+        finally:
+            linalg.ensure_blas = kept
 
 
 _leave_scipy()

@@ -35,6 +35,8 @@ from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.models.kernels.sources import digest_of
 
 LOG: Final = logging.getLogger(__name__)
+WRITTEN, READ = CompileResult._reduce, CompileResult._rebuild
+"""How numba itself makes bytes of code, and code of bytes."""
 
 SETTINGS: Final = (
     *("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "DEBUG_NRT", "DISABLE_INTEL_SVML", "ENABLE_PROFILING", "NRT_STATS", "OPT"),
@@ -86,12 +88,12 @@ class Kept(_Cache):  # type: ignore[misc]
             LOG.warning("skipstack: %s is damaged, so it is compiled anew", file)
             return None
         _used(file)
-        return CompileResult._rebuild(target_context, *pickle.loads(code))
+        return READ(target_context, *pickle.loads(code))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """For later processes, if it can be written."""
         assert not data.library.has_dynamic_globals, "an address is another one in the next process"
-        file, code = self.file(sig, data.codegen), dumps(data._reduce())
+        file, code = self.file(sig, data.codegen), dumps(WRITTEN(data))
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             if file.is_dir():

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from numba.core.registry import cpu_target
+from llvmlite import binding
+from numba import config
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,13 @@ def features() -> frozenset[str]:
     """Those that numba lets LLVM use: what this CPU can do, as far as the user's settings (``NUMBA_ENABLE_AVX``,
     ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) leave it. LLVM ends the process where code asks for any other register.
     """
-    _, _, told = cpu_target.target_context.codegen().magic_tuple()
-    return frozenset(each[1:] for each in told.split(",") if each.startswith("+"))
+    if config.CPU_FEATURES is not None:
+        return frozenset(each[1:] for each in config.CPU_FEATURES.split(",") if each.startswith("+"))
+    try:
+        host = binding.get_host_cpu_features()
+    except RuntimeError:  # LLVM does not know it
+        return frozenset()
+    return frozenset(each for each, has in host.items() if has and (config.ENABLE_AVX or not each.startswith("avx")))
 
 
 REGISTERS: Final = registers_of(features())

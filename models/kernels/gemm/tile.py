@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from skipstack.models.kernels.gemm.registers import REGISTERS
@@ -194,8 +193,10 @@ class _Tile:
         return self.builder.bitcast(number, vector.as_pointer())
 
     def _call(self, name: str, gives: Any, *given: Any) -> Any:
-        kind = ir.FunctionType(gives, [each.type for each in given])
-        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), given)
+        module = self.builder.module
+        if (function := module.globals.get(name)) is None:
+            function = ir.Function(module, ir.FunctionType(gives, [each.type for each in given]), name)
+        return self.builder.call(function, given)
 
 
 def _name(vector: Any) -> str:
