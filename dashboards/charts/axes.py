@@ -33,7 +33,8 @@ def text_of(value: Any) -> str:
 
 def texts(values: "pd.Series[Any]") -> "pd.Series[str]":
     """The labels of the values at an axis."""
-    return values.map(text_of, na_action="ignore").astype("str")
+    found = [None if missing else text_of(value) for value, missing in zip(values, values.isna(), strict=True)]
+    return pd.Series(found, index=values.index, name=values.name, dtype="str")
 
 
 IN_LINES: Final = r"split(trim(datum.label), '\n')"

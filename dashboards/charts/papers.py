@@ -26,7 +26,7 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
     rows = frame.reindex(columns=["row", *columns]).astype(dict.fromkeys(columns, float))
     rows[columns] *= shown(measure)
     known = rows.dropna(subset=["paper", "ours"], how="all")
-    rows = known[(known["paper"] != 0) | (known["ours"] != 0)]  # without the base
+    rows = known[(known["paper"] != 0) | (known["ours"] != 0)].copy()  # without the base
     rows["kind"] = rows["low"].notna().map({True: OURS.name, False: EXPLORED.name})
     ours = rows.dropna(subset=["ours"])
     both = ours.dropna(subset=["paper"])

@@ -169,4 +169,4 @@ class _Padded(NamedTuple):
 
     def read(self, values: NDArray[np.int32], padding: int) -> Ids:
         """The values at the indices."""
-        return np.where(self.inside_RUB, values[self.places_RUB], np.int64(padding))
+        return np.where(self.inside_RUB, values[self.places_RUB], np.array([padding]))  # of 64 bits in numpy 1, too

@@ -13,7 +13,7 @@ try:
 except ImportError:
     torch_scan = None
 
-scan: Final[Callable[..., Any] | None] = torch_scan if torch.__version__ >= (2, 9) else None
+scan: Final[Callable[..., Any] | None] = torch_scan if torch.__version__ >= "2.9" else None
 """None where torch has none, or exports none: loops are then exported step by step."""
 
 exporting: Final[Callable[[], bool]] = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)

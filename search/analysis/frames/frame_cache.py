@@ -82,7 +82,7 @@ def cache_frames(
 def as_parquet(frame: pd.DataFrame) -> bytes:
     """The Parquet file of a frame, its index as a column."""
     named = frame.reset_index() if frame.index.name else frame
-    texts = [str(name) for name in named if named[name].dtype == "str"]  # numbers seldom repeat
+    texts = [str(name) for name in named if pd.api.types.is_string_dtype(named[name])]  # numbers seldom repeat
     file = BytesIO()
     pq.write_table(pa.Table.from_pandas(named, preserve_index=False), file, compression="zstd", use_dictionary=texts)
     return file.getvalue()

@@ -68,7 +68,7 @@ def test_every_frame_has_its_columns_and_stays_what_it_is_in_parquet(study: Path
     for name in ALL:
         frame = getattr(frames, name)
         plain = frame.reset_index() if name == "trials" else frame
-        dtypes = {column.name: column.dtype for column in COLUMNS[name]}
+        dtypes = {column.name: str(pd.Series([], dtype=column.dtype).dtype) for column in COLUMNS[name]}
         assert {key: str(dtype) for key, dtype in plain.dtypes.items() if key in dtypes} == dtypes
         assert list(plain.columns)[: len(dtypes)] == list(dtypes)
         assert set(plain.columns) - dtypes.keys() == further.get(name, set())
