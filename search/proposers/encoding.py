@@ -42,8 +42,8 @@ class Encoding:
             else {}
             for domain in self._domains
         ]
-        self._chosen = np.array([isinstance(domain, Choice) for domain in self._domains])
-        self._widths = np.array([len(indices) or 1 for indices in self._indices])
+        self._chosen = np.array([isinstance(domain, Choice) for domain in self._domains], dtype=bool)
+        self._widths = np.array([len(indices) or 1 for indices in self._indices], dtype=int)
         self._steps = np.array([_steps(domain) for domain in self._domains], dtype=float)
         self.starts = np.cumsum(self._widths) - self._widths
         """The first column of each axis."""

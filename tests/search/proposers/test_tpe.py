@@ -13,7 +13,7 @@ from optuna.trial import TrialState, create_trial
 
 from skipstack.search.proposers.proposer import Proposer, Random
 from skipstack.search.proposers.tpe import Tpe
-from skipstack.spaces.space import Point
+from skipstack.spaces.space import Point, Space, SpaceConfig
 from tests.search.proposers.histories import (
     BETA1,
     BETA2,
@@ -169,6 +169,15 @@ def test_with_two_objectives_its_front_is_ahead_of_random_search() -> None:
     drawn = [area(Random(MIXED, seed)) for seed in range(5)]
     assert statistics.mean(learnt) > statistics.mean(drawn) + 0.05
     assert sum(ours > theirs for ours, theirs in zip(learnt, drawn, strict=True)) >= 4
+
+
+def test_a_space_without_axes_has_one_point() -> None:
+    proposer = Tpe(Space(SpaceConfig()), seed=0)
+    for _ in range(12):  # of an earlier study
+        proposer.observed({}, "completed", [(1, 0.5)])
+    assert proposer.ask(0) == {}
+    proposer.proposed(0, {})
+    assert proposer.ask(1) is None
 
 
 def test_nothing_global_changes(capfd: pytest.CaptureFixture[str]) -> None:
