@@ -155,6 +155,8 @@ class Execution:
             self.warn(
                 f"{shown.missing}; `{shlex.join(['skipstack', 'sync', str(folder.path)])}` writes what is missing"
             )
+        if shown.otherwise is not None:
+            self.say(shown.otherwise)
         if (line := renamed(_names(record), "." if is_folder(self.runs(folder)) else "/")) is not None:
             self.warn(line)
         if shown.experiment_id is None:

@@ -63,14 +63,8 @@ def connected(uri: str) -> "MlflowClient":
     return MlflowClient(uri)
 
 
-def put(run: "Run", files: Mapping[str, str | bytes | Path], uri: str) -> None:
-    """Write files among the artifacts of a run of the store at ``uri``; the client would ask for the run each time.
-
-    A path is a file of the same name.
-    """
-    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-
-    artifacts = get_artifact_repository(run.info.artifact_uri, tracking_uri=uri)
+def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | Path]) -> None:
+    """Write files among the artifacts of a run. A path is a file of the same name."""
     with TemporaryDirectory(prefix="skipstack-") as folder:
         for name, content in files.items():
             path = content if isinstance(content, Path) else Path(folder) / name
@@ -78,17 +72,15 @@ def put(run: "Run", files: Mapping[str, str | bytes | Path], uri: str) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content.encode() if isinstance(content, str) else content)
             within = PurePosixPath(name).parent.as_posix()
-            artifacts.log_artifact(str(path), None if within == "." else within)  # type: ignore[no-untyped-call]
+            client.log_artifact(run_id, str(path), None if within == "." else within)
 
 
-def got(place: str, name: str, uri: str) -> str:
-    """The text of a file among the artifacts that lie at a ``place`` of the store at ``uri``."""
-    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+def got(uri: str, place: str) -> str:
+    """The text of the file that lies at a ``place`` of the store at ``uri``."""
+    from mlflow.artifacts import download_artifacts
 
-    artifacts = get_artifact_repository(place, tracking_uri=uri)
     with TemporaryDirectory(prefix="skipstack-") as folder:
-        path = artifacts.download_artifacts(name, folder)  # type: ignore[no-untyped-call]
-        return Path(path).read_text(encoding="utf-8")
+        return Path(download_artifacts(place, dst_path=folder, tracking_uri=uri)).read_text(encoding="utf-8")
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from skipstack.data.basis.redaction import redacted
+from skipstack.data.basis.redaction import redacted, without_secrets
 from skipstack.search.tracking.client import Found, connected, found_study, put
 from skipstack.search.tracking.entry import NOTE, RunKey
-from skipstack.search.tracking.logged_models import BestBundle, logged_model
+from skipstack.search.tracking.logged_models import BestBundle, keep
 from skipstack.search.tracking.names import stored_name
 from skipstack.search.tracking.retry_loop import RetryLoop
 from skipstack.search.tracking.stores import is_folder
@@ -38,10 +38,13 @@ class Publication:
 
 @dataclass(slots=True)
 class Shown:
-    """Where a study is shown: the number of its experiment, once it is known; ``missing``: one line, or None."""
+    """Where a study is shown: the number of its experiment, once it is known. ``missing``: one line, or None;
+    ``otherwise``: one line on what is shown in another way than by newer versions of MLflow, or None.
+    """
 
     experiment_id: str | None = None
     missing: str | None = None
+    otherwise: str | None = None
 
 
 def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> Shown:
@@ -88,11 +91,16 @@ def _publish(
     for key, files in publication.files.items():
         if key in found.runs and found.runs[key].data.tags.get(FILES) != publication.made_of:
             for name, content in files.items():
-                put(found.runs[key], {name: content}, uri)
+                put(client, found.runs[key].info.run_id, {name: content})
                 progressed((key, name))
             client.set_tag(found.runs[key].info.run_id, FILES, publication.made_of)
     if publication.best is not None:
-        logged_model(client, uri, found, publication.best, study_id)
+        kept = keep(client, uri, found, publication.best, study_id)
+        if kept is not None and kept.model_id is None:
+            shown.otherwise = (
+                f"MLflow at {without_secrets(uri)} or its client here is older than 3 and has no page of models: the "
+                "best network is a folder among the artifacts of its trial's run"
+            )
 
 
 def _say(client: "MlflowClient", found: Found, key: RunKey, publication: Publication, between: str) -> None:

@@ -197,7 +197,7 @@ class TrackingProcess:
 def serve(link: Link) -> None:
     """What the process does: it works on what it is asked, and answers."""
     with uncollected():
-        import mlflow.tracking  # noqa: F401
+        import mlflow  # noqa: F401
     for name in ("mlflow", "alembic", "sqlalchemy"):  # what fails we tell ourselves, without secrets
         logging.getLogger(name).setLevel(logging.CRITICAL)
     while True:

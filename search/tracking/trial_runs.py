@@ -33,6 +33,9 @@ PATIENCE: Final = 180.0
 ASK_EVERY: Final = 0.2
 """Seconds between two looks whether it is there."""
 
+STACK: Final = "_active_run_stack"
+"""MLflow's own stack of this thread's active runs, a private name (docs/decisions/private-names.md)."""
+
 _lock = threading.Lock()
 _active = 0
 """How many runs are active in this process, for which MLflow's store is the study's."""
@@ -221,13 +224,20 @@ def _end_active(run_id: str, status: str) -> None:
 
 def _leave_active(run_id: str) -> None:
     """Take the active run of this thread off MLflow's stack: ``end_run`` would also end it in the store, maybe after
-    the study did, and so change its end.
+    the study did, and so change its end. Where MLflow has no such stack, what was changed is put back.
     """
     import mlflow
     from mlflow.tracking import fluent
 
-    while (active := mlflow.active_run()) is not None:
-        if active.info.run_id == run_id:
-            fluent._active_run_stack.get().pop()  # type: ignore[no-untyped-call]
-            return
+    while (active := mlflow.active_run()) is not None and active.info.run_id != run_id:
         mlflow.end_run()
+    if active is None:
+        return
+    if (stack := getattr(fluent, STACK, None)) is not None:
+        stack.get().pop()
+        return
+    client = mlflow.MlflowClient()
+    before = client.get_run(run_id).info
+    mlflow.end_run(before.status)
+    if before.end_time is not None:
+        client.set_terminated(run_id, before.status, before.end_time)

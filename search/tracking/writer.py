@@ -58,7 +58,6 @@ class Writer:
         self, uri: str, experiment: str, study_id: str, artifacts: str | None = None, folder: Path | None = None
     ) -> None:
         self._client = connected(uri)
-        self._uri = uri
         self._experiment = experiment
         self._artifacts = artifacts
         self._folder = folder
@@ -134,7 +133,7 @@ class Writer:
         run_id = self._run_ids[key]
         if entry.formerly and not made:
             self._client.update_run(run_id, name=entry.name)
-        refused = self._put(run if made else run_id, entry.files | (self._left(key) if entry.log else {}))
+        refused = self._put(run_id, entry.files | (self._left(key) if entry.log else {}))
         if entry.files and refused is None:  # after the files: whoever finds the tag need not look for them
             tags = tags | {TEXTS: ", ".join(entry.files)}
         self._client.log_batch(
@@ -186,12 +185,12 @@ class Writer:
             if name not in found.tags:
                 self._client.set_experiment_tag(found.experiment_id, name, value)
 
-    def _put(self, run: "Run | str", files: Mapping[str, str | bytes | Path]) -> str | None:
-        """Write files among the artifacts of a run, or of the one with this id; None, or why they are not there."""
+    def _put(self, run_id: str, files: Mapping[str, str | bytes | Path]) -> str | None:
+        """Write files among the artifacts of a run; None, or why they are not there."""
         if self.without_files is not None or not files:
             return self.without_files
         try:
-            put(self._client.get_run(run) if isinstance(run, str) else run, files, self._uri)
+            put(self._client, run_id, files)
         except Exception as error:  # noqa: BLE001 (artifacts lie elsewhere: numbers need not wait for them)
             return one_line(error)
         return None
