@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.tracking.client import Found, connected, found_study, got, told
@@ -114,7 +114,7 @@ def _version(client: "MlflowClient", kept: Kept, name: str) -> int:
     for version in client.search_model_versions(f"name = '{name}'"):
         if version.source == kept.place:  # `models:/ID` is looked for in MLflow's own store
             return int(version.version)
-    of = {} if kept.model_id is None else {"model_id": kept.model_id}
+    of: dict[str, Any] = {} if kept.model_id is None else {"model_id": kept.model_id}  # unknown before version 3
     made = client.create_model_version(name, kept.place, kept.run_id, description=kept.card, **of)
     return int(made.version)
 

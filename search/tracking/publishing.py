@@ -98,8 +98,8 @@ def _publish(
         kept = keep(client, uri, found, publication.best, study_id)
         if kept is not None and kept.model_id is None:
             shown.otherwise = (
-                f"MLflow at {without_secrets(uri)} or its client here is older than 3 and has no page of models: the "
-                "best network is a folder among the artifacts of its trial's run"
+                f"MLflow at {without_secrets(uri)} has no page of models, which came with version 3 of server and "
+                "client: the best network is a folder among the artifacts of its trial's run"
             )
 
 

@@ -21,13 +21,18 @@ POSTGRES = Path("/usr/lib/postgresql/15/bin")
 SECONDS = 180
 """Within which a server must answer."""
 
+OTHERS = [Path(each) for each in os.environ.get("SKIPSTACK_MLFLOW_SERVERS", "").split(os.pathsep) if each]
+"""Interpreters with other versions of MLflow, whose servers are tried, too."""
+
 
 @contextmanager
-def mlflow_server(folder: Path, store: str) -> Iterator[str]:
-    """`mlflow server` with two workers, its runs in ``store`` and its artifacts in the folder; its address."""
+def mlflow_server(folder: Path, store: str, python: Path = Path(sys.executable)) -> Iterator[str]:
+    """`mlflow server` of an interpreter, with two workers, its runs in ``store`` and its artifacts in the folder; its
+    address.
+    """
     port = free_port()
     own = ["--backend-store-uri", store, "--artifacts-destination", (folder / "artifacts").as_uri()]
-    with _mlflow(folder, "server", *own, "--workers", "2", port=port) as address:
+    with _mlflow(folder, "server", *own, "--workers", "2", port=port, python=python) as address:
         yield address
 
 

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from mlflow import MlflowClient
@@ -72,5 +73,13 @@ def test_a_store_that_another_opens_meanwhile_stays_the_one_that_it_writes_to(
 
 def test_without_a_cache_they_are_left_to_mlflow(cache: Path, tmp_path: Path) -> None:
     cache.write_text("no folder")
+    lay_tables(tmp_path / "mlflow.db")
+    assert not (tmp_path / "mlflow.db").exists()
+
+
+def test_without_the_table_of_experiments_they_are_left_to_mlflow(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(private_store, "connected", lambda uri: SimpleNamespace(search_experiments=list))
     lay_tables(tmp_path / "mlflow.db")
     assert not (tmp_path / "mlflow.db").exists()

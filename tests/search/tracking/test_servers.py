@@ -1,11 +1,17 @@
-"""Several studies in one tracking server, as `mlflow server` serves it, from sqlite and from PostgreSQL."""
+"""Several studies in one tracking server, as `mlflow server` serves it, from sqlite and from PostgreSQL.
+
+So do servers of other versions of MLflow, whose interpreters SKIPSTACK_MLFLOW_SERVERS names.
+"""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -15,7 +21,7 @@ from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import read_study
 from tests.command_line import typed
 from tests.search.tracking import agreement
-from tests.search.tracking.servers import POSTGRES, answered, mlflow_server, postgresql, predicted, served
+from tests.search.tracking.servers import OTHERS, POSTGRES, answered, mlflow_server, postgresql, predicted, served
 from tests.search.tracking.test_publishing import held, runs_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -34,23 +40,36 @@ class Together:
 
     uri: str
     folders: list[Path]
+    python: Path = Path(sys.executable)
+
+    @property
+    def has_logged_models(self) -> bool:
+        """Whether both the server and the client here have them, which version 3 brought."""
+        with urlopen(f"{self.uri}/version", timeout=30) as answer:
+            server = answer.read().decode()
+        return all(int(each.partition(".")[0]) >= 3 for each in (server, version("mlflow")))
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=["sqlite", "postgresql", *(map(str, OTHERS) or ["another version"])])
 def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Together]:
     """Studies of one name, so of one experiment, which the first of them makes."""
-    folder = tmp_path_factory.mktemp(request.param)
-    if request.param == "sqlite":
-        with mlflow_server(folder, f"sqlite:///{folder / 'mlflow.db'}") as uri:
-            yield Together(uri, searched(folder, uri))
+    folder = tmp_path_factory.mktemp("server")
+    python = Path(sys.executable)
+    if request.param == "postgresql":
+        if not POSTGRES.is_dir():
+            pytest.skip(f"no PostgreSQL at {POSTGRES}")
+        with postgresql() as store, mlflow_server(folder, store) as uri:
+            yield searched(folder, uri, python)
         return
-    if not POSTGRES.is_dir():
-        pytest.skip(f"no PostgreSQL at {POSTGRES}")
-    with postgresql() as store, mlflow_server(folder, store) as uri:
-        yield Together(uri, searched(folder, uri))
+    if request.param != "sqlite":
+        if not OTHERS:
+            pytest.skip("SKIPSTACK_MLFLOW_SERVERS names no interpreter that has another version of MLflow")
+        python = Path(request.param)
+    with mlflow_server(folder, f"sqlite:///{folder / 'mlflow.db'}", python) as uri:
+        yield searched(folder, uri, python)
 
 
-def searched(folder: Path, uri: str) -> list[Path]:
+def searched(folder: Path, uri: str, python: Path) -> Together:
     """Studies that were run at once, each by a process of its own."""
     folders = [folder / f"study {number}" for number in range(STUDIES)]
     own = ("--engine", "serial", "--device", "cpu", "--tracking-uri", uri)
@@ -58,10 +77,12 @@ def searched(folder: Path, uri: str) -> list[Path]:
         begun("search", "quickstart", "--seed", str(number), "--out", str(each), *SMALL, *own)
         for number, each in enumerate(folders)
     ]
+    found = Together(uri, folders, python)
     for process in running:
         assert "not everything" not in (said := ended_well(process)), said
         assert "not all there" not in said, said
-    return folders
+        assert ("has no page of models" in said) != found.has_logged_models, said
+    return found
 
 
 def begun(*arguments: str) -> subprocess.Popen[str]:
@@ -97,7 +118,12 @@ def test_nothing_is_lost_and_nothing_doubled_of_studies_that_write_at_once(toget
             assert runs[str(number)].inputs.dataset_inputs
         files = {file.path for file in client.list_artifacts(runs[None].info.run_id)}
         assert files >= {"ledger.parquet", "report.html", "report.tex", "study.json"}
-        assert runs[best].outputs.model_outputs, "the best network is a model of its trial's run"
+        if together.has_logged_models:
+            own = client.get_run(runs[best].info.run_id)  # a search for runs may leave its outputs out
+            assert own.outputs.model_outputs, "the best network is a model of its trial's run"
+        else:
+            (model,) = (each.path for each in client.list_artifacts(runs[best].info.run_id) if each.is_dir)
+            assert model.startswith(f"bundle-{best}-")
     (experiment,) = (each for each in client.search_experiments() if each.name != "Default")
     everything = client.search_runs([experiment.experiment_id], max_results=1000)
     assert len(everything) == sum(1 + len(read_study(folder).trials) for folder in together.folders)
@@ -122,18 +148,21 @@ def test_reports_from_the_server_alone_are_those_of_the_folders(together: Togeth
 
 def test_a_sync_into_an_empty_server_is_what_the_run_wrote_itself(together: Together, tmp_path: Path) -> None:
     folder = together.folders[0]
-    with mlflow_server(tmp_path / "empty", f"sqlite:///{tmp_path / 'mlflow.db'}") as uri:
+    with mlflow_server(tmp_path / "empty", f"sqlite:///{tmp_path / 'mlflow.db'}", together.python) as uri:
         for _ in range(2):
             ended_well(begun("sync", str(folder), "--tracking-uri", uri))
             assert held(uri, folder) == held(together.uri, folder)
 
 
-def test_the_served_model_answers_with_the_tags_that_predict_gives(together: Together, tmp_path: Path) -> None:
-    folder = together.folders[0]
-    best = str(read_study(folder).ranked()[0].number)
-    (model,) = runs_of(together.uri, folder)[None, best].outputs.model_outputs
+def test_the_registered_model_is_served_and_answers_with_the_tags_that_predict_gives(
+    together: Together, tmp_path: Path
+) -> None:
     bundle = tmp_path / "bundle"
-    assert typed("export", str(folder), "--to", str(bundle)).code == 0
-    expected = predicted(typed("predict", str(bundle), stdin="\n".join(TEXTS).encode()).out)
-    with served(tmp_path, f"models:/{model.model_id}", together.uri) as address:
+    for _ in range(2):  # once, however often it is registered
+        own = ("--to", str(bundle), "--register", "tagger", "--tracking-uri", together.uri)
+        said = ended_well(begun("export", str(together.folders[0]), *own))
+        assert "registered in MLflow: models:/tagger/1, with the alias best" in said
+        expected = predicted(typed("predict", str(bundle), stdin="\n".join(TEXTS).encode()).out)
+        shutil.rmtree(bundle)
+    with served(tmp_path, "models:/tagger@best", together.uri) as address:
         assert answered(address, TEXTS) == expected
