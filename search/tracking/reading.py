@@ -43,7 +43,7 @@ def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
         return list(studies)
     uri, folder = _store(asked[0], tracking_uri), _temporary_folder()
     with TrackingProcess() as process:
-        found = process.call(asked[0], fetch, asked, uri, folder)
+        found = process.call(asked[0], uri, fetch, asked, uri, folder)
     return [found.get(str(study), study) for study in studies]
 
 
@@ -54,7 +54,7 @@ def all_located(tracking_uri: str | None) -> dict[str, Path]:
     """
     uri, folder = _store(STUDY, tracking_uri), _temporary_folder()
     with TrackingProcess() as process:
-        found = process.call(STUDY, fetch_all, uri, folder)
+        found = process.call(STUDY, uri, fetch_all, uri, folder)
     if not found:
         raise UserError(f"{STUDY} {without_secrets(uri)} has no study (allowed: a store that `skipstack search` wrote)")
     return found

@@ -114,7 +114,7 @@ class TrackingProcess:
         """
         hide(uri)
         self._uri = uri
-        self._ask(_record, uri, folder.resolve(), private)
+        self._ask(uri, _record, uri, folder.resolve(), private)
 
     def let_end(self) -> None:
         """No event follows: what is not written yet is written while whoever calls does something else."""
@@ -139,7 +139,7 @@ class TrackingProcess:
         """Write what is shown beside the numbers, as ``publishing.publish`` does, once ``close`` gave None."""
         best = publication.best
         sent = replace(publication, best=None if best is None else replace(best, write=_elsewhere))
-        self._ask(_publish, self._uri, experiment, study_id, sent)
+        self._ask(self._uri, _publish, self._uri, experiment, study_id, sent)
         try:
             shown: Shown = self._answer(PATIENCE, best)
         except NoAnswerError as ended:
@@ -149,12 +149,14 @@ class TrackingProcess:
     def register(self, uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
         """Put a network into the registry, as ``logged_models.register`` does."""
         hide(uri)
-        self._ask(_register, uri, experiment, study_id, replace(bundle, write=_elsewhere), name)
+        self._ask(uri, _register, uri, experiment, study_id, replace(bundle, write=_elsewhere), name)
         return int(self._told(name, bundle))
 
-    def call(self, about: str, work: Callable[..., Value], *arguments: object) -> Value:
-        """What ``work``, a function of a module of ours, gives there. Raises UserError: its own, or that it ended."""
-        self._ask(_call, work, arguments)
+    def call(self, about: str, uri: str, work: Callable[..., Value], *arguments: object) -> Value:
+        """What ``work``, a function of a module of ours, gives there, with the store at ``uri``. Raises UserError: its
+        own, or that it ended.
+        """
+        self._ask(uri, _call, work, arguments)
         value: Value = self._told(about)
         return value
 
@@ -162,8 +164,8 @@ class TrackingProcess:
         """End the process, whatever it does."""
         self._end()
 
-    def _ask(self, work: Callable[..., Any], *arguments: object) -> None:
-        self._child.send((work, arguments))
+    def _ask(self, uri: str, work: Callable[..., Any], *arguments: object) -> None:
+        self._child.send((uri, work, arguments))
 
     def _told(self, about: str, bundle: BestBundle | None = None) -> Any:
         try:
@@ -197,11 +199,12 @@ class TrackingProcess:
 def serve(link: Link) -> None:
     """What the process does: it works on what it is asked, and answers."""
     with uncollected():
-        import mlflow  # noqa: F401
+        import mlflow
     for name in ("mlflow", "alembic", "sqlalchemy"):  # what fails we tell ourselves, without secrets
         logging.getLogger(name).setLevel(logging.CRITICAL)
     while True:
-        work, arguments = link.recv()
+        uri, work, arguments = link.recv()
+        mlflow.set_tracking_uri(uri)  # older clients reach artifacts of a server that is set, and of no other
         try:
             answer: _Returned | _Refused = _Returned(work(link, *arguments))
         except UserError as error:

@@ -37,6 +37,7 @@ from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import read_study
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking import publishing, retry_loop
+from skipstack.search.tracking.logged_models import register
 from skipstack.search.tracking.model_folder import LOADER, save_model
 from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.reading import all_located
@@ -498,7 +499,7 @@ def test_what_is_refused_again_and_again_is_given_up(uri: str, folder: Path, mon
     monkeypatch.setattr(retry_loop, "LAST_PAUSE", 0.002)
     asked: list[str] = []
 
-    def refuse(run: object, files: Mapping[str, bytes], _: str) -> None:
+    def refuse(_: object, run_id: str, files: Mapping[str, bytes]) -> None:
         asked.extend(files)
         if "report.tex" in files:
             raise PermissionError("no such bucket")
@@ -531,6 +532,41 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained(file, [*sizes, "search.trials=1", "training.epochs=1", "search.scheduler=none"]).path
 
 
+def has_logged_models() -> bool:
+    """Whether the client has them, which version 3 brought."""
+    from mlflow import MlflowClient
+
+    return hasattr(MlflowClient, "search_logged_models")
+
+
+@pytest.mark.slow
+def test_a_store_without_logged_models_has_the_best_network_among_artifacts(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow import MlflowClient
+
+    uri, said = f"sqlite:///{tmp_path / 'mlflow.db'}", list[str]()
+    monkeypatch.setattr(running, "TrackingProcess", TrackingHere)
+    monkeypatch.delattr(MlflowClient, "search_logged_models", raising=False)
+    for _ in range(2):
+        shown(sync_to_mlflow(small, Execution(tracking_uri=uri, warn=pytest.fail, say=said.append)), published)
+    assert sum("has no page of models" in line for line in said) == 2
+    client, trial, record = MlflowClient(uri), runs_of(uri, small)[None, "0"], read_study(small)
+    best, opened = published(record, StudyFolder(small)).best, record.opened
+    assert best is not None
+    assert opened is not None
+    named = client.get_experiment(trial.info.experiment_id).name
+    best = replace(best, write=partial(pytest.fail, "it is there"))
+    for _ in range(2):
+        assert register(uri, named, study_id(opened), best, "tagger") == 1
+    version = client.get_model_version_by_alias("tagger", "best")
+    (folder,) = (file.path for file in client.list_artifacts(trial.info.run_id) if file.is_dir)
+    assert (version.source, version.run_id) == (f"{trial.info.artifact_uri}/{folder}", trial.info.run_id)
+    assert "MLmodel" in {file.name for file in Path(version.source.removeprefix("file://")).iterdir()}
+    assert version.description.startswith("# small, trial 0")
+    assert {"model_dev_accuracy", "model_test_accuracy"} <= set(trial.data.metrics)
+
+
 @pytest.mark.slow
 def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     uri: str, small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -546,9 +582,13 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
         typed("export", str(small), "--to", str(bundle), "--register", "tagger", "--tracking-uri", uri)
         assert f"registered in MLflow: models:/tagger/{version}, with the alias best" in capsys.readouterr().err
     client, runs = mlflow.MlflowClient(uri), runs_of(uri, small)
-    (model,) = client.search_logged_models([runs[None, None].info.experiment_id])
-    _belongs_to_its_trial(client, model, runs, read_study(small), bundle)
-    files = Path(model.artifact_location.removeprefix("file://"))
+    registered = client.get_model_version_by_alias("tagger", "best")
+    assert registered.run_id == runs[None, "0"].info.run_id
+    assert registered.description == (bundle / "README.md").read_text()[:6000]
+    if has_logged_models():
+        (model,) = client.search_logged_models([runs[None, None].info.experiment_id])
+        _belongs_to_its_trial(client, model, runs, read_study(small), bundle)
+    files = Path(registered.source.removeprefix("file://"))
     assert {file.suffix for file in files.rglob("*") if file.is_file()} <= {
         ".json",
         ".md",
@@ -588,8 +628,6 @@ def _belongs_to_its_trial(client: Any, model: Any, runs: Mapping[Any, Any], reco
     }
     version = client.get_model_version_by_alias("tagger", "best")
     assert (int(version.version), version.source) == (1, model.artifact_location)
-    assert version.run_id == trial.info.run_id
-    assert version.description == model.tags["mlflow.note.content"]
 
 
 def _is_what_mlflow_itself_writes(bundle: Path, signature: Any, folder: Path) -> None:
