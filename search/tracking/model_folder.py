@@ -10,7 +10,7 @@ import platform
 import shutil
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
@@ -36,8 +36,7 @@ def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: s
     for name, example in files.items():
         (to / name).write_text(json.dumps(example), encoding="utf-8")
     model = Model(
-        run_id=run_id,
-        model_id=model_id,
+        **_of(run_id, model_id),
         signature=_signature(parses=provenance(bundle)["task"] == "parsing"),
         saved_input_example_info={
             "artifact_path": "input_example.json",
@@ -77,13 +76,18 @@ def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_i
         shutil.copytree(bundle, to / "skipstack", ignore=shutil.ignore_patterns("model", "manifest.json"))
         return
     shutil.copytree(bundle, to / "data" / bundle.name)
-    Model(run_id=run_id, model_id=model_id).save(str(to / "MLmodel"))
+    Model(**_of(run_id, model_id)).save(str(to / "MLmodel"))
 
 
 def provenance(bundle: Path) -> dict[str, str]:
     """Where a bundle comes from, as text."""
     told = json.loads((bundle / "provenance.json").read_text(encoding="utf-8"))
     return {name: str(value) for name, value in told.items()}
+
+
+def _of(run_id: str | None, model_id: str | None) -> dict[str, Any]:
+    """What a model belongs to; MLflow below version 3 knows no ids of models, and would write it as it stands."""
+    return {"run_id": run_id} if model_id is None else {"run_id": run_id, "model_id": model_id}
 
 
 def _write_environment(to: Path) -> None:
