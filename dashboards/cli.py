@@ -20,6 +20,7 @@ from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.left_behind import leave
 from skipstack.data.basis.own_process import claim
+from skipstack.data.basis.parts import missing
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
 from skipstack.data.basis.streams import OutputLostError, standard_streams
@@ -75,12 +76,26 @@ def _code() -> int:
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         code = 130
-    except Exception as error:  # noqa: BLE001 (a full disk, or a bug: show the whole traceback, without secrets)
-        trouble = disk_trouble(error)
-        if trouble is None:
+    except Exception as error:  # noqa: BLE001 (what this machine lacks, or a bug: show the whole traceback, without secrets)
+        told = _of_this_machine(error)
+        if told is None:
             sys.stderr.write(visible(redacted(traceback.format_exc())))
-        code = 1 if trouble is None else _refused(f"a disk is full or fails ({trouble.words}; allowed: one with room)")
+        code = 1 if told is None else _refused(told)
     return code or 0
+
+
+def _of_this_machine(error: Exception) -> str | None:
+    """What this machine lacks, room on a disk or a library; None of any other error."""
+    if (trouble := disk_trouble(error)) is not None:
+        return f"a disk is full or fails ({trouble.words}; allowed: one with room)"
+    if (
+        isinstance(error, ModuleNotFoundError)
+        and error.name
+        and error.name.isidentifier()
+        and error.name != "skipstack"
+    ):
+        return str(missing(error.name))
+    return None
 
 
 def _of_typer(error: TyperException) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from skipstack.data.basis.parts import need
 from skipstack.data.basis.system import check_system
 from skipstack.search.api.run_options import RunOptions
 
@@ -460,6 +461,7 @@ def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath
     bundle names by their hashes. Raises UserError where these are not given, and where it is no whole bundle.
     """
     check_system()
+    need("torch", "networks")
     from skipstack.models.ground.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
 

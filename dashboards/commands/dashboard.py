@@ -8,6 +8,7 @@ import typer
 
 from skipstack.dashboards.commands.options import StoreOfStudy, located
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.parts import need
 
 STORE: Final = "mlflow:"
 """The address of all studies of a store."""
@@ -47,6 +48,7 @@ def dashboard(
     The pages are served to this machine only, and never change a study. They answer: Is it going well? What works?
     Can I believe it? What do I take away? Ctrl-C ends it.
     """
+    need("streamlit", "dashboard")
     from skipstack.dashboards.web.study_folders import studies_below
 
     here = Path("runs") if Path("runs").is_dir() else Path()

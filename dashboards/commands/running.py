@@ -122,7 +122,7 @@ def _ablated(run: Run) -> int:
     with said_if_long(PUBLISHING):
         pages = run.publish(partial(published, warn=say))
     own = {name: page for name, page in pages.items() if name == f"ablation {run.ablation}"}
-    for line in to_look_at(run.folder.path, private_runs=run.execution.store is None, pages=own):
+    for line in to_look_at(run.folder.path, private_runs=run.has_private_runs, pages=own):
         say(line)
     return _faults(record, run.folder)
 
@@ -136,7 +136,7 @@ def _next_steps(run: Run, record: StudyRecord, pages: Mapping[str, str]) -> None
     lines = next_steps(
         run.folder.path,
         record,
-        private_runs=run.execution.store is None,
+        private_runs=run.has_private_runs,
         pages=pages,
         data=run.folders(record),
         code=run.execution.code,

@@ -11,6 +11,7 @@ from typing import Final, get_args
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.own_process import is_claimed
+from skipstack.data.basis.parts import need
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.system import address_limit
 from skipstack.search.api.run_options import Concurrent, DeviceName, EngineName, Share
@@ -76,7 +77,8 @@ class Execution:
     ``code``: the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and
     missing data.
     ``meanwhile`` is called once, in a thread, as soon as a CPU is idle: while the last trials end, or after the study
-    while the engine closes. Raises UserError for a value that is not allowed.
+    while the engine closes. Raises UserError for a value that is not allowed, and where Ray, or MLflow for a store, is
+    not installed.
     """
 
     engine: EngineName = "ray"
@@ -100,6 +102,8 @@ class Execution:
         for kind, got, allowed in (("engine", self.engine, EngineName), ("device", self.device, DeviceName)):
             if got not in get_args(allowed):
                 raise UserError(unknown(kind, got, get_args(allowed)))
+        if self.engine == "ray":
+            need("ray", "engine ray", "--engine serial")
         share(self.gpus_per_trial)
         check_cpus(self.cpus_per_trial)
         check_trials_per_program(self.trials_per_program, is_function=self.function is not None)
@@ -250,6 +254,7 @@ def start_engine(
     if name == "serial":
         if function is not None:
             return SerialEngine(worker, None)
+        need("torch", "networks")
         from skipstack.models.ground.device import choose_device  # torch takes seconds to import
 
         return SerialEngine(worker, choose_device(device).type, trials=trials_per_program)

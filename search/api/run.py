@@ -17,6 +17,7 @@ from pathlib import Path
 from skipstack.data.basis.code_files import code_path, load_recorded
 from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.parts import command, is_installed, need
 from skipstack.data.basis.saying import unsaid
 from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.api.options import Execution
@@ -80,7 +81,7 @@ class Run:
     untracked: list[str] = field(default_factory=list)
     """One line for each failure to write to MLflow."""
     tracking: list[TrackingProcess] = field(default_factory=list)
-    """The process that writes to MLflow and later publishes there: one, once the study runs."""
+    """The process that writes to MLflow and later publishes there: one, once the study runs; none without MLflow."""
     unheard: list[str] = field(default_factory=list)
     """One line for each listener that did not hear all of the study."""
     listening: list[Listening] = field(default_factory=list)
@@ -110,11 +111,11 @@ class Run:
         """
         try:
             if self.engine is None:
-                tracker = self._tracker()
+                self._track()
                 self._listen()
-                tracker.let_end()
+                self._let_end()
                 record = read_study(self.folder.path)
-                self._tracked(tracker)
+                self._tracked()
                 self._heard()
                 yield record
                 return
@@ -170,7 +171,7 @@ class Run:
             execution.say(summary(earlier))
         for line in () if before.suggested is None else tried_first(before.suggested):
             execution.say(line)
-        tracker = self._tracker()
+        self._track()
         self._listen()
         retention = Retention(folder, lambda: driver.record)
         goes_on = partial(_goes_on, execution)
@@ -201,10 +202,10 @@ class Run:
             preparing.join()  # two threads that import the same modules could see them half initialised
             yield driver.record
         finally:
-            tracker.let_end()
+            self._let_end()
             engine.close()
             if not _interrupted_twice(sys.exception()):
-                self._tracked(tracker)
+                self._tracked()
                 self._heard()
             self._warn(retention.close())
         if self.ablation is not None:  # all rows are measured, and only trials of the search are exported
@@ -218,7 +219,7 @@ class Run:
 
         ``record``: the current record of the study with its ablations; None: it is read from the ledger.
         """
-        if self.untracked:
+        if self.untracked or not self.tracking:
             return {}
         (tracker,) = self.tracking
         try:
@@ -228,17 +229,32 @@ class Run:
         finally:
             tracker.end()
 
-    def _tracker(self) -> TrackingProcess:
+    @property
+    def has_private_runs(self) -> bool:
+        """Whether MLflow's store is in the study's folder."""
+        return bool(self.tracking) and self.execution.store is None
+
+    def _track(self) -> None:
+        if not is_installed("mlflow"):
+            later = shlex.join(["skipstack", "sync", str(self.folder.path)])
+            self.execution.say(
+                f"mlflow is not installed: the study's folder alone has its trials ({command('mlflow')}, and then "
+                f"`{later}` writes them to MLflow, too)"
+            )
+            return
         if not self.tracking:
             self.tracking.append(TrackingProcess())
-        (tracker,) = self.tracking
-        self.execution.track(tracker, self.folder)
-        return tracker
+        self.execution.track(self.tracking[0], self.folder)
 
-    def _tracked(self, tracker: TrackingProcess) -> None:
-        if (trouble := tracker.close()) is not None:
-            self.untracked.append(trouble)
-            self._warn(trouble)
+    def _let_end(self) -> None:
+        for tracker in self.tracking:
+            tracker.let_end()
+
+    def _tracked(self) -> None:
+        for tracker in self.tracking:
+            if (trouble := tracker.close()) is not None:
+                self.untracked.append(trouble)
+                self._warn(trouble)
 
     def _listen(self) -> None:
         if self.execution.also:
@@ -364,8 +380,9 @@ def sync_to_mlflow(path: Path, execution: Execution) -> Run:
     """A study, finished or not, once MLflow has been told what it lacked of it; ``Run.untracked`` says what it lacks
     still.
 
-    Raises UserError where another process writes the study: it tells MLflow, too.
+    Raises UserError where another process writes the study: it tells MLflow, too; and where MLflow is not installed.
     """
+    need("mlflow", "sync")
     folder = StudyFolder.existing(path)
     run = Run(folder, replace(execution, warn=unsaid), None, resuming=True)
     with Ledger(folder.ledger).kept():
@@ -399,20 +416,22 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
     check_constraints_given(folder)
     load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
-        tracking = TrackingProcess()  # imports MLflow while the engine starts, in a process that does not train
-        ending.callback(tracking.end)
+        # It imports MLflow while the engine starts, in a process that does not train.
+        tracking = [TrackingProcess()] if is_installed("mlflow") else []
+        for tracker in tracking:
+            ending.callback(tracker.end)
         engine = execution.start(_runs_of(run, path))
         ending.callback(engine.close)
         engine.say = execution.say
         engine.preflight(folder, record)
         execution.say(engine.words)
         ending.pop_all()
-    return replace(run, engine=engine, tracking=[tracking])
+    return replace(run, engine=engine, tracking=tracking)
 
 
 def _runs_of(run: Run, path: Path) -> TrackedRuns:
     """The runs in MLflow that the function of a study writes to, which will be at ``path``; none of networks."""
-    if run.execution.function is None:
+    if run.execution.function is None or not is_installed("mlflow"):
         return NoRuns()
     opened = next(iter(Ledger(run.folder.ledger).replay()), None)
     if not isinstance(opened, StudyOpened):

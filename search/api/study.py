@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from skipstack.data.basis.counted import counted
+from skipstack.data.basis.parts import need
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
@@ -129,6 +130,7 @@ class Study:
         and ``pareto`` is given, if there is no such trial, if its weights were not kept and it is not retrained, if its
         function gave no model, and for an ensemble of one seed.
         """
+        need("torch", "bundles")
         from functools import partial
 
         from skipstack.search.analysis.confirmation.figures import confirmed_figures

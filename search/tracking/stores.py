@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.parts import need
 from skipstack.data.basis.redaction import hide
 
 DATABASES: Final = ("sqlite", "postgresql", "mysql", "mssql")
@@ -26,12 +27,13 @@ ARTIFACTS: Final = "mlartifacts"
 def chosen_store(option: str | None) -> str | None:
     """The URI of ``option``, or else of the environment; None where neither names one. It is not contacted.
 
-    Raises UserError where MLflow would not write there.
+    Raises UserError where MLflow would not write there, or is not installed.
     """
     for source, uri in (("--tracking-uri", option), (URI, os.environ.get(URI))):
         if uri:
             hide(uri)
             _check(source, uri)
+            need("mlflow", source, f"no {source}")
             return uri
     return None
 

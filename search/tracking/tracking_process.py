@@ -17,6 +17,7 @@ from typing import Any, Final, Self, TypeVar
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.loading import uncollected
+from skipstack.data.basis.parts import need
 from skipstack.data.basis.redaction import hide
 from skipstack.search.ledger.following import Following
 from skipstack.search.record.folder import StudyFolder
@@ -84,10 +85,11 @@ class TrackingProcess:
     """The process as its owner sees it; it loads MLflow at once, and does one thing after another.
 
     It may be started before there is a study. Whoever made it ends it; it ends with this object, and with this process,
-    at the latest.
+    at the latest. Raises UserError where MLflow is not installed.
     """
 
     def __init__(self) -> None:
+        need("mlflow")
         self._uri = ""
         self._told_end = False
         self._child = ChildProcess(serve, SETTINGS)

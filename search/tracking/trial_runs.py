@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, final
 
 from skipstack.data.basis.errors import one_line
+from skipstack.data.basis.parts import is_installed, missing
 from skipstack.data.basis.redaction import redacted, without_secrets
 from skipstack.search.driver.task import TrialTask
 from skipstack.search.tracking.client import connected, search_runs
@@ -121,6 +122,8 @@ class CallRun(TrackedRun):
             _reset_store()
 
     def _check_reachable(self) -> None:
+        if not is_installed("mlflow"):
+            raise ReportError(str(missing("mlflow", "report.mlflow_run")))
         database = database_file(self._runs.uri)
         if database is not None and not database.parent.is_dir():
             raise ReportError(
