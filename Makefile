@@ -1,6 +1,6 @@
 # make quickstart: install and run the main job on the embedded corpus.  make test: install and run the tests.
 # The other targets: test-slow, mutation, lint, format, docs, site, results, statistics,
-# schedulers, bench, gpu-check, mlflow, clean.
+# schedulers, bench, gpu-check, compat, mlflow, clean.
 
 PYTHON ?= python3
 RUN := .venv/bin
@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 # Compiled once, even where a container says otherwise: a study and the tests start many processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test test-slow mutation lint format docs site results statistics schedulers bench gpu-check mlflow clean
+.PHONY: quickstart test test-slow mutation lint format docs site results statistics schedulers bench gpu-check compat mlflow clean
 
 quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
@@ -80,6 +80,12 @@ bench: .venv/installed
 gpu-check: .venv/installed
 	$(RUN)/python -m tests.benchmarks.gpu_check
 
+# Other versions of the libraries than the pinned ones, in environments of PYTHON's in build/compat: half an hour a set,
+# and gigabytes. What was seen is docs/compatibility.md.
+SETS ?=
+compat: .venv/installed
+	$(RUN)/python -m tests.compat --python $(PYTHON) $(SETS)
+
 mlflow: .venv/installed
 	@test -n "$(STUDY)" || { echo "no study under $(RUNS)/ yet (make quickstart makes one)" >&2; exit 2; }
 	$(RUN)/mlflow ui --backend-store-uri sqlite:///$(abspath $(STUDY))/mlflow.db
@@ -97,7 +103,7 @@ UNUSED := '/(tests?|testing|rllib|serve|llm|_inductor|databricks|fontTools|matpl
 	$(PYTHON) -m venv .venv
 	@# Of an editable install Python 3.11 writes and reads, with LC_ALL=C, no path that has letters beyond ASCII: so the
 	@# path to src/ is written from there.
-	LC_ALL=C.UTF-8 $(RUN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
+	LC_ALL=C.UTF-8 $(RUN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[all,dev]'
 	@for link in .venv/lib/python*/site-packages/__editable__.skipstack-*.pth; do echo ../../../../src > "$$link"; done
 	@# The byte code of all libraries, which pip would make by one process alone, and the machine code that the first
 	@# training would otherwise compile, for some seconds in each of its processes: side by side, each half a minute. Some

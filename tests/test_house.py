@@ -102,7 +102,7 @@ def test_every_direct_dependency_is_pinned_within_its_range() -> None:
     pins = {name.lower().replace("_", "-") for name, _, version in (line.partition("==") for line in lines) if version}
     declared = [
         *project["dependencies"],
-        *project["optional-dependencies"]["dev"],
+        *(each for extra in ("dashboard", "mlflow", "ray", "dev") for each in project["optional-dependencies"][extra]),
         *toml["dependency-groups"]["site"],
     ]
     for requirement in declared:

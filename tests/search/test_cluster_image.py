@@ -71,7 +71,8 @@ def test_its_lines_install_a_skipstack_that_runs(tmp_path: Path) -> None:
     image = played(source / "search" / "cluster" / "Dockerfile", source, tmp_path / "image", environment)
 
     requirements = [Requirement(line) for line in asked.read_text().splitlines()]
-    assert requirements == [Requirement(line) for line in PROJECT["dependencies"]]
+    extras = PROJECT["optional-dependencies"]
+    assert requirements == list(map(Requirement, [*PROJECT["dependencies"], *extras["ray"], *extras["mlflow"]]))
     (where, *options) = asked.with_suffix(".words").read_text().split()
     constraints = Path(where) / options[options.index("--constraint") + 1]
     assert constraints.read_bytes() == (ROOT / "constraints.txt").read_bytes()
