@@ -114,15 +114,16 @@ def test_a_store_that_the_environment_names_is_not_forgotten(folder: Path) -> No
     assert said.startswith("MLFLOW_TRACKING_URI: mlflow is not installed")
 
 
-def test_a_function_that_asks_for_its_run_is_told_at_once(folder: Path) -> None:
-    ran = run(PLAIN, folder, "-c", FUNCTION)
+def test_a_function_needs_no_torch_and_is_told_at_once_that_it_has_no_run(folder: Path) -> None:
+    absent = absent_beside([*for_reading(), "optuna", "psutil"])
+    assert {"torch", "numba"} <= absent
+    ran = run(absent, folder, "-c", FUNCTION)
     assert ran.returncode == 0, ran.stderr
     assert "report.mlflow_run: the study is not recorded in MLflow" in read_events(folder / "function")
 
 
 def test_a_notebook_that_reads_needs_what_the_guide_names_and_no_torch(folder: Path) -> None:
-    (line,) = (line for block in INSTALLING.blocks("console") for line in block.splitlines() if "altair" in line)
-    absent = absent_beside(shlex.split(line)[2:])
+    absent = absent_beside(for_reading())
     assert {"torch", "numba", "optuna", "ray", "mlflow", "streamlit"} <= absent
     ran = run(absent, folder, "-c", READING)
     assert ran.returncode == 0, ran.stderr
@@ -166,6 +167,12 @@ def test_with_the_dashboard_a_study_is_shown(folder: Path) -> None:
     finally:
         serving.send_signal(signal.SIGINT)
         serving.communicate(timeout=60)
+
+
+def for_reading() -> list[str]:
+    """The libraries that the guide installs to read studies."""
+    (line,) = (line for block in INSTALLING.blocks("console") for line in block.splitlines() if "altair" in line)
+    return shlex.split(line)[2:]
 
 
 def written(folder: Path) -> set[str]:
