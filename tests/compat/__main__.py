@@ -7,6 +7,7 @@ newest versions, every day. The variables of pip (``PIP_EXTRA_INDEX_URL``) and o
 import argparse
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -40,12 +41,19 @@ def installed(name: str, python: str, today: str) -> Path:
     subprocess.run([python, "-m", "venv", folder], check=True)
     constraints = folder / "constraints.txt"
     constraints.write_text(wanted)
-    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--constraint", constraints]
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--progress-bar", "off", "--constraint", constraints]
     ran = subprocess.run([*pip, "--editable", ".[all,dev]"], cwd=ROOT, capture_output=True, text=True, check=False)
     if ran.returncode:
-        raise FailedError(" ".join(line.removeprefix("ERROR: ") for line in ran.stderr.split("\n\n")[0].splitlines()))
+        raise FailedError(why_not(ran.stdout + ran.stderr))
     stamp.write_text(digest)
     return folder / "bin"
+
+
+def why_not(said: str) -> str:
+    """What pip says of ranges that have nothing in common, or else its errors, in one line."""
+    conflict = re.search(r"^The conflict is caused by:\n(.*?)\n\n", said, re.MULTILINE | re.DOTALL)
+    lines = conflict[1].splitlines() if conflict else re.findall("^ERROR: (.*)", said, re.MULTILINE)
+    return "; ".join(line.strip() for line in lines)
 
 
 def seen_of(name: str, python: str) -> Seen:

@@ -6,6 +6,7 @@ import sys
 
 from packaging.requirements import Requirement
 
+from tests.compat.__main__ import why_not
 from tests.compat.page import PAGE, Seen, kept, page
 from tests.compat.sets import SETS, libraries, lowest, requirements
 from tests.compat.steps import STEPS
@@ -47,6 +48,14 @@ def test_the_page_says_what_failed_and_why() -> None:
     assert "- `lowest`, export: skipstack export: exit 2: no room" in made
     assert "- `newest`: it cannot be installed: ray and mlflow" in made
     assert "| ray | 2.44.0 | – |" in made
+
+
+def test_what_pip_says_becomes_one_line() -> None:
+    conflict = (
+        "WARNING: x\nERROR: Cannot install y.\n\nThe conflict is caused by:\n    y needs z<3\n    and z==3\n\nTo fix"
+    )
+    assert why_not(conflict) == "y needs z<3; and z==3"
+    assert why_not("WARNING: x\nERROR: a\nERROR: b\n") == "a; b"
 
 
 def test_an_unknown_set_is_refused() -> None:
