@@ -202,8 +202,7 @@ def serve(link: Link) -> None:
     """What the process does: it works on what it is asked, and answers."""
     with uncollected():
         import mlflow
-    for name in ("mlflow", "alembic", "sqlalchemy"):  # what fails we tell ourselves, without secrets
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    logging.disable(logging.ERROR)  # what fails we tell ourselves, without secrets
     while True:
         uri, work, arguments = link.recv()
         mlflow.set_tracking_uri(uri)  # older clients reach artifacts of a server that is set, and of no other
