@@ -44,6 +44,7 @@ def cluster_2025() -> list[str]:
         "mlflow": "3.1",
         "optuna": "4.4",
         "pydantic": "2.11",
+        "sqlalchemy": "2.0",  # with 2.1, MLflow 3.1 does not start
     }
     return [f"{name}=={series}.*" for name, series in of_then.items()]
 
