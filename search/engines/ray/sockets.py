@@ -21,7 +21,7 @@ LONGEST_SOCKET: Final = 103 if sys.platform == "darwin" else 107
 SESSION: Final = "/ray/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store"
 """What Ray adds to its folder: when the session began, and in which process."""
 
-PREFIX: Final = "skipstack-ray-"
+PREFIX: Final = "skipstack-"
 """Of the folder's name; eight letters follow."""
 
 LONGEST: Final = LONGEST_SOCKET - len(SESSION) - len("/") - len(PREFIX) - 8

@@ -1,4 +1,4 @@
-"""A study of toys on a cluster of this process's own, which tells on which addresses its processes listened meanwhile.
+"""A study of toys on a cluster that the command would start, which tells on which addresses its processes listened.
 
 ``python -m tests.search.engines.ray.listening FOLDER "finishes"``, or ``"is interrupted"``: SIGINT after a report.
 """
@@ -8,11 +8,13 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 
+from skipstack.data.basis.own_process import claim
+from skipstack.search.api.options import start_engine
 from skipstack.search.api.start import run_study
-from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
@@ -31,7 +33,10 @@ def listening() -> set[tuple[str, str]]:
 
 if __name__ == "__main__":
     folder = open_toy(Path(sys.argv[1]), toy_study(trials=2))
-    engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0.0)
+    claim()  # as the command does
+    options = {"address": None, "gpus_per_trial": 0.0, "cpus_per_trial": 1, "concurrent": "auto", "device": "auto"}
+    engine: Any = start_engine("ray", system_metrics=False, **options)
+    engine.worker = ToyWorker
     heard: set[tuple[str, str]] = set()
 
     def hear(event: Event) -> None:

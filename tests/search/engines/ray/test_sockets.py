@@ -78,11 +78,11 @@ def test_a_study_runs_where_the_folder_for_temporary_files_has_a_long_name(
     long.mkdir()
     monkeypatch.setenv("TMPDIR", str(long))
     monkeypatch.delenv("RAY_TMPDIR", raising=False)
-    before = set(Path("/tmp").glob("skipstack-ray-*"))
+    before = set(Path("/tmp").glob("skipstack-*/ray"))
     study, root = tmp_path / "study", Path(__file__).parents[4]
     subprocess.run([sys.executable, "-m", "tests.search.toy_on_ray", study], cwd=root, check=True, timeout=250)
     assert read_study(study).finished
-    assert set(Path("/tmp").glob("skipstack-ray-*")) <= before, "its folder is removed"
+    assert set(Path("/tmp").glob("skipstack-*/ray")) <= before, "its folder is removed"
 
 
 @pytest.mark.cluster
