@@ -5,11 +5,12 @@ Tune's own search, schedulers, checkpoints, loggers and restore are not used: th
 
 import gc
 import math
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -234,7 +235,7 @@ class RayEngine(Engine):
 
     def _tune(self, loop: StudyLoop) -> None:
         """Run Tune's loop until the study's ends, or an error ends it."""
-        with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch, silenced():
+        with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch, silenced(), as_talkative_as_before():
             tune.Tuner(
                 tune.with_resources(WorkerProcess, _placement),
                 tune_config=tune.TuneConfig(
@@ -335,6 +336,18 @@ def _sight(mark: Mark, machine: str) -> Question[bool]:
 def _sees(mark: Mark) -> bool:
     """Runs on the machine that is asked."""
     return mark.unseen() is None
+
+
+@contextmanager
+def as_talkative_as_before() -> Iterator[None]:
+    """At the end, Tune prints as much of the user's own runs as before: each run sets that for the whole process."""
+    log = sys.modules.get("ray.tune.utils.log")
+    before = getattr(log, "verbosity", None)
+    try:
+        yield
+    finally:
+        if log is not None and before is not None:
+            log.set_verbosity(before)
 
 
 def _placement(config: dict[str, Any]) -> tune.PlacementGroupFactory:
