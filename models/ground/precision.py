@@ -122,8 +122,13 @@ class _Switch:
                     setattr(torch.backends.cuda.matmul, self.name, self.before)
 
 
+TF32: Final[tuple[str, str | bool]] = (
+    ("fp32_precision", "tf32") if hasattr(torch.backends.cuda.matmul, "fp32_precision") else ("allow_tf32", True)
+)
+"""Torch's switch for it, and how that stands for it: another one before torch 2.9."""
+
 _SWITCHES: Final[Mapping[str, _Switch]] = {
-    "tf32": _Switch("fp32_precision", "tf32"),
+    "tf32": _Switch(*TF32),
     "bfloat16": _Switch("allow_bf16_reduced_precision_reduction", False),  # partial sums of a product stay in float32
 }
 """By what products are in."""

@@ -91,7 +91,8 @@ def test_mlflow_has_its_trials_and_no_network_of_it(study: skipstack.Study) -> N
     )
     assert best.data.metrics["best_score"] == study.best()["score"].iloc[0]
     assert best.data.params["function.name"] == "hill"
-    assert client.search_logged_models([experiment.experiment_id]) == []
+    if hasattr(client, "search_logged_models"):  # since MLflow 3
+        assert client.search_logged_models([experiment.experiment_id]) == []
 
 
 @pytest.mark.slow

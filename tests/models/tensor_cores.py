@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from skipstack.models.ground.precision import TF32
+
 aten = torch.ops.aten
 FACTORS = {
     **dict.fromkeys((aten.mm.default, aten.mm.out, aten.bmm.default, aten.bmm.out), (0, 1)),
@@ -20,7 +22,7 @@ class TensorCores(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if func in FACTORS and torch.backends.cuda.matmul.fp32_precision == "tf32":
+        if func in FACTORS and getattr(torch.backends.cuda.matmul, TF32[0]) == TF32[1]:
             args = tuple(rounded(each) if place in FACTORS[func] else each for place, each in enumerate(args))
         return func(*args, **(kwargs or {}))
 

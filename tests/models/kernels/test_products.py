@@ -15,7 +15,7 @@ from torch import Tensor
 from skipstack.models.configs.model import ModelConfig
 from skipstack.models.configs.training import Constant, Sgd, TrainingConfig
 from skipstack.models.ground import precision
-from skipstack.models.ground.precision import Precision, multiplies, products_in
+from skipstack.models.ground.precision import TF32, Precision, multiplies, products_in
 from skipstack.models.kernels.choice import KERNELS
 from skipstack.models.kernels.products import batches, product, step_weight, weight_gradient
 from skipstack.models.layers.lanes import Lane
@@ -32,6 +32,7 @@ UNIT = {"bfloat16": 2.0**-8, "tf32": 2.0**-11}
 """Numbers of 8 and 11 significant bits: rounding changes one by at most this share of it."""
 ROUNDED: dict[Precision, Callable[[Tensor], Tensor]] = {"bfloat16": Tensor.bfloat16, "tf32": rounded}
 LAST = {"bfloat16": 2.0**-8, "tf32": 0}
+SWITCHES = TF32[0], "allow_bf16_reduced_precision_reduction"
 """Torch rounds sums of products in bfloat16 once more."""
 SMOOTH = [
     *("hidden_gated", "both_highway", "both_two_gates", "block", "block_output_shared", "sigmoid_below_previous"),
@@ -184,13 +185,17 @@ def test_on_a_cpu_an_update_in_tf32_is_one_in_float32() -> None:
             assert len({run.run_epoch().train_loss for run in runs}) == 1
 
 
+def switched() -> list[object]:
+    """How torch's switches stand."""
+    return [getattr(torch.backends.cuda.matmul, name) for name in SWITCHES]
+
+
 def test_torchs_switches_stand_afterwards_where_they_stood() -> None:
-    switches = torch.backends.cuda.matmul
-    before = switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction
+    before = switched()
     for each in ("tf32", "bfloat16"):
         with chosen("reference"), pytest.raises(RuntimeError, match="Expected size"), products_in(each):
             product(generated(2, 70, 5), generated(2, 6, 5))
-        assert (switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction) == before
+        assert switched() == before
 
 
 @multiplies
@@ -211,11 +216,8 @@ def within_a_product(precision: Precision, meanwhile: Callable[[], object]) -> N
 @pytest.mark.parametrize("precision", ["tf32", "bfloat16"])
 def test_torchs_switches_stand_as_long_as_any_thread_multiplies_so_and_no_longer(precision: Precision) -> None:
     """Of two threads, the one that began first ends first."""
-    switches, seen = torch.backends.cuda.matmul, list[tuple[str, bool]]()
+    seen = list[list[object]]()
     first_in, second_in, first_out = Event(), Event(), Event()
-
-    def stand() -> tuple[str, bool]:
-        return switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction
 
     def first() -> None:
         within_a_product(precision, lambda: (first_in.set(), second_in.wait(60)))
@@ -223,17 +225,18 @@ def test_torchs_switches_stand_as_long_as_any_thread_multiplies_so_and_no_longer
 
     def second() -> None:
         assert first_in.wait(60)
-        within_a_product(precision, lambda: (second_in.set(), first_out.wait(60), seen.append(stand())))
+        within_a_product(precision, lambda: (second_in.set(), first_out.wait(60), seen.append(switched())))
 
-    before = stand()
+    before = switched()
     try:
         with ThreadPoolExecutor(2) as threads:
             for run in [threads.submit(first), threads.submit(second)]:
                 run.result()
-        assert stand() == before
-        assert seen == [("tf32", before[1]) if precision == "tf32" else (before[0], False)]
+        assert switched() == before
+        assert seen == [[TF32[1], before[1]] if precision == "tf32" else [before[0], False]]
     finally:
-        switches.fp32_precision, switches.allow_bf16_reduced_precision_reduction = before
+        for name, value in zip(SWITCHES, before, strict=True):
+            setattr(torch.backends.cuda.matmul, name, value)
 
 
 @pytest.mark.parametrize("ours", ["float32", "bfloat16"])
