@@ -126,8 +126,10 @@ def p_value(value: Values, parts: Sequence[Part]) -> Values:
 
     scale = np.sum([part.variance for part in parts], axis=0)
     shares = [part.variance / scale for part in parts]
-    least = math.log(SMALLEST_P)
-    # Values beyond the smallest p are clipped to it, so that there is always a root.
-    square = np.minimum(np.square(value) / scale, -above(np.full_like(scale, least), np.zeros_like(scale), *shares))
-    found = find_root(above, (np.full_like(scale, least), np.zeros_like(scale)), args=(square, *shares))
+    ends = np.full_like(scale, math.log(SMALLEST_P)), np.zeros_like(scale)
+    # Values beyond the smallest p are clipped to it, so that there is always a root; so are those beyond p = 1, where
+    # older versions of scipy have a quantile just above 0.
+    highest, lowest = (-above(end, np.zeros_like(scale), *shares) for end in ends)
+    square = np.clip(np.square(value) / scale, lowest, highest)
+    found = find_root(above, ends, args=(square, *shares))
     return np.asarray(np.exp(found.x))

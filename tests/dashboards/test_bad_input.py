@@ -139,7 +139,7 @@ def refused(here: Path, *arguments: str) -> str:
     ids=" ".join,
 )
 def test_a_wrong_argument_is_told_in_one_line(arguments: list[str], says: list[str], here: Path) -> None:
-    error = refused(here, *arguments)
+    error = refused(here, *arguments).replace("'STUDY'", "'study'")  # as older versions of Typer print it
     assert all(text in error for text in says), error
 
 
