@@ -20,7 +20,7 @@ from skipstack.search.driver.faults import (
     lost_disk,
     says_out_of_memory,
 )
-from skipstack.search.engines.ray.head import check_this_machine, nodes
+from skipstack.search.engines.ray.head import check_this_machine, draining, nodes
 from skipstack.search.engines.ray.machines import Question, silent
 
 GOING: Final = 5.0
@@ -28,6 +28,9 @@ GOING: Final = 5.0
 
 ANSWERS_WITHIN: Final = 10.0
 """Seconds within which Ray says how a process is."""
+
+ANNOUNCED: Final = 3
+"""The reason of a machine's end, among those that ``ray.nodes`` gives, where it was taken back."""
 
 OUT_OF_MEMORY: Final = Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
 
@@ -54,15 +57,16 @@ class Death:
 
     def __init__(self, process: ActorHandle, machine: str, error: RayError | None, words: str, kernel: Kernel) -> None:
         check_this_machine()
-        self._process = process
+        self._machine = machine
         is_here = machine == ray.get_runtime_context().get_node_id()
         killed = kernel.has_killed() and is_here
         self._fault = loss(error)
         self._question: Question[None] | None = None
         if self._fault is not None:
             return
-        if not any(node["NodeID"] == machine and node["Alive"] for node in nodes()):
-            self._fault = self._lost()
+        self._announced = machine in draining()
+        if (gone := self._lost()) is not None:
+            self._fault = gone
         elif isinstance(error, OutOfMemoryError) or says_out_of_memory(f"{words}\n{error}") or killed:
             self._fault = OUT_OF_MEMORY
         elif not is_here:
@@ -77,12 +81,17 @@ class Death:
         """What it died of."""
         if self._fault is not None:
             return self._fault
-        gone = self._question is not None and isinstance(self._question.answer(), UserError)
-        return self._lost() if gone else Fault("crashed", DIED)
+        if self._question is None or not isinstance(self._question.answer(), UserError):
+            return Fault("crashed", DIED)
+        return self._lost() or (Fault("preempted", TAKEN_BACK) if self._announced else Fault("lost", GONE))
 
-    def _lost(self) -> Fault:
-        """With its machine, which may have been announced."""
-        return loss(failures([self._process])[0]) or Fault("lost", GONE)
+    def _lost(self) -> Fault | None:
+        """The loss of the machine; None where it is in the cluster."""
+        node = next((each for each in nodes() if each["NodeID"] == self._machine), {"Alive": False})
+        if node["Alive"]:
+            return None
+        announced = self._announced or node.get("DeathReason") == ANNOUNCED
+        return Fault("preempted", TAKEN_BACK) if announced else Fault("lost", GONE)
 
 
 def loss(error: BaseException | None) -> Fault | None:

@@ -58,6 +58,19 @@ def nodes() -> list[dict[str, Any]]:
     return of_the_head(ray.nodes)
 
 
+def draining() -> frozenset[str]:
+    """The machines that are to go, as was announced, by the ids of their nodes; none where Ray does not say
+    (``docs/decisions/private-names.md``).
+    """
+    try:
+        from ray._private.state import state
+
+        announced = state.get_draining_nodes
+    except (ImportError, AttributeError):
+        return frozenset()
+    return frozenset() if ray.util.client.ray.is_connected() else frozenset(of_the_head(announced))
+
+
 def leave_cluster() -> None:
     """Leave the cluster, or end the one that was started here.
 

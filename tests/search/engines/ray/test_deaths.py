@@ -103,40 +103,56 @@ def death(
     *,
     machine: str = MACHINE,
     there: bool = True,
-    later: RayError | None = None,
+    reason: int = NodeDeathInfo.UNEXPECTED_TERMINATION,
+    announced: bool = False,
     answer: str | UserError = HERE,
     words: str = "",
     killed: bool = False,
 ) -> Death:
-    """Of a process on a machine that is ``there`` or not; ``later``: what Ray says of it once the machine is gone."""
+    """Of a process on a machine that is ``there`` or not; ``reason``: why it is not, once that is known."""
     monkeypatch.setattr(deaths, "check_this_machine", lambda: None)
-    monkeypatch.setattr(deaths, "nodes", lambda: [{"NodeID": machine, "Alive": there}])
+    monkeypatch.setattr(deaths, "draining", lambda: frozenset({machine} if announced else ()))
+    seen = iter([there, *([False] * 9)])
+    monkeypatch.setattr(deaths, "nodes", lambda: [{"NodeID": machine, "Alive": next(seen), "DeathReason": reason}])
     monkeypatch.setattr(deaths, "Question", lambda *_, **__: Asked(answer))
-    monkeypatch.setattr(deaths, "failures", lambda processes: [later])
     monkeypatch.setattr(ray, "get_runtime_context", lambda: SimpleNamespace(get_node_id=lambda: "this"))
     nobody: Any = None
     kernel: Any = SimpleNamespace(has_killed=lambda: killed)
     return Death(nobody, machine, error, words, kernel)
 
 
+TAKEN_BACK = NodeDeathInfo.AUTOSCALER_DRAIN_PREEMPTED
+
+
 @pytest.mark.parametrize(
-    ("answer", "later", "reason"),
-    [(HERE, None, "crashed"), (AWAY, CRASHED, "lost"), (AWAY, PREEMPTED, "preempted")],
+    ("answer", "why", "reason"),
+    [
+        (HERE, NodeDeathInfo.UNSPECIFIED, "crashed"),
+        (AWAY, NodeDeathInfo.UNEXPECTED_TERMINATION, "lost"),
+        (AWAY, TAKEN_BACK, "preempted"),
+    ],
 )
 def test_a_worker_that_died_elsewhere_crashed_only_if_its_machine_answers(
-    answer: str | UserError, later: RayError | None, reason: str, monkeypatch: pytest.MonkeyPatch
+    answer: str | UserError, why: int, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = death(monkeypatch, later=later, answer=answer)
+    found = death(monkeypatch, reason=why, answer=answer)
     assert not found.is_clear(), "it is not known yet"
     assert found.is_clear()
     assert found.fault().reason == reason
 
 
-@pytest.mark.parametrize(("later", "reason"), [(CRASHED, "lost"), (None, "lost"), (PREEMPTED, "preempted")])
+def test_a_machine_whose_end_was_announced_was_taken_back_however_it_went(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = death(monkeypatch, answer=AWAY, announced=True)
+    while not found.is_clear():
+        pass
+    assert found.fault().reason == "preempted"
+
+
+@pytest.mark.parametrize(("why", "reason"), [(NodeDeathInfo.UNEXPECTED_TERMINATION, "lost"), (TAKEN_BACK, "preempted")])
 def test_a_worker_whose_machine_is_gone_is_told_so_at_once(
-    later: RayError | None, reason: str, monkeypatch: pytest.MonkeyPatch
+    why: int, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = death(monkeypatch, there=False, later=later)
+    found = death(monkeypatch, there=False, reason=why)
     assert found.is_clear()
     assert found.fault().reason == reason
 

@@ -4,10 +4,11 @@ import threading
 import time
 
 import pytest
+from ray._private import state
 
 from skipstack.search.driver.faults import ClusterLostError
 from skipstack.search.engines.ray import head
-from skipstack.search.engines.ray.head import of_the_head
+from skipstack.search.engines.ray.head import draining, of_the_head
 
 ENDS = """
 import threading
@@ -61,6 +62,14 @@ def test_a_head_is_given_up_at_once_where_ray_has_ended_on_this_machine(
     finally:
         never.set()
     assert time.monotonic() - begun < 60
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_machines_that_are_to_go_are_known_where_ray_says_so(missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state.state, "get_draining_nodes", lambda: {"ab": 0, "cd": 1_700_000_000_000})
+    if missing:
+        monkeypatch.setitem(sys.modules, "ray._private.state", None)
+    assert draining() == (frozenset() if missing else {"ab", "cd"})
 
 
 def test_a_process_that_gave_the_head_up_ends_with_its_own_code() -> None:
