@@ -74,6 +74,10 @@ class Cards:
         self._alone.add(card)
         return True
 
+    def has_broken(self, card: Card, trial: int) -> bool:
+        """Whether a trial broke there since the last epoch that came from there."""
+        return trial in self._row.get(card, ())
+
     def is_left_alone(self, card: Card) -> bool:
         """Whether no trial should be there any more."""
         return card in self._alone

@@ -341,24 +341,34 @@ class StudyLoop:
         return len(self.slots) > 1 and time.monotonic() - slot.since > IDLE_SECONDS
 
     def _job(self, slot: Slot) -> Job | None:
-        """The next job that fits a slot; None where there is none now, or those that wait fit others."""
+        """The next job that fits a slot; None where there is none now, or those that wait fit others.
+
+        A trial that broke the slot's GPU comes after others: if it is the GPU, it shows by these.
+        """
         if self._running() >= self._concurrent:
             return None
         for job in self._waiting:
-            needs = self._needs(job)
-            if needs is not None and slot.fits(needs) and not self._is_parting(job):
+            if self._fits(slot, job) and not self._has_broken(slot, job):
                 self._waiting.remove(job)
                 return job
-        if self._waiting:
-            return None
-        task = self._draw()
-        if task is None:
-            return None
-        needs = self._needs(task)
-        if needs is not None and slot.fits(needs) and not self._is_parting(task):
-            return task
-        self._waiting.append(task)
-        return None
+        while all(self._has_broken(slot, job) for job in self._waiting) and (task := self._draw()) is not None:
+            if self._fits(slot, task) and not self._has_broken(slot, task):
+                return task
+            self._waiting.append(task)
+        again = next((job for job in self._waiting if self._fits(slot, job)), None)
+        if again is not None:
+            self._waiting.remove(again)
+        return again
+
+    def _fits(self, slot: Slot, job: Job) -> bool:
+        """Whether a slot has room for a job, as far as is known, and the job may begin."""
+        needs = self._needs(job)
+        return needs is not None and slot.fits(needs) and not self._is_parting(job)
+
+    def _has_broken(self, slot: Slot, job: Job) -> bool:
+        """Whether a trial has broken the GPU of a slot, which has done nothing since."""
+        assert slot.greeting is not None, "it asks for work"
+        return isinstance(job, TrialTask) and self._cards.has_broken(slot.greeting.card, job.number)
 
     def _others_wait(self, slot: Slot) -> bool:
         """Whether some job waits for room that this slot takes, and does not fit it."""

@@ -325,7 +325,7 @@ def test_a_gpu_that_breaks_trials_gets_no_more_of_them_though_ray_starts_process
         played.run()
         assert not any(isinstance(order, Change) for order in held.orders)
     reasons = [trial.reason for trial in driver.record.trials.values()]
-    assert reasons == ["crashed", *["completed"] * 5], "one trial may be what breaks it, so another had to, too"
+    assert reasons == ["completed"] * 6, "none is tried there again before others, so none pays for the GPU"
 
 
 def unborn(played: Played) -> str:
