@@ -571,7 +571,8 @@ class StudyLoop:
 
     def _count_gpus(self) -> None:
         """Tell how many GPUs are taken, where that has changed."""
-        taken = sum(each.resources.get("gpu", 0.0) for each in self.slots.values() if each.tasks or each.measures)
+        busy = [each for each in self.slots.values() if each.tasks or each.measures is not None]
+        taken = sum(each.resources.get("gpu", 0.0) for each in busy)
         if taken != self._gpus:
             self._gpus = taken
             self._tell_gpus(taken)
