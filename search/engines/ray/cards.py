@@ -46,8 +46,8 @@ def this_card() -> Card:
 class Cards:
     """What is known of the cards of a cluster while a study runs: breaks in a row, and those that are left alone.
 
-    Ray takes no wish about which GPU of a machine it gives: a process that it starts on a card that is left alone stays
-    there without work, so that the next one comes elsewhere.
+    Ray takes no wish about which GPU of a machine it gives, so slots without work keep others from a card that is left
+    alone (``StudyLoop``).
     """
 
     def __init__(self) -> None:
@@ -84,6 +84,8 @@ class Cards:
 
     def left(self, machines: Machines) -> Machines:
         """The machines without the cards that are left alone."""
+        if not self._alone:
+            return machines
         found = {}
         for machine, (name, has) in machines.items():
             if not any(each.machine == machine and not each.gpus for each in self._alone):

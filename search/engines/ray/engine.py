@@ -52,6 +52,7 @@ from skipstack.search.engines.ray.worker_process import WorkerProcess
 from skipstack.search.engines.room import (
     LOOKED_AT,
     Allotment,
+    Machines,
     Resources,
     allotted,
     described,
@@ -117,8 +118,8 @@ class RayEngine(Engine):
         """How many machines do not see the study's folder, in words."""
         self._newcomers: Newcomers | None = None
         """Who asks the machines that join whether they see it, until that is said."""
-        self._capacity: list[Resources] = []
-        """What each machine has, as of the last look."""
+        self._machines: Machines = {}
+        """Those of the cluster, as of the last look."""
         self._looked = self._told = -math.inf
         self._untold = False
         self._leaving = ExitStack()
@@ -193,12 +194,12 @@ class RayEngine(Engine):
             if self._unseeing is None:
                 self._newcomers = Newcomers(machines(), partial(_sight, preflight.mark))
         gauges = self._leaving.enter_context(watched(driver))
-        self._capacity = self._resources()
+        self._machines = machines()
         loop = StudyLoop(
             driver,
             Prepare(self._carried or self.worker, preflight),
             self._settling,
-            capacity=lambda: self._capacity,
+            capacity=self._capacity,
             most_slots=self._most_slots,
             cards=self._cards,
             say=lambda words: self.say(words),
@@ -256,7 +257,7 @@ class RayEngine(Engine):
         """How many slots of these resources the cluster may hold: pending ones are what an autoscaler sees."""
         most = None if self._growth is None else self._growth.places(needs)
         if most is None:
-            most = MOST_SLOTS if self._growth is not None else slots(self._capacity, needs)
+            most = MOST_SLOTS if self._growth is not None else slots(self._capacity(), needs)
         return min(most, MOST_SLOTS)
 
     def _await_machines(self, record: Callable[[], StudyRecord]) -> None:
@@ -289,7 +290,7 @@ class RayEngine(Engine):
         self._looked = now
         with lost_cluster_interrupts():
             self._untold |= self._settling.look()
-            self._capacity = self._resources()
+            self._machines = machines()
             first_unseeing = self._newcomers is not None and self._has_unseeing(self._newcomers)
         if first_unseeing or (self._untold and now - self._told > TOLD_EVERY):
             self._settled()
@@ -303,9 +304,9 @@ class RayEngine(Engine):
             self._newcomers = None
         return self._unseeing is not None
 
-    def _resources(self) -> list[Resources]:
+    def _capacity(self) -> list[Resources]:
         """What each machine has, without the GPUs that are left alone."""
-        return [has for _, has in self._cards.left(machines()).values()]
+        return [has for _, has in self._cards.left(self._machines).values()]
 
     @property
     def _carries(self) -> bool:

@@ -16,7 +16,7 @@ So a slot is in one of these states:
     opening    the cluster has no room for it yet, or its process starts     no greeting
     busy       it trains or measures                                         tasks, or a measurement
     idle       it has nothing to do                                          neither
-    held       idle for good, on a GPU that is left alone
+    fencing    without work, it takes a GPU that is left alone, so that no other slot comes there    is_fence
 
 Only the driver decides, and only it writes the ledger. Where an error that Tune does not know ends its loop, all slots
 are lost (``lost``), and the loop is entered again.
@@ -76,14 +76,24 @@ class Slot:
     program: TrialTask | None = None
     tasks: dict[int, TrialTask] = field(default_factory=dict)
     measures: int | None = None
-    held: bool = False
+    is_fence: bool = False
     since: float = field(default_factory=time.monotonic)
     """When it was opened, and later, when it had no work any more."""
 
     @property
+    def has_work(self) -> bool:
+        """Whether it trains or measures."""
+        return bool(self.tasks) or self.measures is not None
+
+    @property
     def is_idle(self) -> bool:
         """Whether it can be given work."""
-        return self.greeting is not None and not self.held and not self.tasks and self.measures is None
+        return self.greeting is not None and not self.is_fence and not self.has_work
+
+    @property
+    def is_idle_for_long(self) -> bool:
+        """Whether others may have its room, unless it is the last: trials run, or are promoted, that need one."""
+        return not self.has_work and time.monotonic() - self.since > IDLE_SECONDS
 
     def fits(self, needs: Resources) -> bool:
         """Whether a job has room here, and not much more than it needs: others might need that."""
@@ -150,6 +160,8 @@ class StudyLoop:
         self._dry = False
         """Whether the driver has no trial until something else happens."""
         self._gpus = 0.0
+        self._unfenced: list[float] = []
+        """Shares of GPUs that slots have left there, since these are left alone."""
         self._kernel = Kernel()
         self.finished = False
         """Whether nothing is left to train or to measure."""
@@ -162,6 +174,9 @@ class StudyLoop:
         """What a slot takes that is opened under this name; None: no further slot is of use now."""
         if not self.slots:
             self.turn()  # Tune does not call it then
+        if self._unfenced and not self.finished:
+            self.slots[name] = Slot({"cpu": 0.0, "gpu": self._unfenced.pop()}, is_fence=True)
+            return self.slots[name].resources
         resources = None if self.finished else self._wanted()
         if resources is not None:
             self.slots[name] = Slot(resources)
@@ -172,9 +187,10 @@ class StudyLoop:
         self._greeted, self._unborn = time.monotonic(), 0
         slot = self.slots[name]
         slot.greeting, slot.since = greeting, time.monotonic()
-        slot.held = self._cards.is_left_alone(greeting.card)
         give(greeting.process, self._prepare)
-        return not self.finished
+        if self._avoids_card(slot):
+            del self.slots[name]
+        return name in self.slots and not self.finished
 
     def returned(self, name: str, outcomes: Mapping[int, Any], card: Card) -> bool:
         """A step of a slot has ended; whether it stays."""
@@ -193,7 +209,7 @@ class StudyLoop:
                 left.append(number)
             elif number in self._parting:
                 parting.append(number)
-        if not self._occupied(slot, tuple(left), tuple(parting)):
+        if self._avoids_card(slot) or not self._occupied(slot, tuple(left), tuple(parting)):
             del self.slots[name]
         return name in self.slots
 
@@ -250,7 +266,7 @@ class StudyLoop:
         if unserved:
             return next((each for each in unserved if self._may_open(each)), None)
         for slot in self.slots.values():
-            if slot.is_idle or (slot.greeting is None and not slot.fits(allotment.usual)):
+            if slot.is_idle or (slot.greeting is None and not slot.is_fence and not slot.fits(allotment.usual)):
                 return None  # what waits for more room than others need would never get it
         if not self._may_open(allotment.usual, only_ready=True):
             return None
@@ -280,7 +296,7 @@ class StudyLoop:
         """Whether a further slot of these resources is of use. Where none would ever take them, one is opened however
         little room there is: it waits until others have left.
         """
-        among = [each for each in self.slots.values() if not each.held]
+        among = [each for each in self.slots.values() if not each.is_fence]
         measurements = sum(isinstance(job, Measurement) for job in self._waiting)
         ready = max(-(-self.driver.ready // self._sharing.most), measurements)
         bound = math.inf if self._sharing.most > 1 else self._concurrent
@@ -315,7 +331,7 @@ class StudyLoop:
         measurement: Measurement | None = None
         if slot.tasks:
             joined = self._mates(slot, self._free(slot)) if self._sharing.most > 1 else ()
-        elif not slot.held:
+        elif not slot.is_fence:
             job = self._job(slot)
             if isinstance(job, Measurement):
                 measurement = job
@@ -334,11 +350,26 @@ class StudyLoop:
         if slot.tasks or measurement is not None:
             slot.since = time.monotonic()
             return True
-        return not self.finished and (slot.held or not (self._others_wait(slot) or self._is_idle_for_long(slot)))
+        if self.finished or slot.is_fence:
+            return not self.finished and (self._cards.is_left_alone(slot.greeting.card) or not slot.is_idle_for_long)
+        return not (self._others_wait(slot) or (slot.is_idle_for_long and len(self.slots) > 1))
 
-    def _is_idle_for_long(self, slot: Slot) -> bool:
-        """Whether others may have its place. The last slot stays: trials run, or are promoted, that need one."""
-        return len(self.slots) > 1 and time.monotonic() - slot.since > IDLE_SECONDS
+    def _avoids_card(self, slot: Slot) -> bool:
+        """Whether a slot without work leaves, since its GPU is left alone; one without a GPU keeps its room there."""
+        assert slot.greeting is not None, "it has a GPU, or none"
+        if slot.is_fence or slot.has_work or not self._cards.is_left_alone(slot.greeting.card):
+            return False
+        slot.is_fence = not slot.resources.get("gpu")
+        if not slot.is_fence:
+            self._fence(slot)
+        return not slot.is_fence
+
+    def _fence(self, slot: Slot) -> None:
+        """Let a fence take what a slot has left of its GPU: else Ray gives that to the next slot. Ray may give the
+        fence another GPU; it keeps that for a while, in which a further one may get the right one.
+        """
+        if slot.resources.get("gpu"):
+            self._unfenced.append(slot.resources["gpu"])
 
     def _job(self, slot: Slot) -> Job | None:
         """The next job that fits a slot; None where there is none now, or those that wait fit others.
@@ -488,6 +519,7 @@ class StudyLoop:
         del self.slots[name]
         self._faulted(slot, fault)
         if self._cards.is_left_alone(card):
+            self._fence(slot)
             left = [has for _, has in self._cards.left(machines()).values()]
             if not slots(left, self._settling.allotment.resources):
                 raise DeviceBrokenError(
@@ -579,11 +611,12 @@ class StudyLoop:
 
     def _has_idle_cpu(self) -> bool:
         """Whether a processor has nothing to do: nobody waits, and a slot, or room for one, is left."""
-        if self._waiting or any(slot.greeting is None for slot in self.slots.values()):
+        slots = [slot for slot in self.slots.values() if not slot.is_fence]
+        if self._waiting or any(slot.greeting is None for slot in slots):
             return False
-        if any(slot.is_idle for slot in self.slots.values()):
+        if any(slot.is_idle for slot in slots):
             return True
-        has_room = len(self.slots) < self._most_slots(self._settling.allotment.usual)
+        has_room = len(slots) < self._most_slots(self._settling.allotment.usual)
         return has_room and self.driver.ready <= self._running()
 
     def keep(self, call: Callable[[], Value]) -> Value:

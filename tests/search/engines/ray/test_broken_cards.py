@@ -27,9 +27,10 @@ pytestmark = [
 def on_ray(
     folder: StudyFolder, worker: Workers, told: list[str], monkeypatch: pytest.MonkeyPatch, gpus: int = 2
 ) -> StudyRecord:
-    """Run a study on one machine of four CPUs and so many GPUs, two trials on each; what the engine says is added."""
+    """Run a study on one machine of two CPUs and so many GPUs, two trials on each; what the engine says is added."""
     with monkeypatch.context() as pretending:
-        pretending.setattr(ray, "init", partial(ray.init, num_gpus=gpus, num_cpus=4))
+        pretending.setattr(ray, "init", partial(ray.init, num_gpus=gpus))
+        pretending.setattr("skipstack.search.engines.ray.machines.own_cpus", lambda: 2)
         engine = RayEngine(worker, address=None, gpus_per_trial=0.5)
     engine.say = told.append
     try:

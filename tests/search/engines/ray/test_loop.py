@@ -304,6 +304,7 @@ def test_where_no_process_starts_for_long_a_machine_is_asked_whether_any_does(
 
 
 BROKEN = Fault("crashed", "its GPU failed: AcceleratorError", broken="device")
+FENCE = {"cpu": 0.0, "gpu": 1.0}
 FIRST, SECOND = Card("ab", "host (10.0.0.1)", ("0",)), Card("ab", "host (10.0.0.1)", ("1",))
 
 
@@ -313,30 +314,40 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_a_gpu_that_breaks_trials_gets_no_more_of_them_though_ray_starts_processes_there(tmp_path: Path) -> None:
+def test_a_gpu_that_breaks_trials_gets_no_more_of_them_though_ray_starts_processes_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said: list[str] = []
     with playing(tmp_path, cpus=4.0, gpus=2.0, share=1.0, said=said, scheduler="none", retries=1) as (played, driver):
         while not said:
             breaking(played)
         assert "GPU 0 of machine host (10.0.0.1) is left alone" in said[0]
-        held = played.start(unborn(played), FIRST)
-        assert [slot.held for slot in played.loop.slots.values() if slot.greeting is not None] == [True]
-        played.start(unborn(played), SECOND)
+        ordinary, first, *_ = unborn(played)
+        assert played.loop.slots[first].resources == FENCE, "it takes no processor from those that compute"
+        elsewhere = played.start(first, SECOND)
+        assert not played.loop.greeted(ordinary, Greeting(Process(FIRST), FIRST)), "another fence takes its share"
+        (fence,) = (name for name in unborn(played) if played.loop.slots[name].is_fence)
+        there = played.start(fence, FIRST)
+        monkeypatch.setattr(module, "IDLE_SECONDS", 0.0)
+        played.step(first)
+        played.step(fence)
+        assert first not in played.loop.slots
+        assert fence in played.loop.slots
         played.run()
-        assert not any(isinstance(order, Change) for order in held.orders)
+        assert not any(isinstance(order, Change) for process in (elsewhere, there) for order in process.orders)
     reasons = [trial.reason for trial in driver.record.trials.values()]
     assert reasons == ["completed"] * 6, "none is tried there again before others, so none pays for the GPU"
 
 
-def unborn(played: Played) -> str:
-    """A slot that is opening."""
+def unborn(played: Played) -> list[str]:
+    """The slots that are opening."""
     played.open()
-    return next(name for name in played.loop.slots if name not in played.processes)
+    return [name for name in played.loop.slots if name not in played.processes]
 
 
 def breaking(played: Played) -> None:
     """A process starts on the first GPU, and its trial breaks it."""
-    name = unborn(played)
+    name, *_ = unborn(played)
     played.start(name, FIRST)
     played.step(name, {})
     (number,) = played.loop.slots[name].tasks
