@@ -26,10 +26,10 @@ test-slow: .venv/installed
 	$(RUN)/python -m pytest -m "slow or cluster or corpus or gpu"
 
 # Small mistakes put into these folders, one at a time: which of them does no test notice?
-FOLDERS ?= models search/schedulers search/ledger search/ablation search/analysis/exploration search/statistics search/analysis/confirmation
+FOLDERS ?= models search/strategy/schedulers search/ledger search/analysis/ablation search/analysis/exploration search/statistics search/analysis/confirmation
 MUTANTS ?= 300
 mutation: .venv/installed
-	$(RUN)/python -m tests.mutation $(FOLDERS) --mutants $(MUTANTS) --tests tests/search/driver tests/test_docs.py
+	$(RUN)/python -m tests.mutation $(FOLDERS) --mutants $(MUTANTS) --tests tests/search/execution/driver tests/test_docs.py
 
 lint: .venv/installed
 	$(RUN)/ruff format --check .

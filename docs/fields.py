@@ -16,8 +16,8 @@ from pydantic_core import PydanticUndefined
 from skipstack.dashboards.reports.meanings import strings_below
 from skipstack.data.basis.fields import describe, fields, kinds, models
 from skipstack.data.basis.frozen import Frozen
-from skipstack.search.config import SearchConfig
-from skipstack.search.study_files.document import FileContent
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.study_files.document import FileContent
 from skipstack.spaces.config import Axis
 from skipstack.spaces.trial import TrialConfig
 

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from skipstack.search.api.run import Run
     from skipstack.search.api.run_options import DeviceName
     from skipstack.search.api.study import Study
-    from skipstack.search.bundles.bundle import Bundle as Model
-    from skipstack.search.bundles.own_model import OwnModel
-    from skipstack.search.config import StudyConfig
-    from skipstack.search.earlier_studies.elsewhere.finished_trials import FinishedSearch
-    from skipstack.search.tracking.listeners.listener import Listener
-    from skipstack.search.workers.reporting import Objective, Report, TrialOver
+    from skipstack.search.execution.workers.reporting import Objective, Report, TrialOver
+    from skipstack.search.publishing.bundles.bundle import Bundle as Model
+    from skipstack.search.publishing.bundles.own_model import OwnModel
+    from skipstack.search.publishing.tracking.listeners.listener import Listener
+    from skipstack.search.study.config import StudyConfig
+    from skipstack.search.study.earlier_studies.elsewhere.finished_trials import FinishedSearch
     from skipstack.spaces.constraint_functions import ConstraintFunction
     from skipstack.spaces.domains import Json
     from skipstack.spaces.function import Direction
@@ -161,9 +161,9 @@ def search(
     """
     check_system()
     from skipstack.search.api.run import begin
-    from skipstack.search.driver.functions import source_of
-    from skipstack.search.record.folder import free_name
-    from skipstack.search.study_files.study_file import load_study
+    from skipstack.search.execution.driver.functions import source_of
+    from skipstack.search.study.record.folder import free_name
+    from skipstack.search.study.study_files.study_file import load_study
 
     config, corpora = load_study(
         _study(study),
@@ -219,9 +219,9 @@ def begin(
     from skipstack.search.api.own_loop import OwnLoop, OwnLoopExecution
     from skipstack.search.api.run import begin as begun
     from skipstack.search.api.run import resume as ready
-    from skipstack.search.driver.functions import asked, source_of
-    from skipstack.search.record.folder import StudyFolder, free_name
-    from skipstack.search.study_files.study_file import load_study
+    from skipstack.search.execution.driver.functions import asked, source_of
+    from skipstack.search.study.record.folder import StudyFolder, free_name
+    from skipstack.search.study.study_files.study_file import load_study
 
     rules = _constraints(constraints)
     before = Path(study) if isinstance(study, str | Path) and StudyFolder(Path(study)).ledger.exists() else None
@@ -349,13 +349,13 @@ def ablate(
     check_system()
     import time
 
-    from skipstack.search.ablation.experiment import experiment
-    from skipstack.search.ablation.first_events import first_events
-    from skipstack.search.ablation.other_searches import searches_beside
+    from skipstack.search.analysis.ablation.experiment import experiment
+    from skipstack.search.analysis.ablation.first_events import first_events
+    from skipstack.search.analysis.ablation.other_searches import searches_beside
     from skipstack.search.api.recorded_options import load_code, load_constraints
     from skipstack.search.api.run import ablate as ready
-    from skipstack.search.record.folder import StudyFolder
-    from skipstack.search.record.reading import read_finished
+    from skipstack.search.study.record.folder import StudyFolder
+    from skipstack.search.study.record.reading import read_finished
 
     study, record = Path(folder), read_finished(Path(folder))
     _constraints(constraints)
@@ -396,7 +396,7 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
     """
     check_system()
     from skipstack.search.api.study import Study
-    from skipstack.search.tracking.reading import located
+    from skipstack.search.publishing.tracking.reading import located
 
     return Study(located([Path(folder)], tracking_uri)[0], _page)
 
@@ -408,7 +408,7 @@ def from_optuna(study: Any, *, out: AnyPath) -> Study:
     Trials that were pruned are stopped ones. Raises UserError for several objectives, and where no trial has ended.
     """
     check_system()
-    from skipstack.search.earlier_studies.elsewhere.optuna_study import optuna_search
+    from skipstack.search.study.earlier_studies.elsewhere.optuna_study import optuna_search
 
     return _written(optuna_search(study), out)
 
@@ -422,7 +422,7 @@ def from_tune(
     wide as what was tried. Raises UserError where the folder has no trials, or none has that metric.
     """
     check_system()
-    from skipstack.search.earlier_studies.elsewhere.tune_results import tune_search
+    from skipstack.search.study.earlier_studies.elsewhere.tune_results import tune_search
 
     return _written(tune_search(Path(folder), score, direction, {} if space is None else space.axes), out)
 
@@ -434,14 +434,14 @@ def from_wandb(table: AnyPath, *, score: str, space: Space, direction: Direction
     there, and for a value that its axis does not have.
     """
     check_system()
-    from skipstack.search.earlier_studies.elsewhere.wandb_table import wandb_search
+    from skipstack.search.study.earlier_studies.elsewhere.wandb_table import wandb_search
 
     return _written(wandb_search(Path(table), score, direction, space.axes), out)
 
 
 def _written(found: FinishedSearch, out: AnyPath) -> Study:
     """What another tool has searched, as a study in a new folder."""
-    from skipstack.search.earlier_studies.elsewhere.finished_trials import write_study
+    from skipstack.search.study.earlier_studies.elsewhere.finished_trials import write_study
 
     write_study(found, Path(out))
     return open(out)
@@ -463,7 +463,7 @@ def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath
     check_system()
     need("torch", "networks")
     from skipstack.models.ground.device import choose_device
-    from skipstack.search.bundles.bundle import load_bundle
+    from skipstack.search.publishing.bundles.bundle import load_bundle
 
     return load_bundle(Path(bundle), choose_device(device), [Path(each) for each in code])
 
@@ -475,7 +475,7 @@ def load_own(bundle: AnyPath) -> OwnModel:
     Raises UserError where it is no whole bundle of a function's model.
     """
     check_system()
-    from skipstack.search.bundles.own_model import load_own as loaded
+    from skipstack.search.publishing.bundles.own_model import load_own as loaded
 
     return loaded(Path(bundle))
 
@@ -493,8 +493,8 @@ def space(
     Raises UserError for a mistake in the study.
     """
     check_system()
-    from skipstack.search.driver.functions import source_of
-    from skipstack.search.study_files.study_file import load_study
+    from skipstack.search.execution.driver.functions import source_of
+    from skipstack.search.study.study_files.study_file import load_study
     from skipstack.spaces.space import Space as Points
 
     config, _ = load_study(
@@ -598,15 +598,15 @@ def _path(given: AnyPath | None) -> Path | None:
 _ELSEWHERE = {
     "AskedTrial": ("skipstack.search.api.own_loop", "AskedTrial"),
     "OwnLoop": ("skipstack.search.api.own_loop", "OwnLoop"),
-    "Listener": ("skipstack.search.tracking.listeners.listener", "Listener"),
-    "Model": ("skipstack.search.bundles.bundle", "Bundle"),
-    "OwnModel": ("skipstack.search.bundles.own_model", "OwnModel"),
-    "Report": ("skipstack.search.workers.reporting", "Report"),
+    "Listener": ("skipstack.search.publishing.tracking.listeners.listener", "Listener"),
+    "Model": ("skipstack.search.publishing.bundles.bundle", "Bundle"),
+    "OwnModel": ("skipstack.search.publishing.bundles.own_model", "OwnModel"),
+    "Report": ("skipstack.search.execution.workers.reporting", "Report"),
     "Sentence": ("skipstack.data.formats.sentences", "Sentence"),
     "Points": ("skipstack.spaces.space", "Space"),
     "Space": ("skipstack.spaces.python_space", "PythonSpace"),
     "Study": ("skipstack.search.api.study", "Study"),
-    "TrialOver": ("skipstack.search.workers.reporting", "TrialOver"),
+    "TrialOver": ("skipstack.search.execution.workers.reporting", "TrialOver"),
     "UserError": ("skipstack.data.basis.errors", "UserError"),
     **{name: ("skipstack.spaces.python_space", name) for name in ("choice", "loguniform", "randint", "uniform")},
 }
@@ -621,8 +621,8 @@ if not TYPE_CHECKING:
             return getattr(import_module(module), own_name)
         if name == "FORMATS":
             from skipstack.data.store import tables
-            from skipstack.search.bundles import files
             from skipstack.search.ledger import upgrade
+            from skipstack.search.publishing.bundles import files
 
             return {"ledger": upgrade.FORMAT, "store": tables.FORMAT, "bundle": files.FORMAT}
         if name == "__version__":

@@ -93,7 +93,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _nothing_is_drawn_for_mlflow() -> Iterator[None]:
     """At the end of a study its report is drawn and its best network exported for MLflow: seconds, in every test that
-    runs a study in this process. ``tests/search/tracking/test_publishing.py`` shows what comes of it.
+    runs a study in this process. ``tests/search/publishing/tracking/test_publishing.py`` shows what comes of it.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("skipstack.search.api.run.Run.publish", lambda *_: {})
@@ -102,11 +102,11 @@ def _nothing_is_drawn_for_mlflow() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _mlflow_is_loaded_once() -> Iterator[None]:
-    """The processes that write it are forks: ``tests/search/tracking/forked.py``."""
-    from tests.search.tracking.forked import Launcher
+    """The processes that write it are forks: ``tests/search/publishing/tracking/forked.py``."""
+    from tests.search.publishing.tracking.forked import Launcher
 
     with closing(Launcher()) as launcher, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skipstack.search.tracking.child_process.subprocess", launcher)
+        patch.setattr("skipstack.search.publishing.tracking.child_process.subprocess", launcher)
         yield
 
 

@@ -236,7 +236,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", help="folders of modules, such as models or search/ledger")
     parser.add_argument("--mutants", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tests", nargs="*", default=[], help="further tests, such as tests/search/driver")
+    parser.add_argument("--tests", nargs="*", default=[], help="further tests, such as tests/search/execution/driver")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     sys.dont_write_bytecode = True

@@ -24,9 +24,9 @@ from skipstack.models.conformance.formats import FORMAT_CHECKS
 from skipstack.models.conformance.suite import conformance
 from skipstack.models.layers.cell import LayerSizes
 from skipstack.models.parts.cells import gates
-from skipstack.search.config import SearchConfig
-from skipstack.search.record.reading import read_study
-from skipstack.search.study_files.document import presets
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.study_files.document import presets
 from skipstack.spaces.constraints import CONSTRAINTS
 from tests.data.corpora.serving import serving
 from tests.install.environments import hostile

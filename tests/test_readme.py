@@ -4,7 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.study_file import load_study
 from tests.pages import README, ROOT
 
 

@@ -14,8 +14,8 @@ from skipstack.dashboards.commands.options import (
     with_run_options,
 )
 from skipstack.dashboards.reports.printing import print_page, say_page
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import read_finished
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_finished
 
 
 def add_to(app: typer.Typer) -> None:
@@ -89,8 +89,8 @@ def ablate(
     --system-metrics are as in the previous command; the defaults named below are those of a new study.
     """
     from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page, nothing_to_compare
-    from skipstack.search.ablation.experiment import experiment
-    from skipstack.search.ablation.other_searches import searches_beside
+    from skipstack.search.analysis.ablation.experiment import experiment
+    from skipstack.search.analysis.ablation.other_searches import searches_beside
     from skipstack.search.api.recorded_options import load_constraints
 
     record = read_finished(study)
@@ -111,7 +111,7 @@ def ablate(
         print_page(nothing_to_compare())
         return 0
     from skipstack.dashboards.commands.running import execution, finish
-    from skipstack.search.ablation.first_events import first_events
+    from skipstack.search.analysis.ablation.first_events import first_events
     from skipstack.search.analysis.confirmation.forecast import forecast
     from skipstack.search.api.recorded_options import load_code
     from skipstack.search.api.run import ablate as ablated

@@ -14,10 +14,10 @@ from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.study.record.folder import StudyFolder
 
 if TYPE_CHECKING:
-    from skipstack.search.record.study_record import StudyRecord
+    from skipstack.search.study.record.study_record import StudyRecord
 
 
 def add_to(app: typer.Typer) -> None:
@@ -91,7 +91,7 @@ def export(
     if (to is None) == (to_optuna is None):
         got = "neither --to nor --optuna" if to is None else "--to and --optuna"
         raise UserError(f"got {got} (allowed: one of them)")
-    from skipstack.search.record.reading import read_study
+    from skipstack.search.study.record.reading import read_study
 
     record = read_study(study)  # refuses a folder without a study before slow imports
     if to_optuna is not None:
@@ -106,14 +106,14 @@ def export(
     assert to is not None, "one of the two is given"
     from skipstack.search.analysis.confirmation.figures import confirmed_figures
     from skipstack.search.api.recorded_options import load_code
-    from skipstack.search.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
+    from skipstack.search.publishing.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
 
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
     load_code(study, code_of_trials(chosen), code or ())
     folder, figures = StudyFolder(study), partial(confirmed_figures, record)
     recipe = Recipe(ensemble=ensemble, retrain=retrain, tell=say)
     if torch_export is not None:
-        from skipstack.search.bundles.programs import check_program
+        from skipstack.search.publishing.bundles.programs import check_program
         from skipstack.spaces.trial import as_network
 
         check_program(as_network(chosen[0].config), torch_export)
@@ -126,7 +126,7 @@ def export(
     if register is not None:
         from skipstack.dashboards.commands.published import bundle_of
         from skipstack.dashboards.commands.running import execution
-        from skipstack.search.bundles.files import copy_bundle
+        from skipstack.search.publishing.bundles.files import copy_bundle
 
         left = bundle_of(record, folder, chosen[0], device)
         scores = {} if recipe.suffix else left.scores  # of the networks that the search trained
@@ -139,7 +139,7 @@ def export(
 def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
     """Write the study into an Optuna storage; returns its name there."""
     from skipstack.search.ledger.ledger import Ledger
-    from skipstack.search.tracking.optuna_storage import write_study
+    from skipstack.search.publishing.tracking.optuna_storage import write_study
 
     return write_study(record, Ledger(StudyFolder(study).ledger).only("started", "ended"), uri)
 
@@ -148,8 +148,8 @@ def _as_program(record: "StudyRecord", folder: StudyFolder, bundle: Path, to: Pa
     """Write the torch.export program of a bundle, and print how its scores differ from the network's."""
     from skipstack.data.store.stored import open_store
     from skipstack.models.ground.device import choose_device
-    from skipstack.search.bundles.bundle import load_bundle
-    from skipstack.search.bundles.programs import write_program
+    from skipstack.search.publishing.bundles.bundle import load_bundle
+    from skipstack.search.publishing.bundles.programs import write_program
 
     loaded = load_bundle(bundle, choose_device(device))
     say("exporting the program: minutes, where a network is written out step by step")
@@ -179,7 +179,7 @@ def verify(
     Evaluates it again on its corpus, and compares every count with the one recorded in it. Of the model of a function
     it compares the files with their hashes, and runs none.
     """
-    from skipstack.search.bundles.files import is_own
+    from skipstack.search.publishing.bundles.files import is_own
 
     if is_own(bundle):
         if data_dir or code:
@@ -187,7 +187,7 @@ def verify(
             raise UserError(f"{option}: got a function's model, which is not run (allowed: without)")
         _say_own(bundle)
         return
-    from skipstack.search.bundles.export import verify_bundle
+    from skipstack.search.publishing.bundles.export import verify_bundle
 
     folders = data_dir or []
     first = folders[0] if folders else None
@@ -200,7 +200,7 @@ def _say_own(bundle: Path) -> None:
     """Check the files of a bundle of kind ``own``, and print what it is."""
     from skipstack.data.basis.counted import counted
     from skipstack.data.basis.printable import visible
-    from skipstack.search.bundles.own_model import load_own
+    from skipstack.search.publishing.bundles.own_model import load_own
 
     model = load_own(bundle)
     origin = model.provenance
@@ -236,7 +236,7 @@ def predict(
     and relation; the head is the number of a word, or 0 for the root.
     """
     from skipstack.models.ground.device import choose_device
-    from skipstack.search.bundles.bundle import load_bundle
+    from skipstack.search.publishing.bundles.bundle import load_bundle
 
     tagger = load_bundle(bundle, choose_device(device), code or ())
     chosen = form or ("lines" if tagger.unit == "character" else "columns")

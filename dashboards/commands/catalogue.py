@@ -13,11 +13,11 @@ from skipstack.dashboards.reports.space_report import DescribedStudy, space_repo
 from skipstack.data.basis.errors import AbsentCorpusError
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.confirmation.papers import tables
-from skipstack.search.config import StudyConfig
-from skipstack.search.planning.epochs import EpochSize
-from skipstack.search.study_files.document import presets
-from skipstack.search.study_files.origins import origins
-from skipstack.search.study_files.study_file import load_study, scales, schema
+from skipstack.search.api.planning.epochs import EpochSize
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.study_files.document import presets
+from skipstack.search.study.study_files.origins import origins
+from skipstack.search.study.study_files.study_file import load_study, scales, schema
 from skipstack.spaces.counting import count
 from skipstack.spaces.one_network import one_networks
 from skipstack.spaces.space import Space

@@ -10,7 +10,7 @@ from skipstack.dashboards.formats.rendering import FileFormat
 from skipstack.dashboards.reports.printing import print_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.errors import UserError
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 
 
 def add_to(app: typer.Typer) -> None:

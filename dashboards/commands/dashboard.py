@@ -68,7 +68,7 @@ def dashboard(
     named = [path for path in given if _in_mlflow(path) and str(path) != STORE]
     received = dict(zip(map(str, named), located(named, tracking_uri), strict=True))
     if Path(STORE) in given:
-        from skipstack.search.tracking.reading import all_located
+        from skipstack.search.publishing.tracking.reading import all_located
 
         received |= all_located(tracking_uri)
     from skipstack.dashboards.web.serving import serve

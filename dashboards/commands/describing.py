@@ -13,7 +13,7 @@ from skipstack.dashboards.reports.printing import print_report
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.corpora.config import NamedCorpus
 from skipstack.data.corpora.named import named_corpora
-from skipstack.search.study_files.document import presets
+from skipstack.search.study.study_files.document import presets
 
 
 def describe_corpus(

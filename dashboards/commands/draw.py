@@ -8,7 +8,7 @@ import typer
 
 from skipstack.dashboards.commands.options import Scale, Settings
 from skipstack.data.basis.errors import UserError
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.study.record.folder import StudyFolder
 
 if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
@@ -49,7 +49,7 @@ def draw(
         config, name = _of_bundle(folder), folder.name
     else:
         from skipstack.search.api.start import rehearsed
-        from skipstack.search.study_files.study_file import load_study
+        from skipstack.search.study.study_files.study_file import load_study
 
         _refuse("a study that was not begun", {"--trial": trial is not None})
         study, corpus_folder = load_study(network, scale=scale, overrides=settings or [])
@@ -69,7 +69,7 @@ def draw(
 
 
 def _of_study(folder: Path, trial: int | None, *, base: bool) -> "tuple[Subject, str]":
-    from skipstack.search.record.reading import read_study
+    from skipstack.search.study.record.reading import read_study
 
     if base and trial is not None:
         raise UserError("--base and --trial exclude each other (allowed: one of them)")
@@ -88,7 +88,7 @@ def _of_study(folder: Path, trial: int | None, *, base: bool) -> "tuple[Subject,
 
 
 def _of_bundle(path: Path) -> "TrialConfig":
-    from skipstack.search.bundles.bundle import bundle_config
+    from skipstack.search.publishing.bundles.bundle import bundle_config
 
     return bundle_config(path)
 

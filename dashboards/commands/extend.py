@@ -18,11 +18,11 @@ from skipstack.dashboards.commands.options import (
 from skipstack.dashboards.commands.points import given_points
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
-from skipstack.search.code_version import code_version
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import read_study
-from skipstack.search.study_files.yaml_lines import read_yaml
+from skipstack.search.study.code_version import code_version
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.domains import Json
 
 DIFFERS = 3
@@ -107,12 +107,12 @@ def rerun(
     The trial trains from its recorded config and seeds. Nothing is written into the study.
     """
     record = read_study(study)
-    from skipstack.search.driver.rerun import rerun as trained_again
-    from skipstack.search.driver.rerun import trial_of
+    from skipstack.search.execution.driver.rerun import rerun as trained_again
+    from skipstack.search.execution.driver.rerun import trial_of
 
     reports, seeds = len(trial_of(record, trial).reports), len(record.trials[trial].seeds)
     from skipstack.search.api.recorded_options import load_code
-    from skipstack.search.workers.worker import TrainingWorker
+    from skipstack.search.execution.workers.worker import TrainingWorker
 
     load_code(study, record.trials[trial].config.network_code, code or ())
     with TemporaryDirectory(prefix="skipstack-rerun-") as scratch:

@@ -38,8 +38,8 @@ def inspect(
     from skipstack.dashboards.reports.insight import insight_report
     from skipstack.dashboards.reports.pictures import insight_picture
     from skipstack.models.ground.device import choose_device
-    from skipstack.search.bundles.bundle import load_bundle
-    from skipstack.search.bundles.inspection import inspected
+    from skipstack.search.publishing.bundles.bundle import load_bundle
+    from skipstack.search.publishing.bundles.inspection import inspected
 
     tagger = load_bundle(bundle, choose_device(device), code or ())
     seen = list(inspected(tagger, sentences(file, tagger.unit)))

@@ -11,8 +11,8 @@ from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Ablated, Ended, Event
 from skipstack.search.ledger.following import Following
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.log_file import LogFile
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.log_file import LogFile
 
 EVERY: Final = 0.5
 """Seconds between two looks at a log that is followed."""
@@ -70,7 +70,7 @@ def _ends(event: Event, trial: int, ablation: int | None) -> bool:
 
 def _check(folder: StudyFolder, trial: int, ablation: int | None) -> None:
     """Raises UserError if the study has no such trial."""
-    from skipstack.search.record.reading import read_study
+    from skipstack.search.study.record.reading import read_study
 
     record = read_study(folder.path)
     if ablation is not None:

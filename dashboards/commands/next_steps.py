@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from skipstack.search.record.call_models import models_of
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.call_models import models_of
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
 
 ALSO: Final = "also:"
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 import typer
 
-from skipstack.search.proposers.config import ProposerName
+from skipstack.search.strategy.proposers.config import ProposerName
 
 if TYPE_CHECKING:
-    from skipstack.search.config import StudyConfig
+    from skipstack.search.study.config import StudyConfig
 
 
 def whole(text: str) -> int:
@@ -244,7 +244,7 @@ def studied(
     seed: int | None,
 ) -> "tuple[StudyConfig, Path]":
     """The study that the options describe, and the folder at which its corpus paths start."""
-    from skipstack.search.study_files.study_file import load_study
+    from skipstack.search.study.study_files.study_file import load_study
 
     options = {"lanes": lanes, "proposer": proposer, "enough": "true" if enough else None}
     if warm_start:
@@ -263,9 +263,9 @@ def studied(
 
 
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
-    """The folders of studies; those in MLflow are fetched first (``search/tracking/reading.py``)."""
+    """The folders of studies; those in MLflow are fetched first (``search/publishing/tracking/reading.py``)."""
     if not any(str(study).startswith(("mlflow:", "runs:")) for study in studies):
         return list(studies)
-    from skipstack.search.tracking.reading import located as fetched
+    from skipstack.search.publishing.tracking.reading import located as fetched
 
     return fetched(studies, tracking_uri)

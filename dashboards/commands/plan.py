@@ -26,7 +26,7 @@ from skipstack.dashboards.commands.options import (
     studied,
 )
 from skipstack.dashboards.reports.printing import print_report, say
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 
 
 def add_to(app: typer.Typer) -> None:
@@ -74,9 +74,9 @@ def plan(
     )
     from skipstack.dashboards.reports.plan_report import plan_report
     from skipstack.search.api.options import at_a_time, check_cpus, check_trials_per_program, share
+    from skipstack.search.api.planning import plan as planning
+    from skipstack.search.api.planning.measuring import TrainingMeter, room
     from skipstack.search.api.start import rehearsed
-    from skipstack.search.planning import plan as planning
-    from skipstack.search.planning.measuring import TrainingMeter, room
 
     cpus, most = 1 if cpus_per_trial is None else cpus_per_trial, at_a_time(concurrent or "auto")
     check_cpus(cpus)

@@ -8,7 +8,7 @@ from typing import Any
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.ordinary_files import content
-from skipstack.search.study_files.yaml_lines import read_yaml
+from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.domains import Json
 
 ALLOWED = "AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01', or a YAML file with a mapping or a list of them"

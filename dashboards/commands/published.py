@@ -18,14 +18,14 @@ from skipstack.dashboards.reports.study_report import whole_report
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
-from skipstack.search.code_version import code_version
-from skipstack.search.record.call_models import chosen_model, models_of
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.tracking.entry import STUDY, RunKey
-from skipstack.search.tracking.logged_models import BestBundle
-from skipstack.search.tracking.publishing import Publication
+from skipstack.search.publishing.tracking.entry import STUDY, RunKey
+from skipstack.search.publishing.tracking.logged_models import BestBundle
+from skipstack.search.publishing.tracking.publishing import Publication
+from skipstack.search.study.code_version import code_version
+from skipstack.search.study.record.call_models import chosen_model, models_of
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 
 LONGEST: Final = 7900
 """The most characters of a note: MLflow accepts 8,000."""
@@ -132,7 +132,7 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
     assert trial.best is not None, "a trial with a score has a best epoch"
 
     def write(to: Path) -> None:
-        from skipstack.search.bundles.export import export_bundle  # with torch
+        from skipstack.search.publishing.bundles.export import export_bundle  # with torch
 
         export_bundle(record, folder, trial, to, device)
 

@@ -1,12 +1,12 @@
 """The runs in MLflow that confirmed rows have, and the metrics of each: every number of a row stands in one run."""
 
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ablation.comparisons import Comparison, compared
+from skipstack.search.analysis.ablation.comparisons import Comparison, compared
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.publishing.tracking.entry import RunKey, part_of
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.search.tracking.entry import RunKey, part_of
+from skipstack.search.study.record.study_record import StudyRecord
 
 
 def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> dict[RunKey, ConfirmedRow]:

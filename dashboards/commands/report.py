@@ -13,7 +13,7 @@ from skipstack.dashboards.reports.printing import print_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.collection import collection_left_to_the_end
 from skipstack.data.basis.errors import UserError
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.study.record.folder import StudyFolder
 
 
 def add_to(app: typer.Typer) -> None:

@@ -24,10 +24,10 @@ from skipstack.search.api.options import Execution, at_a_time, share
 from skipstack.search.api.recorded_options import execution_of
 from skipstack.search.api.run import Run
 from skipstack.search.api.study import exploration_of
-from skipstack.search.driver.faults import StudyInterruptedError
+from skipstack.search.execution.driver.faults import StudyInterruptedError
 from skipstack.search.ledger.events import FAULTS
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
 
 FAILED_TRIALS = 3
 """The exit code of a finished study with faults that ended trials or kept them from being tested."""

@@ -27,7 +27,7 @@ from skipstack.dashboards.commands.options import (
 )
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.loading import uncollected
-from skipstack.search.record.folder import free_name
+from skipstack.search.study.record.folder import free_name
 
 
 def add_to(app: typer.Typer) -> None:
@@ -76,8 +76,8 @@ def search(
     )
     with uncollected():  # takes seconds, so only after the study was checked
         from skipstack.dashboards.commands.running import execution, finish
+        from skipstack.search.api.planning.small_space import small_space
         from skipstack.search.api.run import begin
-        from skipstack.search.planning.small_space import small_space
 
     where = execution(**run)
     path = free_name(Path("runs"), config.name) if out is None else out

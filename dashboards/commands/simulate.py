@@ -11,10 +11,10 @@ from skipstack.dashboards.commands.options import Seed, Trials, whole
 from skipstack.dashboards.reports.printing import print_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.errors import UserError, unknown
-from skipstack.search.config import SearchConfig
-from skipstack.search.proposers.config import ProposerName
-from skipstack.search.record.reading import read_study
-from skipstack.search.schedulers.build import name_of
+from skipstack.search.strategy.proposers.config import ProposerName
+from skipstack.search.strategy.schedulers.build import name_of
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.record.reading import read_study
 
 if TYPE_CHECKING:
     from skipstack.dashboards.formats.page import Report
@@ -107,10 +107,10 @@ def simulate(
         raise UserError(f"--within: got {within} (allowed: 0 or more)")
     from skipstack.dashboards.reports.repeats_report import repeats_report, several
     from skipstack.dashboards.reports.simulation_report import simulation_report
-    from skipstack.search.simulation.recordings import recordings
-    from skipstack.search.simulation.repeats import goal_of, repeated
-    from skipstack.search.simulation.simulation import simulate as simulated
-    from skipstack.search.simulation.simulation import with_scheduler
+    from skipstack.search.api.simulation.recordings import recordings
+    from skipstack.search.api.simulation.repeats import goal_of, repeated
+    from skipstack.search.api.simulation.simulation import simulate as simulated
+    from skipstack.search.api.simulation.simulation import with_scheduler
 
     def report(path: Path) -> "Report":
         record = read_study(path)

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from skipstack.search.ablation.trained import settled_trials
+from skipstack.search.analysis.ablation.trained import settled_trials
 from skipstack.search.ledger.events import (
     Ended,
     Event,
@@ -22,12 +22,12 @@ from skipstack.search.ledger.events import (
     Started,
     Tested,
 )
-from skipstack.search.objectives.hours import HOUR
-from skipstack.search.proposers.config import PathConfig
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.schedulers.build import scheduler
-from skipstack.search.schedulers.config import Resource
+from skipstack.search.strategy.objectives.hours import HOUR
+from skipstack.search.strategy.proposers.config import PathConfig
+from skipstack.search.strategy.schedulers.build import scheduler
+from skipstack.search.strategy.schedulers.config import Resource
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Integer
 
 MEASURING = "measuring on test"

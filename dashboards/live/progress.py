@@ -19,11 +19,11 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.streams import shown
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Reported, Retried, Shortened
-from skipstack.search.record.domain_parts import short_name
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.idle_seeds import first_report
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.study.record.domain_parts import short_name
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.idle_seeds import first_report
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 
 SECONDS_BETWEEN_LINES = 2.0
 """Without a terminal, the least time between two lines."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from skipstack.dashboards.reports.health_report import Described
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import Corpus, called
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
 
 
 def described_corpus(corpus: Corpus, data_dir: Path | None, folder: Path) -> Described:
@@ -21,8 +21,8 @@ def described_corpus(corpus: Corpus, data_dir: Path | None, folder: Path) -> Des
 
 def planned_corpora(study: str, data_dir: Path | None) -> tuple[list[Described], str]:
     """The corpora of a preset or a study file, and the name of the study."""
-    from skipstack.search.driver.preparation import needs
-    from skipstack.search.study_files.study_file import load_study
+    from skipstack.search.study.preparation import needs
+    from skipstack.search.study.study_files.study_file import load_study
 
     config, folder = load_study(study)
     return [described_corpus(needed.corpus, data_dir, folder) for needed in needs(config.space)], config.name
@@ -33,7 +33,7 @@ def recorded_corpora(path: Path) -> tuple[list[Described], str]:
 
     Their health is the recorded one; it is counted again if an earlier version recorded none.
     """
-    from skipstack.search.record.reading import read_study
+    from skipstack.search.study.record.reading import read_study
 
     record = read_study(path)
     found = dict(pair for each in (record, *record.ablations.values()) for pair in _of(each, StudyFolder(path)))
@@ -41,7 +41,7 @@ def recorded_corpora(path: Path) -> tuple[list[Described], str]:
 
 
 def _of(record: StudyRecord, folder: StudyFolder) -> Iterator[tuple[str, Described]]:
-    from skipstack.search.driver.preparation import needs
+    from skipstack.search.study.preparation import needs
 
     for needed in needs(record.study.space):
         prepared, corpus = record.corpora[identity(needed.corpus)], needed.corpus

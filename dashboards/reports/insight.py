@@ -7,7 +7,7 @@ from statistics import fmean
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Table
 from skipstack.dashboards.reports.wording import NONE
 from skipstack.models.views.insight import LayerView
-from skipstack.search.bundles.inspection import SentenceView
+from skipstack.search.publishing.bundles.inspection import SentenceView
 
 STEPS = 20
 """The number of first steps whose share of the gradient is shown, as in gui2019 Figure 4."""

@@ -7,7 +7,7 @@ import pandas as pd
 from skipstack.dashboards.formats.page import Block, Listing, Part, Report, Sentence
 from skipstack.dashboards.reports.wording import listed, reason_in_words
 from skipstack.search.ledger.events import FAULTS
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.study.record.folder import StudyFolder
 
 NAMED = 5
 """The most trials of a kind that are named."""

@@ -8,7 +8,7 @@ from skipstack.dashboards.reports.wording import duration, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.budgets import HELD, LEAST, Continued
-from skipstack.search.objectives.hours import HOUR
+from skipstack.search.strategy.objectives.hours import HOUR
 
 
 def next_hour(

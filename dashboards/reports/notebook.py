@@ -9,7 +9,7 @@ from skipstack.dashboards.reports.pictures.search_pictures import search_picture
 from skipstack.dashboards.reports.verdict import in_a_sentence
 from skipstack.search.analysis.verdict.of_study import verdict
 from skipstack.search.api.study import Study
-from skipstack.search.record.domain_parts import short_text
+from skipstack.search.study.record.domain_parts import short_text
 from skipstack.spaces.short_names import names_by_path
 
 BEST: Final = 10

@@ -15,9 +15,9 @@ from skipstack.dashboards.reports.space_report import (
 )
 from skipstack.dashboards.reports.wording import duration, number
 from skipstack.data.basis.counted import counted
-from skipstack.search.planning.plan import Forecast, Network, Plan
-from skipstack.search.planning.small_space import SmallSpace, small_space
-from skipstack.search.schedulers.build import described
+from skipstack.search.api.planning.plan import Forecast, Network, Plan
+from skipstack.search.api.planning.small_space import SmallSpace, small_space
+from skipstack.search.strategy.schedulers.build import described
 from skipstack.spaces.space import Space
 
 MEGABYTE = 1e6

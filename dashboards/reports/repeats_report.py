@@ -9,9 +9,9 @@ from skipstack.dashboards.reports.simulation_report import recorded_content, rec
 from skipstack.dashboards.reports.wording import NONE, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.simulation.recordings import Recordings
-from skipstack.search.simulation.repeats import BUDGET, Goal, Repeated
+from skipstack.search.api.simulation.recordings import Recordings
+from skipstack.search.api.simulation.repeats import BUDGET, Goal, Repeated
+from skipstack.search.study.record.study_record import StudyRecord
 
 Content = Mapping[str, Any]
 Quartiles = Mapping[str, float | None]

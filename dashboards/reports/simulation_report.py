@@ -8,10 +8,10 @@ from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Row, S
 from skipstack.dashboards.reports.wording import NONE, duration, heading_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.config import SearchConfig
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.simulation.recordings import Recordings
-from skipstack.search.simulation.simulation import Outcome
+from skipstack.search.api.simulation.recordings import Recordings
+from skipstack.search.api.simulation.simulation import Outcome
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.record.study_record import StudyRecord
 
 Content = Mapping[str, Any]
 

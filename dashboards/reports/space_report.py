@@ -10,10 +10,10 @@ from skipstack.dashboards.reports.meanings import meaning
 from skipstack.dashboards.reports.wording import listed
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.search.config import StudyConfig
-from skipstack.search.planning.epochs import EpochSize
-from skipstack.search.record.domain_parts import short_name, value_text
-from skipstack.search.study_files.origins import DEFAULT
+from skipstack.search.api.planning.epochs import EpochSize
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.domain_parts import short_name, value_text
+from skipstack.search.study.study_files.origins import DEFAULT
 from skipstack.spaces.activity import condition
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS

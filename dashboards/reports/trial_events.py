@@ -11,7 +11,7 @@ from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.frames.curves import curves
 from skipstack.search.analysis.frames.trace import made_of
 from skipstack.search.analysis.frames.trials import seeds, trials
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 
 Kind = Literal["proposed", "reported", "best", "tested", "ended"]
 """``reported``: every epoch; ``best``: the epoch that gives the score, of several groups of seeds one each."""

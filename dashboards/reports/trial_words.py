@@ -5,10 +5,10 @@ from typing import Final
 
 from skipstack.dashboards.reports.wording import counted_rung, sentence
 from skipstack.data.basis.counted import counted
-from skipstack.search.record.comparable import resource_of
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.schedulers.config import Resource
+from skipstack.search.strategy.schedulers.config import Resource
+from skipstack.search.study.record.comparable import resource_of
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 
 FAULTS_IN_WORDS: Final[dict[str, str]] = {
     "failed": "It failed",

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ledger.event_values import Gain, HoursOver
-from skipstack.search.record.domain_parts import value_text
-from skipstack.search.schedulers.config import Resource
+from skipstack.search.strategy.schedulers.config import Resource
+from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.domains import Json
 from skipstack.spaces.short_names import names
 from skipstack.spaces.subject import Scalar

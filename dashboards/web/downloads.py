@@ -13,8 +13,8 @@ from skipstack.dashboards.reports.study_report import study_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.web.elements import sentence
 from skipstack.dashboards.web.snapshot import Snapshot
-from skipstack.search.record.call_models import is_exportable
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.study.record.call_models import is_exportable
+from skipstack.search.study.record.folder import StudyFolder
 
 if TYPE_CHECKING:
     from skipstack.dashboards.formats.page import Report
@@ -84,7 +84,7 @@ def report_file(of: Snapshot, form: FileFormat) -> bytes:
 def bundle_file(of: Snapshot, number: int) -> bytes:
     """The bundle of a trial that ``skipstack export --trial`` writes, as a .zip."""
     from skipstack.search.analysis.confirmation.figures import confirmed_figures
-    from skipstack.search.bundles.export import export_bundles
+    from skipstack.search.publishing.bundles.export import export_bundles
 
     with tempfile.TemporaryDirectory(prefix="skipstack-bundle-") as scratch:
         to = Path(scratch) / "bundle.zip"

@@ -12,7 +12,7 @@ from skipstack.dashboards.web.inspecting import inspecting
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.record.domain_parts import value_text
+from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.trial import CODE
 
 if TYPE_CHECKING:

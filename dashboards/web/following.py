@@ -29,14 +29,14 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.ledger.following import Following
 from skipstack.search.ledger.ledger import Ledger, events_of
-from skipstack.search.objectives.hours import cut_short
-from skipstack.search.record.columnar_record import columnar_record
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.phases import Phases
-from skipstack.search.record.reading import is_long
-from skipstack.search.record.replayed_scheduler import replayed_scheduler
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.schedulers.scheduler import Ahead
+from skipstack.search.strategy.objectives.hours import cut_short
+from skipstack.search.strategy.schedulers.scheduler import Ahead
+from skipstack.search.study.record.columnar_record import columnar_record
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.phases import Phases
+from skipstack.search.study.record.reading import is_long
+from skipstack.search.study.record.replayed_scheduler import replayed_scheduler
+from skipstack.search.study.record.study_record import StudyRecord
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration

@@ -11,10 +11,10 @@ from skipstack.dashboards.web.downloads import bundle_file
 from skipstack.dashboards.web.elements import picture, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot
 from skipstack.data.basis.errors import UserError
-from skipstack.search.record.folder import BEST, StudyFolder
+from skipstack.search.study.record.folder import BEST, StudyFolder
 
 if TYPE_CHECKING:
-    from skipstack.search.bundles.bundle import Bundle
+    from skipstack.search.publishing.bundles.bundle import Bundle
 
 
 def inspecting(of: Snapshot, ranked: Sequence[int]) -> None:
@@ -37,7 +37,7 @@ def _inspected(bundle: "Bundle", text: str) -> None:
     from skipstack.dashboards.reports.insight import insight_report
     from skipstack.dashboards.reports.pictures import insight_picture
     from skipstack.data.formats.plain_lines import tokens_in
-    from skipstack.search.bundles.inspection import inspected
+    from skipstack.search.publishing.bundles.inspection import inspected
 
     tokens = tokens_in(text, bundle.unit)
     (predicted,) = bundle.annotate([tokens])
@@ -51,7 +51,7 @@ def _inspected(bundle: "Bundle", text: str) -> None:
 def _bundle(path: str, number: int, _of: Snapshot) -> "Bundle":
     import torch
 
-    from skipstack.search.bundles.bundle import load_bundle
+    from skipstack.search.publishing.bundles.bundle import load_bundle
 
     with tempfile.TemporaryDirectory(prefix="skipstack-bundle-") as scratch:
         archive = Path(scratch) / "bundle.zip"

@@ -8,9 +8,9 @@ from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.wording import NONE, counted_rung
 from skipstack.dashboards.web.elements import chart, heading, sentence, table
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.record.comparable import resource_of
-from skipstack.search.schedulers.config import Resource
-from skipstack.search.schedulers.scheduler import Ahead
+from skipstack.search.strategy.schedulers.config import Resource
+from skipstack.search.strategy.schedulers.scheduler import Ahead
+from skipstack.search.study.record.comparable import resource_of
 
 if TYPE_CHECKING:
     import pandas as pd

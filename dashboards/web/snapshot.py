@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 import streamlit as st
 
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.comparable import resource_of
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import LONG
+from skipstack.search.study.record.comparable import resource_of
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import LONG
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
     from skipstack.search.analysis.study_frames import StudyFrames
-    from skipstack.search.record.study_record import StudyRecord
+    from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 64
 """The most studies that are kept in memory."""

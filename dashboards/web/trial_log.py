@@ -6,8 +6,8 @@ from typing import Final
 import streamlit as st
 
 from skipstack.dashboards.web.elements import sentence
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.log_file import LogFile
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.log_file import LogFile
 
 SHOWN: Final = 200
 """The most lines that are shown: the last ones."""

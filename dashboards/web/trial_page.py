@@ -20,18 +20,18 @@ from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.data.basis.counted import counted
 from skipstack.search.ledger.events import Event, Finished, Interrupted, Resumed, Retried, Started, Untested
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.comparable import resource_of
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.phases import Phase, Phases, Span
-from skipstack.search.record.some_trials import events_of_trials
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.schedulers.build import scheduler
+from skipstack.search.strategy.schedulers.build import scheduler
+from skipstack.search.study.record.comparable import resource_of
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.phases import Phase, Phases, Span
+from skipstack.search.study.record.some_trials import events_of_trials
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.short_names import names_by_path
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skipstack.search.record.trial_record import TrialRecord
+    from skipstack.search.study.record.trial_record import TrialRecord
     from skipstack.spaces.subject import Subject
 
 EVERY: Final = 3.0

@@ -17,15 +17,15 @@ from skipstack.search.analysis.frames.curves import best_so_far, curves, sentenc
 from skipstack.search.analysis.frames.events import events, usage
 from skipstack.search.analysis.frames.frame_cache import as_parquet, cache_frames, cached_frames, stamp
 from skipstack.search.analysis.frames.trials import seeds, trials
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.ledger.events import CorpusPrepared
 from skipstack.search.ledger.ledger import Ledger, PastEvents
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.ranking import measure_of
-from skipstack.search.record.reading import LONG, read_study
-from skipstack.search.record.selection import FIXED_DESIGNS
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.ranking import measure_of
+from skipstack.search.study.record.reading import LONG, read_study
+from skipstack.search.study.record.selection import FIXED_DESIGNS
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
 

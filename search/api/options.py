@@ -15,30 +15,30 @@ from skipstack.data.basis.parts import need
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.system import address_limit
 from skipstack.search.api.run_options import Concurrent, DeviceName, EngineName, Share
-from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.history import Reader
-from skipstack.search.driver.task import TrialTask, Workers
-from skipstack.search.engines.room import nothing_known
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.execution.driver.history import Reader
+from skipstack.search.execution.engines.room import nothing_known
+from skipstack.search.execution.engines.serial import SerialEngine
+from skipstack.search.execution.workers.function_worker import FunctionWorkers
+from skipstack.search.execution.workers.lazy_worker import LazyTrainingWorker
+from skipstack.search.execution.workers.logged import LoggedWorkers
+from skipstack.search.execution.workers.metered import MeteredWorkers
+from skipstack.search.execution.workers.programs import program_of
+from skipstack.search.execution.workers.reporting import NoRuns, Objective, TrackedRuns
+from skipstack.search.execution.workers.shared_workers import SharedTrainingWorkers
 from skipstack.search.ledger.events import StudyOpened
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.tracking.listeners.named import check
-from skipstack.search.tracking.logged_models import BestBundle
-from skipstack.search.tracking.names import renamed
-from skipstack.search.tracking.publishing import Publication
-from skipstack.search.tracking.runs import experiment_of, study_id
-from skipstack.search.tracking.stores import chosen_store, experiment, from_anywhere, is_folder
-from skipstack.search.tracking.tracking_process import TrackingProcess
-from skipstack.search.tracking.trial_runs import TrialRuns
-from skipstack.search.tracking.views import address, names, title
-from skipstack.search.workers.function_worker import FunctionWorkers
-from skipstack.search.workers.lazy_worker import LazyTrainingWorker
-from skipstack.search.workers.logged import LoggedWorkers
-from skipstack.search.workers.metered import MeteredWorkers
-from skipstack.search.workers.programs import program_of
-from skipstack.search.workers.reporting import NoRuns, Objective, TrackedRuns
-from skipstack.search.workers.shared_workers import SharedTrainingWorkers
+from skipstack.search.publishing.tracking.listeners.named import check
+from skipstack.search.publishing.tracking.logged_models import BestBundle
+from skipstack.search.publishing.tracking.names import renamed
+from skipstack.search.publishing.tracking.publishing import Publication
+from skipstack.search.publishing.tracking.runs import experiment_of, study_id
+from skipstack.search.publishing.tracking.stores import chosen_store, experiment, from_anywhere, is_folder
+from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
+from skipstack.search.publishing.tracking.trial_runs import TrialRuns
+from skipstack.search.publishing.tracking.views import address, names, title
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.task import TrialTask, Workers
 
 CLUSTER: Final = "RAY_ADDRESS"
 """The variable that says which Ray cluster a study without an address joins: a job that was submitted finds its own."""
@@ -261,8 +261,8 @@ def start_engine(
     if address is None and is_claimed():  # Ray reads this as it is imported: its processes listen to this machine alone
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     with uncollected():  # and so does ray; torch is loaded where trials are trained
-        from skipstack.search.engines.ray.engine import RayEngine
-    from skipstack.search.engines.ray.sharing import ALONE, Sharing
+        from skipstack.search.execution.engines.ray.engine import RayEngine
+    from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 
     shared = Sharing(trials_per_program, partial(program_of, trials=trials_per_program))
     engine = RayEngine(
@@ -299,6 +299,6 @@ def _gpu_memory() -> int:
 
 def _memory(task: TrialTask) -> int:
     """Bytes that a trial needs; called in workers, where torch is loaded."""
-    from skipstack.search.planning.memory import memory_of
+    from skipstack.search.api.planning.memory import memory_of
 
     return memory_of(task)

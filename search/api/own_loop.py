@@ -15,14 +15,14 @@ from typing import Any, Final, Self, final
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run
-from skipstack.search.driver.driver import Driver
-from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import Fault, StudyInterruptedError
-from skipstack.search.driver.functions import asked
-from skipstack.search.driver.task import TrialTask
-from skipstack.search.workers.call_models import CallModels
-from skipstack.search.workers.function_worker import joined
-from skipstack.search.workers.reporting import NoRuns, Report, SeedReport, TrackedRun, TrackedRuns, Values
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.execution.driver.faults import Fault, StudyInterruptedError
+from skipstack.search.execution.driver.functions import asked
+from skipstack.search.execution.workers.call_models import CallModels
+from skipstack.search.execution.workers.function_worker import joined
+from skipstack.search.execution.workers.reporting import NoRuns, Report, SeedReport, TrackedRun, TrackedRuns, Values
+from skipstack.search.study.task import TrialTask
 from skipstack.spaces.function import FunctionConfig
 
 

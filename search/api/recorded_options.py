@@ -14,10 +14,10 @@ from skipstack.search.api.options import Execution
 from skipstack.search.api.provenance import provenance
 from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import space_of
-from skipstack.search.tracking.listeners.named import BUILT_IN, with_whole_paths
-from skipstack.search.tracking.stores import URI, from_anywhere
+from skipstack.search.publishing.tracking.listeners.named import BUILT_IN, with_whole_paths
+from skipstack.search.publishing.tracking.stores import URI, from_anywhere
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import space_of
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.constraint_functions import check_given
 from skipstack.spaces.trial import code_of

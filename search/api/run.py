@@ -19,43 +19,43 @@ from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import command, is_installed, need
 from skipstack.data.basis.saying import unsaid
-from skipstack.search.ablation.history import AblationHistory
+from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.api.options import Execution
+from skipstack.search.api.planning.plan import Meter
 from skipstack.search.api.provenance import provenance
 from skipstack.search.api.recorded_options import code_of_study, placement
 from skipstack.search.api.start import extend_study, new_points, open_study, run_study
-from skipstack.search.bundles.corpus_folders import folders_of
-from skipstack.search.config import StudyConfig
-from skipstack.search.driver.driver import Driver
-from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import (
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.execution.driver.faults import (
     LedgerLostError,
     StudyGoneError,
     StudyInterruptedError,
     lost_disk_interrupts,
 )
-from skipstack.search.driver.functions import (
+from skipstack.search.execution.driver.functions import (
     check_constraints_given,
     check_function_given,
     continued_by,
     source_of,
     version_with,
 )
-from skipstack.search.driver.interruption import terminated_as_interrupted
-from skipstack.search.driver.retention import Retention, delete_all_but_logs
-from skipstack.search.earlier_studies.summaries import summary, tried_first
+from skipstack.search.execution.driver.interruption import terminated_as_interrupted
+from skipstack.search.execution.driver.retention import Retention, delete_all_but_logs
+from skipstack.search.execution.workers.reporting import NoRuns, TrackedRuns
 from skipstack.search.ledger.events import Event, StudyOpened, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.planning.plan import Meter
-from skipstack.search.record.asked_points import AskedPoints
-from skipstack.search.record.extension import more_hours, shortening
-from skipstack.search.record.folder import StudyFolder, new_folder
-from skipstack.search.record.reading import is_finished, read_searched, read_study, unfinished_ablation
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.tracking.listeners.telling import Listening
-from skipstack.search.tracking.publishing import Publication
-from skipstack.search.tracking.tracking_process import TrackingProcess
-from skipstack.search.workers.reporting import NoRuns, TrackedRuns
+from skipstack.search.publishing.bundles.corpus_folders import folders_of
+from skipstack.search.publishing.tracking.listeners.telling import Listening
+from skipstack.search.publishing.tracking.publishing import Publication
+from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.earlier_studies.summaries import summary, tried_first
+from skipstack.search.study.record.asked_points import AskedPoints
+from skipstack.search.study.record.extension import more_hours, shortening
+from skipstack.search.study.record.folder import StudyFolder, new_folder
+from skipstack.search.study.record.reading import is_finished, read_searched, read_study, unfinished_ablation
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
@@ -466,7 +466,7 @@ def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) ->
 
     @cache
     def meter() -> Meter:
-        from skipstack.search.planning.measuring import TrainingMeter
+        from skipstack.search.api.planning.measuring import TrainingMeter
 
         return TrainingMeter(record(), folder, "cpu")
 

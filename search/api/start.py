@@ -9,22 +9,22 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import AbsentCorpusError, UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.code_version import code_version
-from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
-from skipstack.search.driver.driver import Driver
-from skipstack.search.driver.engine import Engine
-from skipstack.search.driver.faults import StudyGoneError, StudyInterruptedError, lost_disk_interrupts
-from skipstack.search.driver.preparation import prepared
-from skipstack.search.earlier_studies.warm_start import earlier_studies, warm_starts
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.execution.driver.faults import StudyGoneError, StudyInterruptedError, lost_disk_interrupts
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.proposers.build import proposer
-from skipstack.search.record.extension import extended, extension
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.selection import FIXED_DESIGNS
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.schedulers.build import scheduler
-from skipstack.search.schedulers.config import RungConfig
+from skipstack.search.strategy.proposers.build import proposer
+from skipstack.search.strategy.schedulers.build import scheduler
+from skipstack.search.strategy.schedulers.config import RungConfig
+from skipstack.search.study.code_version import code_version
+from skipstack.search.study.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
+from skipstack.search.study.earlier_studies.warm_start import earlier_studies, warm_starts
+from skipstack.search.study.preparation import prepared
+from skipstack.search.study.record.extension import extended, extension
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.selection import FIXED_DESIGNS
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.given_points import given_point

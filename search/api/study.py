@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, final
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.parts import need
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +135,7 @@ class Study:
 
         from skipstack.search.analysis.confirmation.figures import confirmed_figures
         from skipstack.search.api.recorded_options import load_code
-        from skipstack.search.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
+        from skipstack.search.publishing.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
 
         chosen = chosen_trials(self.record, best=best, trial=trial, pareto=pareto)
         load_code(self.folder, code_of_trials(chosen), [Path(each) for each in code])

@@ -13,19 +13,19 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.search.api.start import run_study
-from skipstack.search.driver.task import EpochResult
-from skipstack.search.engines.ray import engine as module
-from skipstack.search.engines.ray.carrying.carried_workers import CarriedWorkers
-from skipstack.search.engines.ray.carrying.mark import Mark
-from skipstack.search.engines.ray.carrying.parcels import parcels
-from skipstack.search.engines.ray.carrying.remote_keeper import RemoteKeeper, start_keeper
-from skipstack.search.engines.ray.carrying.scratch import Scratch
-from skipstack.search.engines.ray.engine import RayEngine
-from skipstack.search.engines.ray.preflight import Preflight
+from skipstack.search.execution.engines.ray import engine as module
+from skipstack.search.execution.engines.ray.carrying.carried_workers import CarriedWorkers
+from skipstack.search.execution.engines.ray.carrying.mark import Mark
+from skipstack.search.execution.engines.ray.carrying.parcels import parcels
+from skipstack.search.execution.engines.ray.carrying.remote_keeper import RemoteKeeper, start_keeper
+from skipstack.search.execution.engines.ray.carrying.scratch import Scratch
+from skipstack.search.execution.engines.ray.engine import RayEngine
+from skipstack.search.execution.engines.ray.preflight import Preflight
 from skipstack.search.ledger.events import Ended, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import BEST, CHECKPOINT, StudyFolder
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.folder import BEST, CHECKPOINT, StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.task import EpochResult
 from tests.search.changed import searched
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

@@ -18,7 +18,7 @@ from ray.actor import ActorClass
 from ray.air.execution._internal import actor_manager
 from ray.tune.execution.class_cache import _ActorClassCache
 
-from skipstack.search.engines.ray import worker_process
+from skipstack.search.execution.engines.ray import worker_process
 
 SIDE_BY_SIDE = 1000
 """Calls of a process at a time."""

@@ -20,13 +20,13 @@ import ray
 
 from skipstack.search.api.options import Execution
 from skipstack.search.api.start import run_study
-from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.driver.task import EpochResult
-from skipstack.search.engines.ray import engine as module
-from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.execution.engines.ray import engine as module
+from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Ended, Event, Reported, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.tracking.tracking_process import TrackingProcess
+from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
+from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.search.study.task import EpochResult
 from tests.benchmarks.carrying import asking
 from tests.benchmarks.hosted import hosted
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study

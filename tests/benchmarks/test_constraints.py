@@ -9,9 +9,14 @@ import numpy as np
 import optuna
 import pytest
 
-from skipstack.search.proposers.build import proposer
-from skipstack.search.proposers.config import EvolutionConfig, ModelBasedConfig, PlainProposerConfig, ProposerConfig
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.strategy.proposers.build import proposer
+from skipstack.search.strategy.proposers.config import (
+    EvolutionConfig,
+    ModelBasedConfig,
+    PlainProposerConfig,
+    ProposerConfig,
+)
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.config import Axis
 from skipstack.spaces.space import Space
 

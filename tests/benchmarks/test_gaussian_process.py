@@ -8,8 +8,8 @@ import numpy as np
 import optuna
 import pytest
 
-from skipstack.search.proposers.gaussian_process import GaussianProcess
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.strategy.proposers.gaussian_process import GaussianProcess
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.space import Space
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from skipstack.search.engines.room import share_of
-from skipstack.search.study_files.document import presets
+from skipstack.search.execution.engines.room import share_of
+from skipstack.search.study.study_files.document import presets
 from tests.benchmarks.gpu_check import __main__ as gpu_check
 from tests.benchmarks.gpu_check import breaking, measures, rows, side, steps
 from tests.benchmarks.gpu_check.child import answered

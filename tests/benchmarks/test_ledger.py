@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from skipstack.search.api.simulation.recordings import recordings
+from skipstack.search.api.simulation.simulation import SCHEDULERS, simulate, with_scheduler
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.reading import read_study
-from skipstack.search.simulation.recordings import recordings
-from skipstack.search.simulation.simulation import SCHEDULERS, simulate, with_scheduler
+from skipstack.search.study.record.reading import read_study
 from tests.search.large import large_study, write_large
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
@@ -28,13 +28,13 @@ RESUME = """
 import json, sys, time
 from pathlib import Path
 import psutil
-import skipstack.search.engines.ray.engine, skipstack.search.workers.lazy_worker
+import skipstack.search.execution.engines.ray.engine, skipstack.search.execution.workers.lazy_worker
 from mlflow import MlflowClient
-from skipstack.search.driver.driver import Driver
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.reading import is_finished
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.reading import is_finished
+from skipstack.search.study.record.study_record import StudyRecord
 
 def resident():
     return psutil.Process().memory_info().rss / 1e6

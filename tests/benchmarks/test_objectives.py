@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from skipstack.search.objectives.pareto import places
-from skipstack.search.schedulers.asha import Asha
-from skipstack.search.schedulers.config import AshaConfig
-from skipstack.search.schedulers.promotion import Promotion
-from skipstack.search.schedulers.rungs import Asynchronous
+from skipstack.search.strategy.objectives.pareto import places
+from skipstack.search.strategy.schedulers.asha import Asha
+from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.strategy.schedulers.promotion import Promotion
+from skipstack.search.strategy.schedulers.rungs import Asynchronous
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
 

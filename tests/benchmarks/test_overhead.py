@@ -16,9 +16,9 @@ from ray.tune.schedulers import ASHAScheduler
 
 from skipstack.search.api.options import Execution
 from skipstack.search.api.start import run_study
-from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.tracking.tracking_process import TrackingProcess
+from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]

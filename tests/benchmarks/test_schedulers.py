@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skipstack.search.api.simulation.recordings import RecordedSpace, recordings
+from skipstack.search.api.simulation.simulation import with_scheduler
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.simulation.recordings import RecordedSpace, recordings
-from skipstack.search.simulation.simulation import with_scheduler
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.space import Point
 from tests.benchmarks.rivals.replayed import Rival, replay
 from tests.benchmarks.rivals.replayed_optuna import PRUNERS, OptunaSearch
@@ -21,9 +21,9 @@ from tests.benchmarks.schedulers.methods import DEFAULT, KEPT, OTHERS, RECORDING
 from tests.benchmarks.schedulers.orders import SCHEDULERS, heard
 from tests.benchmarks.schedulers.page import PAGE, PICTURE, by_method, share_rows, tables
 from tests.benchmarks.schedulers.recording import record
+from tests.search.api.simulation.test_simulation import EPOCHS, random_record, run, simulated
+from tests.search.api.simulation.test_trajectory import in_order, scores
 from tests.search.changed import changed, scheduler_of, searched
-from tests.search.simulation.test_simulation import EPOCHS, random_record, run, simulated
-from tests.search.simulation.test_trajectory import in_order, scores
 from tests.search.statistics.measured import rows_of
 from tests.search.toy import toy_study
 

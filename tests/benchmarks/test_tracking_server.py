@@ -10,8 +10,8 @@ import pytest
 
 from skipstack.search.ledger.events import Finished, Proposed
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from tests.search.tracking.servers import POSTGRES, mlflow_server, postgresql
+from skipstack.search.study.record.folder import StudyFolder
+from tests.search.publishing.tracking.servers import POSTGRES, mlflow_server, postgresql
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
 
@@ -22,9 +22,9 @@ import sys, time
 from pathlib import Path
 from skipstack.search.api.options import Execution
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.api.start import run_study
-from skipstack.search.tracking.tracking_process import TrackingProcess
+from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 class Sleeping(ToyWorker):

@@ -16,7 +16,7 @@ from skipstack.models.networks.model import Tokens
 from skipstack.models.parts.heads.base import Gold
 from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.optimisers import optimiser
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.study_file import load_study
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 

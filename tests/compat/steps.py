@@ -16,9 +16,9 @@ PATIENCE: Final = 1800
 """Seconds after which a command counts as hanging."""
 
 SUITES: Final = {
-    "engines": "tests/search/engines",
-    "tracking": "tests/search/tracking",
-    "proposers": "tests/search/proposers",
+    "engines": "tests/search/execution/engines",
+    "tracking": "tests/search/publishing/tracking",
+    "proposers": "tests/search/strategy/proposers",
     "frames": "tests/search/analysis/frames",
 }
 

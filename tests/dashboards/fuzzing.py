@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from skipstack.search.tracking.publishing import Shown
+from skipstack.search.publishing.tracking.publishing import Shown
 
 
 def flipped(content: bytes, draw: random.Random) -> bytes:

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 import skipstack
-from skipstack.search.ablation.comparisons import compared
-from skipstack.search.record.folder import BEST
-from skipstack.search.record.reading import read_study
+from skipstack.search.analysis.ablation.comparisons import compared
+from skipstack.search.study.record.folder import BEST
+from skipstack.search.study.record.reading import read_study
 from tests.command_line import refusal, typed
 from tests.search.chaos import runs
 
@@ -114,7 +114,7 @@ def test_an_interrupted_one_is_finished_by_resume_and_nothing_else_begins_before
     def interrupted(self: object) -> None:
         raise KeyboardInterrupt
 
-    from skipstack.search.workers.worker import TrainingWorker
+    from skipstack.search.execution.workers.worker import TrainingWorker
 
     with monkeypatch.context() as patch:
         patch.setattr(TrainingWorker, "run_epoch", interrupted)

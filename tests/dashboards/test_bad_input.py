@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.study_file import load_study
 from tests.command_line import refusal
 from tests.search.toy import open_toy, run_toy, toy_study
 from tests.splits import read_splits

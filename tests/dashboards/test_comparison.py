@@ -16,7 +16,7 @@ from skipstack.dashboards.reports.confirmation.comparison_report import COLUMNS,
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.against import Comparison, compare
 from skipstack.search.analysis.confirmation.papers import find_table
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.made_up import ended, measured, proposed, record_of, reported, study
 
 TOPOLOGY = "model.stack.shortcut.topology"

@@ -19,9 +19,9 @@ from skipstack.dashboards.reports.confirmation.studies_report import NOTHING, st
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.designs import by_design
 from skipstack.search.analysis.confirmation.studies import compare_studies
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Event
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.oracles.latex import printed
 from tests.search.analysis.confirmation.test_confirmation import AXES, CONFIG, COUNTS, POINTS, SEEDS, on_test, trials
 from tests.search.made_up import ended, proposed, record_of, reported, study

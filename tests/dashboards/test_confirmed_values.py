@@ -15,9 +15,9 @@ from skipstack.dashboards.formats.rendering import Format, render
 from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
 from skipstack.dashboards.reports.study_report import whole_report
 from skipstack.search.api.study import exploration_of
-from skipstack.search.config import StudyConfig
-from skipstack.search.record.reading import read_study
-from tests.search.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.reading import read_study
+from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
 from tests.search.made_up import DEPTH, RATE
 from tests.search.toy import open_toy, run_toy, toy_study
 

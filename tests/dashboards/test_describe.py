@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.search.analysis.study_frames import study_frames
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.command_line import Answer, refusal, typed
 from tests.formats.before_files import copied
 

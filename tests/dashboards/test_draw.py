@@ -8,8 +8,8 @@ import pytest
 
 from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
 from skipstack.dashboards.network_drawing.sentences import described
-from skipstack.search.record.reading import read_study
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.study_files.study_file import load_study
 from tests.command_line import refusal, typed
 from tests.pages import ROOT
 from tests.search.finished import exported, opened, resealed

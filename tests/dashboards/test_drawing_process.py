@@ -15,7 +15,7 @@ from skipstack.dashboards.reports.pictures.drawing_process import DrawingProcess
 from skipstack.search.ledger.ledger import Ledger
 from tests.search.chaos import SMALL
 from tests.search.made_up import history, study
-from tests.search.tracking import works
+from tests.search.publishing.tracking import works
 from tests.test_house import ROOT
 
 POINTS = {"data": {"values": [{"x": 1}, {"x": 2}]}, "mark": "point", "encoding": {"x": {"field": "x"}}}

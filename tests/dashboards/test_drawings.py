@@ -23,8 +23,8 @@ from skipstack.models.configs.wiring import sources
 from skipstack.models.parts.cells.shortcut import ShortcutCell
 from skipstack.models.views.diagram.graph import Diagram
 from skipstack.models.views.diagram.network import diagram
-from skipstack.search.study_files.document import presets
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.document import presets
+from skipstack.search.study.study_files.study_file import load_study
 from tests.models.views.test_diagram import HIDDEN, layer_of, random
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -30,7 +30,7 @@ from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Finished, Proposed, Retried
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
 from tests.oracles.latex import printed

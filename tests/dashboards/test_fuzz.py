@@ -18,13 +18,13 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.api import options as execution
 from skipstack.search.api import run as running
-from skipstack.search.bundles.files import FILES, MANIFEST, seal
-from skipstack.search.driver.task import EpochResult, Measured, TrialTask
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.reading import read_study
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.publishing.bundles.files import FILES, MANIFEST, seal
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.study_files.study_file import load_study
+from skipstack.search.study.task import EpochResult, Measured, TrialTask
 from tests.command_line import Answer, typed
 from tests.dashboards.fuzzing import Nobody, damage
 from tests.search.finished import opened, run

@@ -13,8 +13,8 @@ from skipstack.dashboards.cli import app
 from skipstack.dashboards.reports.insight import summaries
 from skipstack.data.basis.errors import UserError
 from skipstack.models.views.insight import LayerView
-from skipstack.search.bundles.bundle import load_bundle
-from skipstack.search.bundles.inspection import SentenceView, inspected
+from skipstack.search.publishing.bundles.bundle import load_bundle
+from skipstack.search.publishing.bundles.inspection import SentenceView, inspected
 from tests.search.finished import exported
 
 SKIPPING = "{depth: 2, hidden: 6, composition: [0, 1], dropout: 0.0, skip: {kind: dynamic, reach: 3, policy_hidden: 4}}"

@@ -16,7 +16,7 @@ from skipstack.dashboards.formats.page import Cell, Column, Heading, Listing, Pa
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.search.api.study import exploration_of
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.dashboards.compiling import TEX, compiled
 from tests.oracles.latex import Printed, printed
 from tests.search.made_up import history, study

@@ -20,10 +20,10 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run
 from skipstack.search.api.study import exploration_of
-from skipstack.search.driver.task import EpochResult
-from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.record.folder import new_folder
-from skipstack.search.record.reading import read_study
+from skipstack.search.execution.engines.serial import SerialEngine
+from skipstack.search.study.record.folder import new_folder
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.task import EpochResult
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 PLACE = "it's a study"

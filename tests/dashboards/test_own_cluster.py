@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.search.chaos import SMALL
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]

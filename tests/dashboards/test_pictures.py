@@ -20,7 +20,7 @@ from skipstack.search.analysis.confirmation.designs import Confirmation, by_desi
 from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.dashboards.charts.drawn import SVG
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
 from tests.search.analysis.confirmation.test_trends import GRID, events, grid

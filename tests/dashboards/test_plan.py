@@ -18,13 +18,13 @@ from skipstack.dashboards.reports.plan_report import plan_report
 from skipstack.dashboards.reports.wording import duration
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.system import usable_cpus
-from skipstack.search.planning.plan import Plan, Room, plan
-from skipstack.search.study_files.document import presets
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.api.planning.plan import Plan, Room, plan
+from skipstack.search.study.study_files.document import presets
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.counting import SpaceCount
+from tests.search.api.planning.test_plan import KnownMeter, planned
 from tests.search.changed import searched
 from tests.search.made_up import AXES, study
-from tests.search.planning.test_plan import KnownMeter, planned
 
 STUDY = """
 extends: quickstart

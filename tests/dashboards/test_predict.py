@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from skipstack.dashboards.cli import app
 from skipstack.data.tasks.f1 import span_counts
-from skipstack.search.bundles.bundle import load_bundle
+from skipstack.search.publishing.bundles.bundle import load_bundle
 from tests.search.finished import exported
 
 STUDY = """

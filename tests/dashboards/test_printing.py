@@ -20,9 +20,9 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.forecast import Forecast, Resolution
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.command_line import typed
-from tests.search.ablation.toys import made, planted
+from tests.search.analysis.ablation.toys import made, planted
 from tests.search.made_up import history, study
 
 RECORDS: list[Numbers] = [

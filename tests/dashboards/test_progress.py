@@ -13,10 +13,10 @@ from rich.console import Console
 from skipstack.dashboards.live import progress as module
 from skipstack.dashboards.live.counts import StudyCounts
 from skipstack.dashboards.live.progress import Progress, line, table
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Retried, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Space
 from tests.search.made_up import (

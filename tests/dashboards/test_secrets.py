@@ -10,9 +10,9 @@ import pytest
 
 from skipstack.dashboards.cli import main
 from skipstack.search.api import options as execution
-from skipstack.search.driver.task import EpochResult
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.task import EpochResult
 from tests.search.toy import ToyWorker
 
 PASSWORD, TOKEN, QUERY = "c0rrect-h0rse", "b4ttery-st4ple", "qu3ry-v4lue"
@@ -143,7 +143,7 @@ def test_a_defect_of_ours_is_told_whole_but_for_the_password(
     def broken(*arguments: object, **options: object) -> None:
         raise KeyError(f"https://ann:{PASSWORD}@host")
 
-    monkeypatch.setattr("skipstack.search.study_files.study_file.load_study", broken)
+    monkeypatch.setattr("skipstack.search.study.study_files.study_file.load_study", broken)
     code, printed = typed(capfd, "search", "quickstart")
     assert code == 1
     assert "Traceback" in printed

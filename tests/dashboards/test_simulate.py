@@ -10,8 +10,8 @@ from typer.testing import CliRunner, Result
 from skipstack.dashboards.cli import app
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
+from tests.search.api.simulation.test_simulation import run, searched
 from tests.search.made_up import history, study
-from tests.search.simulation.test_simulation import run, searched
 from tests.search.toy import toy_study
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")

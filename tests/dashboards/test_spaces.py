@@ -16,9 +16,9 @@ from skipstack.data.store.batches import training_batches
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.streams import stream_batches
 from skipstack.data.store.writing import store
-from skipstack.search.planning.epochs import EpochSize
-from skipstack.search.study_files.document import presets
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.api.planning.epochs import EpochSize
+from skipstack.search.study.study_files.document import presets
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
 from tests.search.made_up import study
@@ -84,7 +84,7 @@ def test_without_its_corpus_updates_are_not_counted_and_it_says_why() -> None:
 @pytest.mark.parametrize(("name", "scale"), [(name, None) for name in presets()] + [("wu2017/gates", "small")])
 def test_the_settings_are_the_config_and_say_who_set_what_differs(name: str, scale: str | None) -> None:
     from skipstack.dashboards.reports.space_report import DescribedStudy, space_report
-    from skipstack.search.study_files.origins import origins
+    from skipstack.search.study.study_files.origins import origins
     from skipstack.spaces.counting import SpaceCount
 
     config, _ = load_study(name, scale=scale)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.search.chaos import SMALL
 
 CODE = "from skipstack.dashboards.cli import main; main()"

@@ -21,7 +21,7 @@ from skipstack.search.analysis.study_frames import StudyFrames, study_frames
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.command_line import typed
 from tests.formats.before_files import BEFORE
 from tests.search.made_up import DEPTH, history, study

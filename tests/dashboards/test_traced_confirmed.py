@@ -17,22 +17,22 @@ from skipstack.dashboards.reports.confirmation.estimates import confirmed_number
 from skipstack.dashboards.reports.confirmation.reports import confirmed_reports, confirmed_tables
 from skipstack.dashboards.reports.confirmation.traced import traced_comparison
 from skipstack.data.basis.seeding import generator
-from skipstack.search.ablation.trained import walked
+from skipstack.search.analysis.ablation.trained import walked
 from skipstack.search.analysis.confirmation.against import compare
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.papers import find_table
 from skipstack.search.analysis.frames.trace import Traced
-from skipstack.search.config import StudyConfig
-from skipstack.search.driver.task import Measured, TrialTask
 from skipstack.search.ledger.events import Ablated, Event, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics import estimates
 from skipstack.search.statistics.chance import error
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.task import Measured, TrialTask
 from tests.command_line import typed
 from tests.dashboards.test_comparison import tried
-from tests.search.ablation.toys import beginning, made, run_ablation
+from tests.search.analysis.ablation.toys import beginning, made, run_ablation
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"

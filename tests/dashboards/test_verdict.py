@@ -19,13 +19,13 @@ from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.verdict.of_study import of_table, verdict
 from skipstack.search.analysis.verdict.verdicts import Change, Explored, Other, RowsTested, WinnerTested
 from skipstack.search.api.study import exploration_of
-from skipstack.search.driver.task import Measured, TrialTask
 from skipstack.search.ledger.events import Event, Finished, Reason
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.record.reading import read_study
-from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.estimates import NO_CHANCE, Estimate
-from tests.search.ablation.toys import PlantedWorker, beginning, grid_search, made, planted, run_ablation
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.task import Measured, TrialTask
+from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, planted, run_ablation
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
 from tests.search.made_up import DEPTH, GATE, RATE, ended, history, proposed, record_of, reported, study
 

@@ -10,11 +10,11 @@ import torch
 from skipstack.data.basis.errors import UserError
 from skipstack.data.store import stored
 from skipstack.data.store import tables as stored_tables
-from skipstack.search.bundles import files
-from skipstack.search.bundles.bundle import load_bundle
-from skipstack.search.bundles.files import read_files
 from skipstack.search.ledger import upgrade
 from skipstack.search.ledger.lines import encoded
+from skipstack.search.publishing.bundles import files
+from skipstack.search.publishing.bundles.bundle import load_bundle
+from skipstack.search.publishing.bundles.files import read_files
 from tests.command_line import typed
 from tests.formats.before_files import copied
 

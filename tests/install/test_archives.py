@@ -54,7 +54,7 @@ def test_what_a_user_installs_runs_a_study_to_its_report(way: str, tmp_path: Pat
     programs = install(WAYS[way](tmp_path), tmp_path / "environment")
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    code = "import skipstack.search.config as one; print(one.__file__)"
+    code = "import skipstack.search.study.config as one; print(one.__file__)"
     ran = subprocess.run([programs / "python", "-c", code], cwd=folder, capture_output=True, text=True, check=True)
     assert Path(ran.stdout.strip()).is_relative_to(tmp_path / "environment"), "not that of the checkout"
     search = ["search", "quickstart", "--engine", "serial", *SMALL, "--out", "study"]

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_an_empty_folder_of_our_name_where_python_is_started_hides_nothing(folder: Path) -> None:
     """As for one who stands beside the checkout, or whose workers Ray points to where the study was started."""
-    code = "import skipstack, skipstack.search.config; print(skipstack.__file__)"
+    code = "import skipstack, skipstack.search.study.config; print(skipstack.__file__)"
     ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
     assert Path(ran.stdout.strip()).resolve() == ROOT / "skipstack" / "__init__.py"
 

@@ -21,7 +21,7 @@ from tests.dashboards.compiling import compiled
 from tests.dashboards.web.browsing import CHROMIUM, chromium, command, opened
 from tests.data.corpora.serving import Server, serving
 from tests.install.environments import ROOT, lend, shell
-from tests.search.tracking.servers import answered, predicted, served
+from tests.search.publishing.tracking.servers import answered, predicted, served
 from tests.splits import read_splits
 
 pytestmark = pytest.mark.timeout(3600)

@@ -14,7 +14,7 @@ import pytest
 from skipstack.dashboards.web.app import PAGES
 from skipstack.search.ledger.events import Ended
 from skipstack.search.ledger.following import Following
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.command_line import typed
 from tests.dashboards.web.shown import Opened
 from tests.library import guests

@@ -23,12 +23,12 @@ def test_importing_the_library_loads_nothing_large(tmp_path: Path) -> None:
     [
         "import skipstack",
         "from skipstack import *; import skipstack; assert search is skipstack.search",
-        "from skipstack import search; import skipstack.search.config; assert skipstack.search is search",
+        "from skipstack import search; import skipstack.search.study.config; assert skipstack.search is search",
         *(
             pytest.param(each, marks=pytest.mark.slow)
             for each in (
-                "import skipstack.search.config",
-                "import skipstack.search.config as config; import skipstack; assert config.StudyConfig",
+                "import skipstack.search.study.config",
+                "import skipstack.search.study.config as config; import skipstack; assert config.StudyConfig",
                 "import skipstack; from skipstack.search import config; assert config.StudyConfig",
                 "import skipstack; import skipstack.search",
                 "import importlib, skipstack.search; importlib.reload(skipstack.search)",
@@ -48,8 +48,8 @@ for search in (skipstack.search, sys.modules["skipstack.search"], pickle.loads(p
         found.append(str(error))
 assert len(found) == 3 and all(each.startswith("unknown study 'no-such-study'") for each in found)
 assert next(iter(inspect.signature(skipstack.search).parameters)) == "study"
-import skipstack.search.config
-assert skipstack.search.config.StudyConfig
+import skipstack.search.study.config
+assert skipstack.search.study.config.StudyConfig
 """
     python(tmp_path, "-c", code)
 
@@ -85,7 +85,7 @@ def test_types_are_those_of_the_function_and_of_the_classes(tmp_path: Path) -> N
     (tmp_path / "typed.py").write_text(
         """
 import skipstack
-import skipstack.search.config
+import skipstack.search.study.config
 from skipstack import search
 from skipstack.search.analysis.frames.columns import COLUMNS
 reveal_type(skipstack.search("quickstart", trials=1))

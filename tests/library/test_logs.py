@@ -15,15 +15,15 @@ import pytest
 import skipstack
 from skipstack.dashboards.commands import log as command
 from skipstack.dashboards.web.app import PAGES
+from skipstack.search.execution.workers.trial_log import TrialLog
 from skipstack.search.ledger.events import Ended
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.workers.trial_log import TrialLog
+from skipstack.search.study.record.folder import StudyFolder
 from tests.command_line import refusal, typed
 from tests.dashboards.web.shown import Opened, write
 from tests.search.made_up import history, study
-from tests.search.tracking.studies import ablated
-from tests.search.tracking.studies import history as told_events
+from tests.search.publishing.tracking.studies import ablated
+from tests.search.publishing.tracking.studies import history as told_events
 from tests.test_house import ROOT
 
 GOING, _, _, TAKEAWAY = PAGES

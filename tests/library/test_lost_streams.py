@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.test_house import ROOT
 
 PROGRAM = """
 import io, sys
 import skipstack
-from skipstack.search.tracking import child_process
-from tests.search.tracking.forked import Launcher
+from skipstack.search.publishing.tracking import child_process
+from tests.search.publishing.tracking.forked import Launcher
 
 child_process.subprocess = Launcher()  # seconds less for each study
 

@@ -13,7 +13,7 @@ import pytest
 
 from skipstack.search.ledger.events import Ended, Finished, Interrupted
 from skipstack.search.ledger.following import Following
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 
 nbclient = pytest.importorskip("nbclient", reason="needs the extra `notebook` (pip install -e '.[notebook]')")
 nbformat = pytest.importorskip("nbformat")

@@ -20,7 +20,7 @@ import skipstack
 from skipstack.dashboards.web.app import PAGES
 from skipstack.search.ledger.events import Resumed
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.command_line import refusal, typed
 from tests.dashboards.web.shown import Opened
 from tests.pages import GUIDE, Page

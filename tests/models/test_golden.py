@@ -24,8 +24,8 @@ from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loop import Training
-from skipstack.search.study_files.document import presets
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.document import presets
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.trial import TrialConfig
 
 CURVES = Path(__file__).with_name("golden.json")

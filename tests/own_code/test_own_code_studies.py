@@ -9,10 +9,10 @@ import pytest
 import skipstack
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import loaded
-from skipstack.search.driver.task import task_of
-from skipstack.search.engines.ray.preflight import Preflight
-from skipstack.search.record.reading import read_study
-from skipstack.search.workers.worker import TrainingWorker
+from skipstack.search.execution.engines.ray.preflight import Preflight
+from skipstack.search.execution.workers.worker import TrainingWorker
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.task import task_of
 from tests.command_line import refusal, typed
 from tests.own_code.pieces_of import RIGHT, another_process
 from tests.search.finished import opened, run, trained

@@ -15,14 +15,14 @@ from skipstack.data.basis.own_code import known, loaded
 from skipstack.data.corpora.config import OwnFormatCorpus
 from skipstack.data.corpora.sources import open_source
 from skipstack.search.api.start import run_study
-from skipstack.search.driver.driver import Driver
-from skipstack.search.driver.task import EpochResult, task_of
-from skipstack.search.engines.ray.preflight import Preflight
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.engines.ray.preflight import Preflight
+from skipstack.search.execution.engines.serial import SerialEngine
+from skipstack.search.execution.workers.worker import TrainingWorker
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.reading import read_study
-from skipstack.search.study_files.study_file import load_study, schema
-from skipstack.search.workers.worker import TrainingWorker
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.study_files.study_file import load_study, schema
+from skipstack.search.study.task import EpochResult, task_of
 from skipstack.spaces.paths import trial_paths
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import is_finished, read_study, unfinished_ablation
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import is_finished, read_study, unfinished_ablation
 from tests.pages import ROOT
 from tests.results.earlier import earlier_pages, stamped
 from tests.results.inspected import Inspected, inspect

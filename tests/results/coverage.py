@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from skipstack.search.analysis.confirmation.papers import papers
-from skipstack.search.study_files.document import presets
+from skipstack.search.study.study_files.document import presets
 from tests.results.printed import PrintedPage, printed
 from tests.results.source import RESULTS
 

@@ -21,9 +21,9 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.differences import Split, difference, interaction, score_of
 from skipstack.search.analysis.confirmation.trends import trends_of
 from skipstack.search.analysis.study_frames import study_frames
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.estimates import Estimate
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.trial import TrialConfig
 from tests.command_line import typed
 from tests.results.kept import release

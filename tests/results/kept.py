@@ -29,7 +29,7 @@ from skipstack.search.ledger.events import (
     WarmStarted,
 )
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.study.record.folder import StudyFolder
 from tests.benchmarks.schedulers.recording import as_one_file
 
 UNKEPT = (Placed, Started, Begun, Used, Retried, Untested, Interrupted, Resumed)

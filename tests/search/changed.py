@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.schedulers.build import scheduler
-from skipstack.search.schedulers.scheduler import Scheduler
+from skipstack.search.strategy.schedulers.build import scheduler
+from skipstack.search.strategy.schedulers.scheduler import Scheduler
+from skipstack.search.study.config import SearchConfig, StudyConfig
 
 
 def changed(search: SearchConfig, **fields: Any) -> SearchConfig:

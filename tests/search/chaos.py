@@ -19,12 +19,12 @@ import numpy as np
 import psutil
 
 from skipstack.data.basis.seeding import generator
-from skipstack.search.driver.task import trial_task
 from skipstack.search.ledger.events import Ablated, Event, Reported, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import BEST, StudyFolder
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.study.record.folder import BEST, StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.task import trial_task
 from tests.search.tracking_server import TrackingServer
 
 Trouble = Literal[
@@ -397,7 +397,7 @@ def alone(
     record: StudyRecord, folder: StudyFolder, trial: TrialRecord, scratch: Path
 ) -> list[tuple[int, float, object]]:
     """The curve of a trial that is trained by itself, without engine, driver or ledger."""
-    from skipstack.search.workers.worker import TrainingWorker
+    from skipstack.search.execution.workers.worker import TrainingWorker
 
     task = trial_task(record, folder, trial.config, number=trial.number, seeds=trial.seeds, device="cpu")
     worker = TrainingWorker(_elsewhere(task, scratch / str(trial.number)))

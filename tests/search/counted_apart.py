@@ -7,8 +7,8 @@ from multiprocessing import get_context
 from types import ModuleType
 from unittest.mock import patch
 
-from skipstack.search.driver.task import TrialTask
-from skipstack.search.planning.memory import memory_of
+from skipstack.search.api.planning.memory import memory_of
+from skipstack.search.study.task import TrialTask
 
 
 def counted_apart(tasks: Sequence[TrialTask]) -> list[int]:

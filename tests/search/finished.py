@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from skipstack.search.api.start import open_study, run_study
-from skipstack.search.bundles.export import export_bundle
-from skipstack.search.bundles.files import seal
-from skipstack.search.driver.driver import Driver
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.engines.serial import SerialEngine
+from skipstack.search.execution.workers.worker import TrainingWorker
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder, new_folder
-from skipstack.search.record.reading import read_study
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.study_files.study_file import load_study
-from skipstack.search.tracking.runs import ExpectedRuns
-from skipstack.search.workers.worker import TrainingWorker
+from skipstack.search.publishing.bundles.export import export_bundle
+from skipstack.search.publishing.bundles.files import seal
+from skipstack.search.publishing.tracking.runs import ExpectedRuns
+from skipstack.search.study.record.folder import StudyFolder, new_folder
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.study_files.study_file import load_study
 
 
 def opened(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from skipstack.search.api.start import open_study, run_study
-from skipstack.search.driver.driver import Driver
-from skipstack.search.driver.functions import source_of
-from skipstack.search.driver.task import EpochResult
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.functions import source_of
+from skipstack.search.execution.engines.serial import SerialEngine
+from skipstack.search.execution.workers.function_worker import FunctionWorkers
+from skipstack.search.execution.workers.reporting import Report
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.schedulers.scheduler import Decision
-from skipstack.search.study_files.study_file import load_study
-from skipstack.search.workers.function_worker import FunctionWorkers
-from skipstack.search.workers.reporting import Report
+from skipstack.search.strategy.schedulers.scheduler import Decision
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.study_files.study_file import load_study
+from skipstack.search.study.task import EpochResult
 
 Config = Mapping[str, Any]
 Function = Callable[[Config, Report], object]

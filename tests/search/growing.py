@@ -27,13 +27,13 @@ from ray.autoscaler._private.fake_multi_node.node_provider import (
 from ray.util.placement_group import placement_group_table
 
 from skipstack.search.api.start import open_study, run_study
-from skipstack.search.driver.task import EpochResult
-from skipstack.search.engines.ray import autoscaler
-from skipstack.search.engines.ray import engine as engine_module
-from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.execution.engines.ray import autoscaler
+from skipstack.search.execution.engines.ray import engine as engine_module
+from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.task import EpochResult
 from tests.search.head import Head
 from tests.search.sleeping import SECONDS, SleepingWorker, sleeping_study
 from tests.search.toy import toy_driver

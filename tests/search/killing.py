@@ -8,7 +8,7 @@ import pytest
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import Event, Measuring, Started, Untested
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.study.record.folder import StudyFolder
 
 
 def timeless(events: list[Event]) -> list[Event]:

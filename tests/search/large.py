@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Decided, Ended, Event, Proposed, Reason, Reported, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.schedulers.config import AshaConfig
+from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.study.config import StudyConfig
 from skipstack.spaces.space import Space
 from tests.search import made_up
 from tests.search.changed import scheduler_of

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from skipstack.data.basis.frozen import identity
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     CorpusPrepared,
     Decided,
@@ -21,7 +20,8 @@ from skipstack.search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.space import Point, Space
 from tests.search.changed import scheduler_of
 

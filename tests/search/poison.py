@@ -5,9 +5,9 @@ from pathlib import Path
 
 import torch
 
-from skipstack.search.driver.task import EpochResult
+from skipstack.search.execution.workers.reporting import Report
 from skipstack.search.ledger.events import Metrics
-from skipstack.search.workers.reporting import Report
+from skipstack.search.study.task import EpochResult
 from tests.search.functions import Config, peak
 from tests.search.toy import ToyWorker
 

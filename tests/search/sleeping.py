@@ -9,13 +9,13 @@ from pathlib import Path
 
 from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.search.api.start import open_study, run_study
-from skipstack.search.config import StudyConfig
-from skipstack.search.driver.task import EpochResult
-from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.tracking.tracking_process import TrackingProcess
+from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.task import EpochResult
 from tests.search.changed import changed
 from tests.search.toy import ToyWorker, toy_driver, toy_study
 

@@ -12,8 +12,8 @@ from mlflow import MlflowClient
 
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.ledger.events import Interrupted, Reported
-from skipstack.search.record.folder import CALL_CHECKPOINTS, CHECKPOINT, StudyFolder
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.folder import CALL_CHECKPOINTS, CHECKPOINT, StudyFolder
+from skipstack.search.study.record.reading import read_study
 from tests.search.chaos import SMALL
 from tests.search.hosts import missing
 from tests.search.tracking_server import TrackingServer

@@ -16,12 +16,12 @@ import pytest
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Decided, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import read_study
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.schedulers.scheduler import Decision
-from skipstack.search.tracking.entry import ROW
+from skipstack.search.publishing.tracking.entry import ROW
+from skipstack.search.strategy.schedulers.scheduler import Decision
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 from tests.search.changed import scheduler_of
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, numbered, reports, runs, skipstack
 from tests.search.hosts import missing

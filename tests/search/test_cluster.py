@@ -11,13 +11,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from skipstack.search.driver.task import trial_task
 from skipstack.search.ledger.events import Event, Interrupted, Reported, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import read_study
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.task import trial_task
 from tests.search.chaos import SMALL, runs
 from tests.search.head import Head
 from tests.search.hosts import ROOT, Hosts, missing

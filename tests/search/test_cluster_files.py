@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.dashboards.commands.search import resume, search
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.search import slurm
 
 FOLDER = Path(__file__).resolve().parents[2] / "search" / "cluster"

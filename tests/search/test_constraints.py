@@ -9,12 +9,17 @@ import pytest
 
 import skipstack
 from skipstack.data.basis.errors import UserError
-from skipstack.search.proposers.build import proposer
-from skipstack.search.proposers.config import EvolutionConfig, ModelBasedConfig, PlainProposerConfig, ProposerConfig
-from skipstack.search.record.reading import read_study
-from skipstack.search.simulation.recordings import recordings
-from skipstack.search.simulation.simulation import simulate
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.api.simulation.recordings import recordings
+from skipstack.search.api.simulation.simulation import simulate
+from skipstack.search.strategy.proposers.build import proposer
+from skipstack.search.strategy.proposers.config import (
+    EvolutionConfig,
+    ModelBasedConfig,
+    PlainProposerConfig,
+    ProposerConfig,
+)
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces import constraint_functions
 from skipstack.spaces.function import FunctionSource
 from skipstack.spaces.space import Space

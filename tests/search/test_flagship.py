@@ -14,10 +14,10 @@ from skipstack.data.store.writing import store
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
-from skipstack.search.driver.preparation import needs
-from skipstack.search.proposers.proposer import Proposer, Random
-from skipstack.search.proposers.tpe import Tpe
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.strategy.proposers.proposer import Proposer, Random
+from skipstack.search.strategy.proposers.tpe import Tpe
+from skipstack.search.study.preparation import needs
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.space import Point, Space
 
 STUDY, _ = load_study("flagship")

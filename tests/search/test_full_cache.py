@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.models.kernels.choice import VARIABLE
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.search.chaos import SMALL
 
 SAID = "machine code is not kept"

@@ -12,8 +12,8 @@ import pytest
 
 from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
 from tests.search.growing import WORKERS, growing
 from tests.search.head import Head
 from tests.search.sleeping import SECONDS

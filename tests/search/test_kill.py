@@ -11,8 +11,8 @@ import pytest
 
 from skipstack.search.ledger.events import Ablated
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
 from tests.command_line import typed
 from tests.search.chaos import SMALL, finish, skipstack
 

@@ -8,15 +8,15 @@ import pytest
 
 from skipstack.models.configs.wiring import sources
 from skipstack.search.analysis.confirmation.papers import tables
-from skipstack.search.config import StudyConfig
-from skipstack.search.proposers.build import proposer
-from skipstack.search.study_files.document import presets
-from skipstack.search.study_files.study_file import load_study, scales
+from skipstack.search.strategy.proposers.build import proposer
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.study_files.document import presets
+from skipstack.search.study.study_files.study_file import load_study, scales
 from skipstack.spaces.domains import Choice
 from skipstack.spaces.paths import Tree, written
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import TrialConfig
-from tests.search.proposers.histories import live
+from tests.search.strategy.proposers.histories import live
 
 TOPOLOGY, GATE, COMPOSITION = "model.stack.shortcut.topology", "model.stack.shortcut.gate", "model.stack.composition"
 DEPTH, DIRECTIONS, CELL = "model.stack.depth", "model.stack.directions", "model.stack.cell"

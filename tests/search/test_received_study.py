@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.command_line import typed
 from tests.data.store.damaged import numbers, put, table
 from tests.search.finished import opened

@@ -12,12 +12,12 @@ from pynvml import NVMLError_NotSupported
 from skipstack.models.ground.device import gpu_usage
 from skipstack.search.analysis.frames.columns import COLUMNS
 from skipstack.search.analysis.study_frames import study_frames
-from skipstack.search.driver.task import EpochResult, Workers
+from skipstack.search.execution.workers.metered import MeteredWorkers
 from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Event, Used
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.tracking.runs import ExpectedRuns
-from skipstack.search.workers.metered import MeteredWorkers
+from skipstack.search.publishing.tracking.runs import ExpectedRuns
+from skipstack.search.study.task import EpochResult, Workers
 from tests.command_line import typed
 from tests.install.environments import SMALL
 from tests.search.changed import searched
@@ -93,7 +93,7 @@ def test_mlflow_is_told_by_its_own_names(study: Path) -> None:
 
 
 def test_a_gpu_has_metrics_of_its_own() -> None:
-    from skipstack.search.tracking.entry import system_metrics
+    from skipstack.search.publishing.tracking.entry import system_metrics
 
     plain = {"machine": "m", "process": 1, "process_cpu": 99.0, "process_memory": 10**9}
     beside = {"machine_cpu": 50.0, "machine_memory": 2 * 10**9, "machine_memory_total": 8 * 10**9}

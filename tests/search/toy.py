@@ -10,17 +10,17 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.health.health import Health
 from skipstack.search.api.start import run_study
-from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.driver.driver import Driver
-from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
-from skipstack.search.earlier_studies.warm_start import earlier_studies, warm_starts
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import CorpusPrepared, Metrics, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.record.folder import BEST, StudyFolder
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.schedulers.config import AshaConfig
+from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.search.study.earlier_studies.warm_start import earlier_studies, warm_starts
+from skipstack.search.study.record.folder import BEST, StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
 

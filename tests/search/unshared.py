@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from skipstack.search.driver.task import task_of
+from skipstack.search.execution.workers.worker import TrainingWorker
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import ABLATIONS, BEST, CHECKPOINT, GROUP, TRIALS, StudyFolder
-from skipstack.search.record.reading import read_study
-from skipstack.search.record.seed_races import groups
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.workers.worker import TrainingWorker
+from skipstack.search.study.record.folder import ABLATIONS, BEST, CHECKPOINT, GROUP, TRIALS, StudyFolder
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.seed_races import groups
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.task import task_of
 from tests.search.hosts import Hosts
 
 UNTORN: Final[Mapping[Path, int]] = {}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.activity import check_active, condition
 from skipstack.spaces.counting import count
 from tests.spaces.test_counting import NESTED, generator

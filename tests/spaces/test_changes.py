@@ -7,7 +7,7 @@ import yaml
 
 from skipstack.data.basis.code_files import read_code
 from skipstack.data.basis.own_code import known
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.trial import TrialConfig
 from tests.own_code.pieces_of import RIGHT

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.config import Axis
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.families import Family, families

@@ -11,8 +11,8 @@ from pathlib import Path
 
 for module in Path("spaces").glob("*.py"):
     __import__(f"skipstack.spaces.{module.stem}")
-from skipstack.search.config import StudyConfig
-from skipstack.search.study_files.study_file import load_study, presets, schema
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.study_files.study_file import load_study, presets, schema
 from skipstack.spaces.space import Space
 
 for name in presets():

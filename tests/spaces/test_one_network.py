@@ -14,8 +14,8 @@ from skipstack.data.store.writing import store
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
-from skipstack.search.study_files.document import presets
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.document import presets
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.domains import Choice, Integer
 from skipstack.spaces.one_network import OneNetwork, alike, network_identity, one_networks
 from skipstack.spaces.space import Point, Space, SpaceConfig

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import skipstack
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Choice, Integer, Log, Real
 from skipstack.spaces.function import FunctionConfig, FunctionSource
@@ -81,7 +81,7 @@ def test_names_of_earlier_versions_are_read_and_recorded(now: str, before: str) 
 
 @pytest.mark.parametrize(("now", "before"), [("maximize", "maximise"), ("minimize", "minimise")])
 def test_directions_have_the_names_that_others_use_and_identities_do_not_change(now: Any, before: Any) -> None:
-    from skipstack.search.driver.functions import source_of
+    from skipstack.search.execution.driver.functions import source_of
 
     assert source_of(objective, now) == source_of(objective, before)
     source = FunctionSource(name="f", file="f.py", source="0123456789abcdef", direction=before)

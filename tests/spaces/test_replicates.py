@@ -7,8 +7,8 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.frames.columns import COLUMNS
-from skipstack.search.config import SearchConfig
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.function import RESERVED
 from skipstack.spaces.replicates import SEEDS_ALONE, TAKEN, Replicates
 from tests.search.functions import LINE, rising, source_of

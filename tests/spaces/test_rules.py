@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.checks import SpaceError
 from skipstack.spaces.constraint_functions import ConstraintFunction, constraint_function
 from skipstack.spaces.counting import count

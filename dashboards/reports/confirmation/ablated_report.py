@@ -11,10 +11,10 @@ from skipstack.dashboards.reports.next_step import after_ablation, whole_report
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
 from skipstack.dashboards.reports.verdict import KINDS, in_a_sentence
 from skipstack.dashboards.reports.wording import NONE
-from skipstack.search.ablation.trained import walked
+from skipstack.search.analysis.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.verdict.of_study import of_table
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.short_names import names_by_path
 
 

@@ -7,8 +7,8 @@ from skipstack.dashboards.formats.page import Block, Listing, Page, Sentence
 from skipstack.dashboards.reports.wording import duration, number, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ablation.experiment import Experiment
-from skipstack.search.ablation.labels import label
+from skipstack.search.analysis.ablation.experiment import Experiment
+from skipstack.search.analysis.ablation.labels import label
 from skipstack.search.analysis.confirmation.forecast import POINTS, Forecast
 from skipstack.search.statistics.power import POWER
 from skipstack.spaces.space import Space

@@ -10,7 +10,7 @@ from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
 from skipstack.search.analysis.frames.trace import Traced
 from skipstack.search.analysis.verdict.of_study import Tables, decisive_table
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 
 
 def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:

@@ -6,13 +6,13 @@ from functools import partial
 
 from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers
 from skipstack.dashboards.reports.trial_events import Kind, TrialEvents
-from skipstack.search.ablation.trained import walked
+from skipstack.search.analysis.ablation.trained import walked
 from skipstack.search.analysis.confirmation.against import Comparison
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.frames.trace import Traced, of_numbers
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 
 
 def traced_table(record: StudyRecord, table: Confirmation) -> Iterator[Traced]:

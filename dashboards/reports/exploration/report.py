@@ -44,11 +44,11 @@ from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
 from skipstack.search.analysis.verdict.of_study import Tables, decisive_table, verdict
 from skipstack.search.analysis.verdict.verdicts import Change, Verdict, WinnerTested
-from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.planning.small_space import small_space
-from skipstack.search.record.domain_parts import parts as parts_of
-from skipstack.search.record.domain_parts import value_text
-from skipstack.search.record.selection import FIXED_DESIGNS
+from skipstack.search.api.planning.small_space import small_space
+from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.search.study.record.domain_parts import parts as parts_of
+from skipstack.search.study.record.domain_parts import value_text
+from skipstack.search.study.record.selection import FIXED_DESIGNS
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.function import ELSEWHERE, FunctionConfig
 from skipstack.spaces.paths import overlap

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 from skipstack.dashboards.charts.theme import FONTS
 from skipstack.dashboards.reports.insight import Summary, summaries
 from skipstack.models.views.insight import LayerView
-from skipstack.search.bundles.inspection import SentenceView
+from skipstack.search.publishing.bundles.inspection import SentenceView
 
 WIDTH, MARGIN, LINE, CURVE = 900, 24, 18, 120
 """Pixels: the page's width and margin, the height of a line of text and of a curve."""

@@ -6,7 +6,7 @@ from functools import partial
 from skipstack.dashboards.formats.page import Picture
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
 from skipstack.search.analysis.confirmation.trends import trends_of
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.short_names import names_by_path
 
 

@@ -10,9 +10,9 @@ from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Ro
 from skipstack.search.analysis.confirmation.designs import why_not_by_design
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.confirmation.papers import PaperRow, PaperTable
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.descriptive import rank_correlation
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import Tree, written
 from skipstack.spaces.trial import TrialConfig, as_network

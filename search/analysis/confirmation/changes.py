@@ -1,6 +1,6 @@
 """The points around the base of a grid or of a walk: the values of an axis, their names, and the base itself."""
 
-from skipstack.search.record.domain_parts import value_text
+from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.space import Point, Space
 

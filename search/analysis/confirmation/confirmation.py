@@ -17,10 +17,10 @@ from skipstack.search.analysis.confirmation.differences import (
     score_of,
     size_of,
 )
-from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 from skipstack.search.statistics.power import chances, noise, seeds_needed, smallest_difference
+from skipstack.search.study.record.trial_record import TrialRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

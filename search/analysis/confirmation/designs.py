@@ -9,9 +9,9 @@ from skipstack.search.analysis.confirmation.changes import base_of, name_of, val
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Reach, Row, confirm, reach
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.confirmation.interactions import Interaction, interactions
-from skipstack.search.proposers.config import WALKS
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.strategy.proposers.config import WALKS
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Domain, Json
 
 TENTH_OF_A_POINT = 0.001

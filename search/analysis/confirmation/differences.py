@@ -16,7 +16,6 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.descriptive import effect_size
 from skipstack.search.statistics.estimates import (
     Estimate,
@@ -27,6 +26,7 @@ from skipstack.search.statistics.estimates import (
 )
 from skipstack.search.statistics.pseudo_values import OfCounts, Values, pseudo_values
 from skipstack.search.statistics.randomisation import over_sentences
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.replicates import Replicates
 from skipstack.spaces.trial import as_network

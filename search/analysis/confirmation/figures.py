@@ -1,8 +1,8 @@
 """The confirmed scores of a config, for its model card."""
 
 from skipstack.search.analysis.confirmation.ablated import ablated
-from skipstack.search.bundles.card import Confirmed
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.analysis.confirmation.confirmed import Confirmed
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.subject import Subject
 
 

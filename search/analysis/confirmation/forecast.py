@@ -6,17 +6,17 @@ from statistics import fmean
 
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.store.stored import open_store
-from skipstack.search.ablation.experiment import Experiment
-from skipstack.search.ablation.labels import reference
-from skipstack.search.ablation.trained import TrainedRow
+from skipstack.search.analysis.ablation.experiment import Experiment
+from skipstack.search.analysis.ablation.labels import reference
+from skipstack.search.analysis.ablation.trained import TrainedRow
 from skipstack.search.analysis.confirmation.ablated import questions
 from skipstack.search.analysis.confirmation.differences import difference_table
 from skipstack.search.ledger.events import CorpusPrepared, Event
-from skipstack.search.proposers.config import ListedConfig, PathConfig
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.power import noise, seeds_needed, smallest_difference
+from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network

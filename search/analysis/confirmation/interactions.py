@@ -11,10 +11,10 @@ from itertools import combinations
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
 from skipstack.search.analysis.confirmation.differences import Split, interaction
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.statistics.multiple_testing import LEVEL, holm
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point, Space
 

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
-from skipstack.search.study_files.yaml_lines import read_yaml
+from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import trial_paths, unknown_path
 

@@ -13,9 +13,9 @@ from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Ro
 from skipstack.search.analysis.confirmation.designs import by_design, split_of
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.exploration.budgets import expected_best
-from skipstack.search.record.domain_parts import short_text
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.study.record.domain_parts import short_text
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.paths import overlap, present, replaced
 from skipstack.spaces.subject import Subject

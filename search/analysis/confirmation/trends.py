@@ -7,8 +7,8 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
 from skipstack.search.analysis.confirmation.designs import split_of, why_not_by_design
 from skipstack.search.analysis.confirmation.differences import Split, score_of
-from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.estimates import Estimate
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Domain
 
 FEWEST = 3

@@ -21,15 +21,15 @@ from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled
 from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.search.analysis.exploration.table import Row, Seen, rows
 from skipstack.search.analysis.frames.curves import scores_by_epoch
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.ledger.events import Reason
-from skipstack.search.objectives.hours import cut_short
-from skipstack.search.objectives.objectives import Further, Objectives, further, vector
-from skipstack.search.objectives.pareto import front
-from skipstack.search.record.comparable import resource_of
-from skipstack.search.schedulers.config import KeepBestConfig, RungConfig
-from skipstack.search.schedulers.rungs import rungs_below
+from skipstack.search.strategy.objectives.hours import cut_short
+from skipstack.search.strategy.objectives.objectives import Further, Objectives, further, vector
+from skipstack.search.strategy.objectives.pareto import front
+from skipstack.search.strategy.schedulers.config import KeepBestConfig, RungConfig
+from skipstack.search.strategy.schedulers.rungs import rungs_below
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.comparable import resource_of
 from skipstack.spaces.one_network import alike
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject

@@ -7,8 +7,8 @@ import pandas as pd
 
 from skipstack.search.analysis.exploration.effects import Effect
 from skipstack.search.analysis.exploration.exploration import Exploration
-from skipstack.search.record.domain_parts import parts
 from skipstack.search.statistics.descriptive import deviation, mean
+from skipstack.search.study.record.domain_parts import parts
 
 COLUMNS: Final = {
     "axis": ("str", "the axis; baseline, base and best are rows of their own"),

@@ -1,7 +1,7 @@
 """The part of each axis to which a trial belongs, from its point in the frame ``trials``.
 
-A part is one value of a choice, or a range of numbers (``search/record/domain_parts.py``). Parts are numbered from 0 in
-the order of the domain; ``INACTIVE`` means that an axis is not active in a trial.
+A part is one value of a choice, or a range of numbers (``search/study/record/domain_parts.py``). Parts are numbered
+from 0 in the order of the domain; ``INACTIVE`` means that an axis is not active in a trial.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from skipstack.search.record.domain_parts import parts
+from skipstack.search.study.record.domain_parts import parts
 from skipstack.spaces.domains import Domain
 
 INACTIVE: Final = -1

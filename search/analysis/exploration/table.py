@@ -13,7 +13,7 @@ import pandas as pd
 
 from skipstack.search.analysis.exploration.effects import Effect, Effects
 from skipstack.search.analysis.exploration.levels import Domains
-from skipstack.search.record.domain_parts import parts as parts_of
+from skipstack.search.study.record.domain_parts import parts as parts_of
 
 BASELINE, BASE, BEST = "baseline", "base", "best"
 """The ``axis`` of the rows that belong to no axis."""

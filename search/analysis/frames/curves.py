@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skipstack.search.analysis.frames.columns import typed_frame
-from skipstack.search.record.reports import NUMBERS, Block, Layout
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.reports import NUMBERS, Block, Layout
+from skipstack.search.study.record.study_record import StudyRecord
 
 
 def curves(record: StudyRecord) -> pd.DataFrame:

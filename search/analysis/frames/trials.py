@@ -9,10 +9,10 @@ import pandas as pd
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.frames.columns import COLUMNS, typed_frame
 from skipstack.search.ledger.events import SCORELESS, Reported
-from skipstack.search.objectives.objectives import Further
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.statistics.descriptive import deviation, mean
+from skipstack.search.strategy.objectives.objectives import Further
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Integer
 
 

@@ -11,9 +11,9 @@ from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST
 from skipstack.search.analysis.verdict.of_ablation import of_ablation
 from skipstack.search.analysis.verdict.verdicts import Explored, Failed, Others, RowsTested, Unfinished, Verdict
-from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.descriptive import mean
 from skipstack.search.statistics.rounding import alike
+from skipstack.search.study.record.study_record import StudyRecord
 
 Tables = Sequence[tuple[StudyRecord, Confirmation]]
 """Confirmed tables, each with the record of its trials: of the study, or of an ablation."""

@@ -12,7 +12,7 @@ import torch
 
 from skipstack.data.basis.errors import one_line
 from skipstack.models.ground.device import choose_device
-from skipstack.search.driver.device_errors import culprit, said
+from skipstack.search.execution.driver.device_errors import culprit, said
 from tests.benchmarks.gpu_check.measures import Setting, measured
 from tests.benchmarks.gpu_check.rows import Row
 from tests.benchmarks.gpu_check.skipping import SkippedError

@@ -23,12 +23,12 @@ from skipstack.data.basis.system import usable_cpus
 from skipstack.models.ground.device import clock
 from skipstack.models.kernels import abilities
 from skipstack.models.kernels.choice import in_a_line
-from skipstack.search.code_version import code_version
-from skipstack.search.driver.task import TrialTask, trial_task
-from skipstack.search.engines.room import Allotment, share_of
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import read_study
-from skipstack.search.workers.worker import TrainingWorker
+from skipstack.search.execution.engines.room import Allotment, share_of
+from skipstack.search.execution.workers.worker import TrainingWorker
+from skipstack.search.study.code_version import code_version
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.task import TrialTask, trial_task
 from skipstack.spaces.trial import as_network
 from tests.benchmarks.gpu_check import steps
 from tests.benchmarks.gpu_check.rows import Kind, Row

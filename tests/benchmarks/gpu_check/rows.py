@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 
-from skipstack.search.study_files.document import presets
+from skipstack.search.study.study_files.document import presets
 
 Kind = Literal["machine", "losses", "memory", "neighbours", "trials", "side_by_side", "compiling", "steps", "tests"]
 

@@ -12,7 +12,7 @@ from skipstack.data.store.writing import store
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.space import Space
 
 SEEDS, EPOCHS, GRACE, REDUCTION = (0, 1), 6, 2, 2

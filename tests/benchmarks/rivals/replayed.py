@@ -9,10 +9,10 @@ import heapq
 import math
 from abc import ABC, abstractmethod
 
-from skipstack.search.driver.task import EpochResult
+from skipstack.search.api.simulation.recordings import RecordedSpace, Recordings
+from skipstack.search.api.simulation.trajectory import Moment, Trajectory
 from skipstack.search.ledger.events import Proposed
-from skipstack.search.simulation.recordings import RecordedSpace, Recordings
-from skipstack.search.simulation.trajectory import Moment, Trajectory
+from skipstack.search.study.task import EpochResult
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.space import Point
 

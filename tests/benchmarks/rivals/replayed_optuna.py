@@ -13,7 +13,7 @@ import optuna
 from optuna.trial import TrialState
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.simulation.recordings import RecordedSpace
+from skipstack.search.api.simulation.recordings import RecordedSpace
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 from skipstack.spaces.space import Point
 from tests.benchmarks.rivals.replayed import Rival

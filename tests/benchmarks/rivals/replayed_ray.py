@@ -10,7 +10,7 @@ import numpy as np
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import ASHAScheduler, TrialScheduler
 
-from skipstack.search.simulation.recordings import RecordedSpace
+from skipstack.search.api.simulation.recordings import RecordedSpace
 from skipstack.spaces.space import Point
 from tests.benchmarks.rivals.replayed import Rival
 

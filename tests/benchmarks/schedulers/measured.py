@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from skipstack.search.simulation.repeats import BUDGET, Quartiles
+from skipstack.search.api.simulation.repeats import BUDGET, Quartiles
 from tests.benchmarks.schedulers.methods import METHODS, RECORDINGS, STUDIES, Recorded
 
 SEEDS: Final = range(20)

@@ -6,11 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from skipstack.search.config import SearchConfig
+from skipstack.search.api.simulation.recordings import Recordings, recordings
+from skipstack.search.api.simulation.repeats import Goal, goal_of
+from skipstack.search.api.simulation.simulation import simulate
+from skipstack.search.api.simulation.trajectory import Trajectory
 from skipstack.search.ledger.events import Suggested
-from skipstack.search.record.reading import read_study
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.schedulers.config import (
+from skipstack.search.strategy.schedulers.config import (
     AshaConfig,
     HyperbandConfig,
     KeepBestConfig,
@@ -18,10 +19,9 @@ from skipstack.search.schedulers.config import (
     NeverStopConfig,
     SchedulerConfig,
 )
-from skipstack.search.simulation.recordings import Recordings, recordings
-from skipstack.search.simulation.repeats import Goal, goal_of
-from skipstack.search.simulation.simulation import simulate
-from skipstack.search.simulation.trajectory import Trajectory
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.benchmarks.rivals.replayed import Rival, replay
 from tests.benchmarks.rivals.replayed_optuna import OptunaSearch
 from tests.benchmarks.rivals.replayed_ray import RayAsha

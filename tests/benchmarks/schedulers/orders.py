@@ -10,8 +10,9 @@ from typing import Final
 
 import numpy as np
 
-from skipstack.search.schedulers.build import scheduler
-from skipstack.search.schedulers.config import (
+from skipstack.search.api.simulation.trajectory import ROUNDING
+from skipstack.search.strategy.schedulers.build import scheduler
+from skipstack.search.strategy.schedulers.config import (
     AshaConfig,
     HyperbandConfig,
     KeepBestConfig,
@@ -19,7 +20,6 @@ from skipstack.search.schedulers.config import (
     NeverStopConfig,
     SchedulerConfig,
 )
-from skipstack.search.simulation.trajectory import ROUNDING
 from tests.benchmarks.schedulers.measured import Found
 from tests.benchmarks.schedulers.methods import KEPT, KEPT_ONE, RECORDINGS, STUDIES, Recorded
 

@@ -7,7 +7,7 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.theme import INK, WIDTH, data, finished, looks, named, symbols
-from skipstack.search.simulation.repeats import BUDGET
+from skipstack.search.api.simulation.repeats import BUDGET
 from tests.benchmarks.schedulers.measured import Found
 
 BEYOND: Final = 1.06

@@ -14,8 +14,8 @@ from skipstack.search.ledger.compaction import compacted
 from skipstack.search.ledger.events import CorpusPrepared, Ended, Event, Finished, Proposed, Reported, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.segments import Segments
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
 
 
 def thinned(events: Sequence[Event], measure: str) -> Iterator[Event]:

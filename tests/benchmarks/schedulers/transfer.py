@@ -9,10 +9,10 @@ from typing import Final
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
-from skipstack.search.earlier_studies.suggestions import MOST
+from skipstack.search.api.simulation.trajectory import Trajectory
 from skipstack.search.ledger.events import Suggested, Suggestion
-from skipstack.search.schedulers.config import AshaConfig
-from skipstack.search.simulation.trajectory import Trajectory
+from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.study.earlier_studies.suggestions import MOST
 from skipstack.spaces.space import Point
 from tests.benchmarks.schedulers.measured import Found
 from tests.benchmarks.schedulers.methods import RECORDINGS, Recorded, ours

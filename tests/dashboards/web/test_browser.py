@@ -16,7 +16,7 @@ import pytest
 from skipstack.dashboards.web.app import PAGES
 from tests.command_line import typed
 from tests.dashboards.web.browsing import CHROMIUM, DRAWN, ask, chromium, click_first_row, command, opened, pictured
-from tests.search.tracking.servers import mlflow_server
+from tests.search.publishing.tracking.servers import mlflow_server
 
 GOING, WORKS, TRUST, TAKEAWAY = PAGES
 QUESTIONS = {

@@ -142,7 +142,7 @@ def test_a_long_ledger_is_read_as_columns_with_the_same_outcome(
 ) -> None:
     folder = write(tmp_path, EVENTS[:200])
     short = Followed(folder)
-    monkeypatch.setattr("skipstack.search.record.reading.LONG", 0)
+    monkeypatch.setattr("skipstack.search.study.record.reading.LONG", 0)
     long = Followed(folder)
     assert long.look() == short.look()
     assert long.spans().equals(short.spans())

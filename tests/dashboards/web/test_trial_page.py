@@ -29,7 +29,7 @@ from skipstack.search.ledger.events import (
 from tests.dashboards.web.shown import Opened, write
 from tests.search.analysis.confirmation.test_ablated import ablation_of
 from tests.search.made_up import DEPTH, RATE, history, opening, reported, study
-from tests.search.record.test_phases import placed
+from tests.search.study.record.test_phases import placed
 
 GOING, WORKS, TRUST, *_ = PAGES
 STUDY = study(trials=30)

@@ -12,7 +12,7 @@ import pytest
 # The commands and study files bind the real table of corpora before a test puts another in its place.
 import skipstack.dashboards.commands.corpora
 import skipstack.data.corpora.named
-import skipstack.search.study_files.settings
+import skipstack.search.study.study_files.settings
 from skipstack.data.corpora import origins
 from skipstack.data.corpora.cards import Card, FileCard, FileListCard, FilesCard
 from skipstack.data.corpora.config import NamedCorpus

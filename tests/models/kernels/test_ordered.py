@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from skipstack.models.configs.training import LazyAdam
 from skipstack.models.kernels import ordered
-from skipstack.search.study_files.document import presets
+from skipstack.search.study.study_files.document import presets
 from tests.models.kernels.chosen import chosen
 from tests.models.test_golden import training
 from tests.models.training.test_captured import network

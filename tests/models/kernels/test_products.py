@@ -22,7 +22,7 @@ from skipstack.models.layers.lanes import Lane
 from skipstack.models.parts.heads.arcs import ArcScores, RelationScores
 from skipstack.models.parts.heads.base import LinearHead
 from skipstack.models.training.loop import Training
-from skipstack.search.study_files.document import presets
+from skipstack.search.study.study_files.document import presets
 from tests.models import test_golden
 from tests.models.kernels.chosen import chosen
 from tests.models.tensor_cores import TensorCores, rounded

@@ -28,7 +28,7 @@ from skipstack.models.training import captured
 from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loading import padded
 from skipstack.models.training.loop import Training
-from skipstack.search.study_files.document import presets
+from skipstack.search.study.study_files.document import presets
 from tests.models.conformance.accelerator.presets import base, corpus
 from tests.models.kernels.chosen import chosen
 from tests.models.test_golden import small, training

@@ -25,8 +25,8 @@ from skipstack.models.parts.cells.lstm import LstmCell
 from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.views.diagram.graph import Diagram
 from skipstack.models.views.diagram.network import diagram
-from skipstack.search.study_files.document import presets
-from skipstack.search.study_files.study_file import load_study
+from skipstack.search.study.study_files.document import presets
+from skipstack.search.study.study_files.study_file import load_study
 
 CPU = torch.device("cpu")
 STEPS, HIDDEN = 11, 3

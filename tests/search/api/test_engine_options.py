@@ -7,7 +7,7 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.options import Execution
-from skipstack.search.engines.ray import engine as module
+from skipstack.search.execution.engines.ray import engine as module
 
 
 class Described:

@@ -11,9 +11,9 @@ import skipstack
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api import run
 from skipstack.search.api.run import Run
-from skipstack.search.driver.engine import Engine
-from skipstack.search.record.folder import new_folder
-from skipstack.search.workers.reporting import Report
+from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.execution.workers.reporting import Report
+from skipstack.search.study.record.folder import new_folder
 from tests.search.functions import Config
 
 AXES = {"axes": {"x": {"real": [0.0, 4.0]}}}

@@ -13,11 +13,11 @@ import skipstack
 from skipstack.dashboards.cli import main
 from skipstack.search.api import options as execution
 from skipstack.search.api import run as running
-from skipstack.search.driver.driver import Driver
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.reading import read_study
+from skipstack.search.study.record.reading import read_study
 from tests.dashboards.fuzzing import Nobody
 from tests.search.toy import ToyWorker
 

@@ -8,11 +8,11 @@ import pytest
 
 from skipstack.search.api import run as running
 from skipstack.search.api.recorded_options import execution_of
-from skipstack.search.driver.driver import Driver
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger import segments
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.folder import StudyFolder
+from skipstack.search.study.record.folder import StudyFolder
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 AN_HOUR = 3600

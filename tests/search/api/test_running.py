@@ -7,8 +7,8 @@ import pytest
 
 from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run
-from skipstack.search.driver.task import EpochResult
-from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution.engines.serial import SerialEngine
+from skipstack.search.study.task import EpochResult
 from tests.search.toy import ToyWorker, open_toy, toy_study
 
 

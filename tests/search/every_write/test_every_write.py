@@ -22,7 +22,7 @@ from typing import Final
 
 import pytest
 
-from skipstack.search.tracking.tracking_process import SETTINGS
+from skipstack.search.publishing.tracking.tracking_process import SETTINGS
 from tests.search.every_write.warmed import OUTCOME, STUDY, Case, Outcome
 
 HERE: Final = Path(__file__).parent

@@ -147,7 +147,7 @@ def _run(case: Case, arguments: Sequence[str], *, fails: bool) -> NoReturn:
 
     shuffled.TIMES = 2  # type: ignore[misc]  # which writes nothing
     if not case.tracked:
-        from skipstack.search.tracking import tracking_process
+        from skipstack.search.publishing.tracking import tracking_process
 
         tracking_process._record = _nothing
         Run.publish = lambda *_: {}  # type: ignore[method-assign, assignment]
@@ -213,7 +213,7 @@ def load(folder: Path, arguments: Sequence[str]) -> None:
 
     from skipstack.dashboards import cli
     from skipstack.models.training.prepare import prepare
-    from skipstack.search.tracking import child_process
+    from skipstack.search.publishing.tracking import child_process
 
     prepare()
     vl_convert.vegalite_to_svg = lambda *_, **__: "<svg/>"  # its threads do not survive a fork

@@ -11,7 +11,7 @@ from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.following import Following
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.lines import encoded
-from tests.search.tracking.studies import history
+from tests.search.publishing.tracking.studies import history
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,22 +7,22 @@ from typing import Any
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.config import SearchConfig
 from skipstack.search.ledger.events import FORMAT, StudyOpened, from_json
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.lines import decoded, encoded
 from skipstack.search.ledger.upgrade import upgraded
-from skipstack.search.proposers.config import EvolutionConfig, PlainProposerConfig
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.reading import read_study
-from skipstack.search.schedulers.config import (
+from skipstack.search.publishing.tracking.runs import study_id
+from skipstack.search.strategy.proposers.config import EvolutionConfig, PlainProposerConfig
+from skipstack.search.strategy.schedulers.config import (
     AshaConfig,
     HyperbandConfig,
     KeepBestConfig,
     MedianConfig,
     NeverStopConfig,
 )
-from skipstack.search.tracking.runs import study_id
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
 from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, timeless
 from tests.search.toy import open_toy, run_toy, toy_study

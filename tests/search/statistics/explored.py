@@ -18,10 +18,10 @@ import pandas as pd
 from skipstack.search.analysis.exploration.additive_model import Key
 from skipstack.search.analysis.exploration.effects import Effect, Effects, effects
 from skipstack.search.analysis.exploration.levels import levels
-from skipstack.search.config import SearchConfig
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.schedulers.config import AshaConfig, NeverStopConfig
-from skipstack.search.simulation.simulation import simulated
+from skipstack.search.api.simulation.simulation import simulated
+from skipstack.search.strategy.schedulers.config import AshaConfig, NeverStopConfig
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.space import Space
 from tests.benchmarks.schedulers.methods import RECORDINGS, Recorded
 

@@ -12,10 +12,10 @@ from typing import Final
 import pandas as pd
 
 from skipstack.search.analysis.exploration.budgets import continued
-from skipstack.search.config import SearchConfig
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.schedulers.config import AshaConfig, NeverStopConfig, SchedulerConfig
-from skipstack.search.simulation.simulation import simulated
+from skipstack.search.api.simulation.simulation import simulated
+from skipstack.search.strategy.schedulers.config import AshaConfig, NeverStopConfig, SchedulerConfig
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.benchmarks.schedulers.methods import RECORDINGS, STUDIES, Recorded
 from tests.search.statistics.named import PLANTED
 from tests.search.statistics.searched import Formula, Places

@@ -14,7 +14,7 @@ from optuna.trial import create_trial
 
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
-from skipstack.search.record.domain_parts import RANGES
+from skipstack.search.study.record.domain_parts import RANGES
 from skipstack.spaces.domains import Choice
 from tests.search.statistics.searched import Formula, Places
 

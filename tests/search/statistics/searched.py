@@ -11,15 +11,15 @@ from typing import Any, Final
 import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json, identity
-from skipstack.search.config import StudyConfig
-from skipstack.search.driver.driver import Driver
-from skipstack.search.driver.task import EpochResult
+from skipstack.search.api.simulation.recordings import LANES
+from skipstack.search.api.simulation.simulated import Curve, SimulatedEngine
+from skipstack.search.api.simulation.simulation import NOWHERE
+from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.ledger.events import Event, Extended, Proposed, StudyOpened
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.simulation.recordings import LANES
-from skipstack.search.simulation.simulated import Curve, SimulatedEngine
-from skipstack.search.simulation.simulation import NOWHERE
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.task import EpochResult
 from skipstack.spaces.domains import Choice, Domain, Real
 from skipstack.spaces.space import Space
 

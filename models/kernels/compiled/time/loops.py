@@ -3,7 +3,7 @@
 X = 4H in an LSTM, 3H in a block, a GRU and a minLSTM, 2H in a minGRU; S = T + 1: all internal states, the first
 included. Weights have lanes and directions apart, R and D, as parameters do. What the way back reads is kept as arrays:
 to make them anew takes as long as many small operations. All of it is saved with torch all the same: torch then finds
-what is written over in between, and whoever counts what a step keeps (``search/planning/``) sees it.
+what is written over in between, and whoever counts what a step keeps (``search/api/planning/``) sees it.
 """
 
 from collections.abc import Callable, Sequence

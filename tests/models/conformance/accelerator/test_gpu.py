@@ -19,7 +19,7 @@ from skipstack.models.parts.heads.chain.partition import Doubts
 from skipstack.models.training import captured
 from skipstack.models.training.graphs import CudaGraphs, Graphs
 from skipstack.models.training.loop import Training
-from skipstack.search.study_files.document import presets
+from skipstack.search.study.study_files.document import presets
 from tests.models.kernels.test_products import UNIT
 from tests.models.test_golden import training
 from tests.models.training.test_captured import padding, trained

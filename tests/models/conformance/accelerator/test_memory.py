@@ -15,8 +15,8 @@ import torch
 from skipstack.models.conformance.accelerator.memory import Memory
 from skipstack.models.conformance.accelerator.simulated import Accelerator
 from skipstack.models.ground.device_memory import HANDLES, WORKSPACE
-from skipstack.search.engines.room import share_of
-from skipstack.search.study_files.document import presets as all_presets
+from skipstack.search.execution.engines.room import share_of
+from skipstack.search.study.study_files.document import presets as all_presets
 from tests.models.conformance.accelerator.caching import MIB, Allocator
 from tests.models.conformance.accelerator.presets import CARDS, limit_of
 from tests.models.conformance.accelerator.test_presets import EACH_TIME, PAGE, TORCH, child, write

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from skipstack.models.kernels.choice import VARIABLE
-from skipstack.search.study_files.document import presets as all_presets
+from skipstack.search.study.study_files.document import presets as all_presets
 from tests.models.conformance.accelerator import presets
 
 FIGURES = Path(__file__).with_name("figures.json")

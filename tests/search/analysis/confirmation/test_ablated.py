@@ -8,16 +8,16 @@ from pydantic import JsonValue
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from skipstack.search.ablation.trained import TrainedRow, trained_rows
+from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.ablated import ablated, questions
 from skipstack.search.analysis.confirmation.figures import confirmed_figures
 from skipstack.search.analysis.confirmation.forecast import most
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.event_values import ListedRow, Role, RoleKind
-from skipstack.search.proposers.config import PathConfig
-from skipstack.search.record.reading import read_study
-from skipstack.search.record.study_record import StudyRecord
-from tests.search.ablation.toys import beginning, made, planted, run_ablation
+from skipstack.search.strategy.proposers.config import PathConfig
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.study_record import StudyRecord
+from tests.search.analysis.ablation.toys import beginning, made, planted, run_ablation
 from tests.search.toy import open_toy, run_toy, toy_study
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"

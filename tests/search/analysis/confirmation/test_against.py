@@ -10,10 +10,10 @@ from scipy.stats import t as t_distribution
 
 from skipstack.search.analysis.confirmation.against import ComparedRow, Comparison, compare
 from skipstack.search.analysis.confirmation.papers import PaperTable
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Event
-from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.estimates import ONE_SEED
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
 from tests.search.made_up import DEPTH, GATE, ended, measured, proposed, record_of, reported, study

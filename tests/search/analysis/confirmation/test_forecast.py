@@ -8,11 +8,11 @@ import pytest
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page
-from skipstack.search.ablation.experiment import Experiment, experiment
+from skipstack.search.analysis.ablation.experiment import Experiment, experiment
 from skipstack.search.analysis.confirmation.forecast import Forecast, forecast
 from skipstack.search.ledger.events import Event
-from skipstack.search.record.folder import StudyFolder
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.made_up import DEPTH, HIDDEN, ended, opening, proposed, record_of, reported, study
 
 AXES = {DEPTH: {"choice": [3, 5, 7]}, HIDDEN: {"choice": [16, 32, 64]}}

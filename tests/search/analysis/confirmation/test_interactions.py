@@ -12,10 +12,10 @@ from statsmodels.formula.api import ols
 from skipstack.search.analysis.confirmation.designs import by_design
 from skipstack.search.analysis.confirmation.differences import difference, interaction
 from skipstack.search.analysis.confirmation.interactions import interactions
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.made_up import DEPTH, GATE, HIDDEN, ended, measured, proposed, record_of, reported, study
 
 DEPTHS, GATES, SIZES = [3, 1, 5], ["sigmoid_below", "none"], [16, 8]

@@ -13,8 +13,8 @@ from skipstack.search.analysis.confirmation.designs import by_design
 from skipstack.search.analysis.confirmation.differences import FEWEST_SPANS
 from skipstack.search.ledger.events import CorpusPrepared, Event, from_json, to_json
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.chance import chance, half_width
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.made_up import DEPTH, ended, measured, opening, proposed, reported, study
 
 SEEDS, DOCUMENTS, EACH = 3, 12, 10

@@ -7,7 +7,7 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.papers import Paper, PaperRow, find_table, papers, read_paper, tables
-from skipstack.search.study_files.document import presets
+from skipstack.search.study.study_files.document import presets
 from skipstack.spaces.paths import trial_paths
 
 

@@ -11,11 +11,11 @@ import pytest
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.studies import WINNER, compare_studies
 from skipstack.search.ledger.events import CorpusPrepared, Event
-from skipstack.search.record.reading import read_study
-from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics.chance import chance, error
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.trial import CORPUS
-from tests.search.ablation.toys import planted
+from tests.search.analysis.ablation.toys import planted
 from tests.search.analysis.confirmation.test_confirmation import AXES, CONFIG, COUNTS, SEEDS, trials
 from tests.search.made_up import DEPTH, RATE, opening, record_of, study
 from tests.search.toy import open_toy, run_toy, toy_study

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from skipstack.search.analysis.confirmation.trends import trends_of
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Event
 from skipstack.search.statistics.estimates import over_seeds
+from skipstack.search.study.config import StudyConfig
 from tests.search.made_up import DEPTH, GATE, HIDDEN, ended, measured, proposed, record_of, reported, study
 
 NUMBERS: dict[str, Any] = {

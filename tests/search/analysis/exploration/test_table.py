@@ -10,8 +10,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.exploration.table import Row
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event, Reason
-from skipstack.search.record.selection import selected
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.selection import selected
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.made_up import (
     AXES,
     COMPOSITION,

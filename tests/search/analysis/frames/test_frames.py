@@ -19,7 +19,7 @@ from skipstack.search.analysis.study_frames import MADE, StudyFrames, study_fram
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import Decided, Ended, Event, Extended, Proposed, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord
 from tests.formats.before_files import BEFORE, STUDIES, copied
 from tests.search import made_up
 from tests.search.changed import searched

@@ -1,0 +1,170 @@
+"""Plans an ablation of a study: its rows, on its corpora, with seeds that the search has not used."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import explain
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.analysis.ablation.other_searches import best_of_others
+from skipstack.search.analysis.ablation.rows import changed, changed_within, joined_paths, rows, space_of_rows
+from skipstack.search.ledger.events import AblationPlanned
+from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig
+from skipstack.search.study.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.study_files.settings import corpus_setting
+from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.domains import Json
+from skipstack.spaces.paths import overlap, typed, written
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
+
+OWN = "own"
+"""The name of the study's own corpus in ``--corpus``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A planned ablation: its number in the study, its own study config, and the rows that it compares."""
+
+    number: int
+    study: StudyConfig
+    plan: AblationPlanned
+
+    @property
+    def compares(self) -> bool:
+        """Whether it has a row besides the base."""
+        return len(self.plan.rows) > 1
+
+
+def experiment(
+    record: StudyRecord,
+    *,
+    seeds: int,
+    top: int,
+    corpora: Sequence[str] = (),
+    path: bool = False,
+    beside: Mapping[str, StudyRecord] | None = None,
+    without: Sequence[str] = (),
+    parts: bool = True,
+    time: float,
+) -> Experiment:
+    """Plan the next ablation of a study, of its ``top`` best configs in the ranking of the search.
+
+    ``corpora``: names as in ``--corpus``, or ``own``; none: the study's own. ``path``: also walk the greedy path to the
+    best config. ``beside``: other searches with the same base, by name, whose best configs become rows, too.
+    ``without``: paths, or several joined by commas: each winner without all its changes there at once is a row.
+    ``parts``: also the single changes of each winner. Raises UserError for numbers that are too small, for a corpus
+    that is unknown or named twice, if the study varies its corpora itself, if no trial has a score, and for another
+    search with another base, or whose best config cannot be expressed on the study's axes.
+    """
+    for option, given in (("--seeds", seeds), ("--top", top)):
+        if given < 1:
+            raise UserError(f"{option}: got {given} (allowed: 1 or more)")
+    if not (best := record.ranked()[:top]):
+        raise UserError("no trial of the study has a score (allowed: a study with a best config to take apart)")
+    study, read = record.study, _corpora(record.study, corpora)
+    others = best_of_others(record, beside or {})
+    points = [*(trial.point for trial in best), *(other.point for other in others)]
+    config = _on_corpora(space_of_rows(study.space, points), read)
+    space = Space(config)
+    winners = {trial.number: _point(space, trial.point) for trial in best}
+    beside_them = [(other.role, _point(space, other.point)) for other in others]
+    for other, (_, point) in zip(others, beside_them, strict=True):
+        other.check(space.config(point))
+    for place in (place for text in without for place in joined_paths(text)):
+        if not any(changed_within(space, winner, [place]) for winner in winners.values()):
+            changes = dict.fromkeys(axis for winner in winners.values() for axis in changed(space, winner))
+            raise UserError(f"--without: {unknown('change', place, list(changes))}")
+    found = rows(space, winners, beside_them, without, parts=parts)
+    number = max(record.ablations, default=0) + 1
+    proposer = _proposer(space, [row.point for row in found.rows], read, winners[best[0].number] if path else None)
+    planned = AblationPlanned(
+        time=time,
+        rows=found.rows,
+        left_out=found.left_out,
+        corpora=tuple(read),
+        path=isinstance(proposer, PathConfig),
+        winners=tuple(winners),
+    )
+    search = _search(study.search, number, proposer, seeds)
+    name = f"{study.name}, ablation {number}"
+    return Experiment(number, StudyConfig(name=name, about=study.about, space=config, search=search), planned)
+
+
+def _proposer(
+    space: Space, points: Sequence[Point], corpora: Mapping[str, Json], towards: Point | None
+) -> ListedConfig | PathConfig:
+    """Proposes all rows on each corpus, the base first; then the path ``towards`` a winner that is not the base."""
+    listed = tuple(
+        point if corpus is None or CORPUS not in point else space.moved(point, CORPUS, corpus)
+        for corpus in (corpora.values() or (None,))
+        for point in points
+    )
+    changes = {} if towards is None else {axis: towards[axis] for axis in changed(space, towards)}
+    if not changes:
+        return ListedConfig(points=listed)
+    return PathConfig(points=listed, starts=listed[:: len(points)], changes=changes)
+
+
+def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConfig, seeds: int) -> SearchConfig:
+    """The search options of an ablation: no trial is stopped; lane seeds and batch order differ from the search's.
+
+    Weights are kept until they are measured on test.
+    """
+    fresh = number * SEEDS_OF_A_SEARCH
+    other: dict[str, Any] = {
+        "proposer": proposer.model_dump(),
+        "warm_start": (),
+        "trials": proposer.most,
+        "enough": None,
+        "hours": None,
+        "seeds": seeds,
+        "first_seed": fresh,
+        "seed": search.seed + fresh,
+        "scheduler": {"kind": "none"},
+        "time_limit": None,
+        "keep_checkpoints": 1,
+    }
+    return SearchConfig.model_validate({**search.model_dump(), **other})
+
+
+def _point(space: Space, point: Point) -> Point:
+    """A point of the search in the ablation's space, on its first corpus."""
+    return space.compose(lambda path, _: point[path] if path in point else space.usual(path))
+
+
+def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
+    """The configs of the corpora by their names."""
+    if not names:
+        return {}
+    base: dict[str, Any] = as_network(study.space.base).model_dump(mode="json")
+    varied = next((axis for axis in study.space.axes if overlap(axis, CORPUS)), None)
+    if varied is not None:
+        raise UserError(f"--corpus: the study varies {varied} itself (allowed: to leave --corpus out)")
+    own: Json = base["data"]["corpus"]
+    found: dict[str, tuple[str, Json]] = {}
+    for name in names:
+        corpus = own if name == OWN else typed(CORPUS, corpus_setting(name, {"base": base}).value)
+        text = canonical_json(corpus)
+        if text in found:
+            raise UserError(f"--corpus: got {found[text][0]} and {name}, which are the same (allowed: each once)")
+        found[text] = (name, corpus)
+    return dict(found.values())
+
+
+def _on_corpora(config: SpaceConfig, corpora: Mapping[str, Json]) -> SpaceConfig:
+    """The space with the first corpus in its base and, if there are several corpora, an axis of them."""
+    if not corpora:
+        return config
+    try:
+        base = TrialConfig.model_validate(
+            written(config.base.model_dump(mode="json"), CORPUS, next(iter(corpora.values())))
+        )
+    except ValidationError as error:
+        raise UserError(f"--corpus: {explain(error, TrialConfig)}") from None
+    axis = {CORPUS: Axis(named=dict(corpora))} if len(corpora) > 1 else {}
+    return config.model_copy(update={"base": base, "axes": {**axis, **config.axes}})

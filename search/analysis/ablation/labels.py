@@ -1,0 +1,127 @@
+"""Labels of the rows of an ablation, and the reference that each is compared with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from skipstack.search.ledger.event_values import ListedRow, Role, RoleKind
+from skipstack.search.ledger.events import AblationPlanned
+from skipstack.search.study.record.domain_parts import short_name
+from skipstack.spaces.short_names import names, names_by_path
+from skipstack.spaces.space import Space
+
+_REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
+    "base": None,
+    "winner": "base",
+    "beside": "winner",
+    "without_several": "winner",
+    "without": "winner",
+    "alone": "base",
+}
+"""The kind of row that each is compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The name of a row and the heading of its ``section``, which is empty for the base and the winners."""
+
+    section: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.section}: {self.name}" if self.section else self.name
+
+
+def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
+    """``base``; ``winner, trial 7``; of another search ``tagger, trial 3``; a change as ``model.stack.depth: 3 → 5``,
+    taken back as ``...: 5 → 3``; several as ``model.stack: as in the base``.
+    """
+    if role.kind == "base":
+        return Label("", "base")
+    if role.kind == "beside":
+        best = _winner(planned, _winners(planned)[0])
+        return Label(f"the best of another search, measured from {best}", f"{role.study}, trial {role.winner}")
+    winner = _winner(planned, role.winner)
+    if role.kind == "winner":
+        return Label("", winner)
+    assert role.axis is not None, "a change has an axis"
+    if role.kind == "without_several":
+        return Label(f"several changes taken back, measured from {winner}", f"{role.axis}: as in the base")
+    before, after = _values(space, planned, role, role.axis)
+    if role.kind == "without":
+        return Label(f"one change taken back, measured from {winner}", f"{role.axis}: {after} → {before}")
+    several = "" if len(_winners(planned)) < 2 else f" of {winner}"
+    return Label(f"one change{several} alone, measured from the base", f"{role.axis}: {before} → {after}")
+
+
+def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
+    """A row in words: ``base``; ``winner``; ``without composition``; ``base + depth 5``; ``tagger, trial 3`` of another
+    search. Of several winners, the second is ``number 2``, and a row of its is ``number 2 without composition``.
+    """
+    if role.kind == "base":
+        return "base"
+    if role.kind == "beside":
+        return f"{role.study}, trial {role.winner}"
+    place = _winners(planned).index(role.winner) + 1
+    if role.kind == "winner":
+        return "winner" if place == 1 else f"number {place}"
+    assert role.axis is not None, "a change has an axis"
+    own = "" if place == 1 else f"number {place} "
+    if role.kind == "without_several":
+        return f"{own}without {' and '.join(names(path.strip() for path in role.axis.split(',')))}"
+    short = names_by_path(space.domains)[role.axis]
+    if role.kind == "without":
+        return f"{own}without {short}"
+    return f"base + {short} {_values(space, planned, role, role.axis)[1]}"
+
+
+def reference_name(planned: AblationPlanned, role: Role) -> str:
+    """The reference of a row in words: ``base``, ``winner`` or ``number 2``; empty for the base itself."""
+    wanted = _REFERENCES[role.kind]
+    if wanted != "winner":
+        return wanted or ""
+    place = 1 if role.kind == "beside" else _winners(planned).index(role.winner) + 1
+    return "winner" if place == 1 else f"number {place}"
+
+
+def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
+    """The reference of a row: its winner for a row without a change, the best winner for another search's config, the
+    base for all others; None for the base itself.
+    """
+    wanted = _REFERENCES[role.kind]
+    best, own = _winners(planned)[0], role.winner
+    number = {"beside": best, "without_several": own, "without": own}.get(role.kind)
+    return next(
+        (
+            row
+            for row in planned.rows
+            for each in row.roles
+            if each.kind == wanted and (number is None or each.winner == number)
+        ),
+        None,
+    )
+
+
+def _winner(planned: AblationPlanned, number: int | None) -> str:
+    """The label of the winner with this trial number."""
+    place = _winners(planned).index(number) + 1
+    return f"winner, trial {number}" if place == 1 else f"number {place}, trial {number}"
+
+
+def _winners(planned: AblationPlanned) -> list[int | None]:
+    """The numbers of the trials of the winners, the best first."""
+    winners = [role.winner for row in planned.rows for role in row.roles if role.kind == "winner"]
+    ranks = {number: rank for rank, number in enumerate(planned.winners)}
+    return sorted(dict.fromkeys(winners), key=lambda number: ranks.get(number or 0, len(ranks)))
+
+
+def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, str]:
+    """The value of the axis without the change, and with it."""
+    base = space.base_point()
+    winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
+    domain, before = space.domains[axis], base[axis] if axis in base else space.usual(axis)
+    return short_name(domain, before), short_name(domain, winner[axis])
+
+
+def _is_winner(each: Role, role: Role) -> bool:
+    return each.kind == "winner" and each.winner == role.winner

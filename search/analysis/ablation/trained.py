@@ -1,0 +1,94 @@
+"""Results of an ablation: its rows with their trials, and the steps of the greedy path."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import fmean
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.ledger.event_values import ListedRow
+from skipstack.search.strategy.proposers.config import PathConfig
+from skipstack.search.strategy.proposers.path import Candidate, steps
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.domains import Choice
+from skipstack.spaces.space import Point
+from skipstack.spaces.trial import CORPUS
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedRow:
+    """A row on a corpus, whose name is empty if there is only one; ``trial``: None before it is proposed."""
+
+    row: ListedRow
+    corpus: str
+    trial: TrialRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the path: the chosen change and its ``score``, the mean over the corpora.
+
+    ``instead``: the scores of the other candidates; None: a trial has no score. ``trials``: the trials by change.
+    """
+
+    axis: str
+    score: float
+    instead: dict[str, float | None]
+    trials: dict[str, tuple[int, ...]]
+
+
+def trained_rows(record: StudyRecord) -> list[TrainedRow]:
+    """The rows of an ablation in their order, corpus by corpus."""
+    if record.plan is None:
+        return []
+    domain = record.space.domains.get(CORPUS)
+    axis = domain if isinstance(domain, Choice) and len(record.plan.corpora) > 1 else None
+    name = "".join(record.plan.corpora) if axis is None else ""
+    trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
+
+    def trained(row: ListedRow, point: Point, corpus: str) -> TrainedRow:
+        return TrainedRow(row, corpus, trials.get(canonical_json(point)))
+
+    if axis is None:
+        return [trained(row, row.point, name) for row in record.plan.rows]
+    return [
+        trained(row, record.space.moved(row.point, CORPUS, value), corpus)
+        for corpus, value in zip(axis.names, axis.values, strict=True)
+        for row in record.plan.rows
+    ]
+
+
+def walked(record: StudyRecord) -> Iterator[Step]:
+    """The steps of the greedy path so far; none if no path was asked for."""
+    config = record.study.search.proposer
+    if not isinstance(config, PathConfig):
+        return
+    scores, numbers = _scores(record), {canonical_json(trial.point): trial.number for trial in record.trials.values()}
+    for found, best in steps(record.space, config, scores):
+        if best is None:
+            return
+        reached = {candidate.axis: _mean(candidate, scores) for candidate in found}
+        score = reached.pop(best.axis)
+        assert score is not None, "the chosen change has a score"
+        texts = {candidate.axis: map(canonical_json, candidate.points) for candidate in found}
+        trials = {axis: tuple(numbers[text] for text in points) for axis, points in texts.items()}
+        yield Step(best.axis, score, reached, trials)
+
+
+def settled_trials(record: StudyRecord, config: PathConfig) -> int:
+    """The number of trials known so far: the listed ones, and the candidates of each step of the path so far."""
+    taken = (
+        point for found, _ in steps(record.space, config, _scores(record)) for each in found for point in each.points
+    )
+    return len({canonical_json(point) for point in (*config.points, *config.starts, *taken)})
+
+
+def _scores(record: StudyRecord) -> dict[str, float | None]:
+    """The scores of the ended trials by the canonical JSON of their points; None: a trial without a score."""
+    return {canonical_json(trial.point): trial.score for trial in record.trials.values() if trial.reason is not None}
+
+
+def _mean(candidate: Candidate, scores: dict[str, float | None]) -> float | None:
+    """The mean score over the corpora; None if a trial has no score."""
+    reached = [score for point in candidate.points if (score := scores.get(canonical_json(point))) is not None]
+    return fmean(reached) if len(reached) == len(candidate.points) else None

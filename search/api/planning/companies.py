@@ -1,0 +1,55 @@
+"""How many trials share a program, if each takes its mates from the next few that come."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.seeding import generator
+from skipstack.search.execution.workers.programs import shared_config
+from skipstack.search.strategy.proposers.config import WALKS
+from skipstack.search.study.config import SearchConfig
+from skipstack.spaces.space import Space
+
+LOOKED_AT = 200
+"""Trials, at most, of which it is found out what they have in common."""
+
+
+def company(search: SearchConfig, space: Space, trials: int, most: int, *, on_cpu: bool) -> float:
+    """The mean number of trials of a program that holds up to ``most``, of a study of so many ``trials``. They come as
+    a walk has them, or at random.
+    """
+    if most == 1 or search.time_limit is not None or not trials:
+        return 1.0
+    count = min(trials, LOOKED_AT)
+    if search.proposer.kind in WALKS:
+        walk = space.one_at_a_time() if search.proposer.kind == "one_at_a_time" else space.enumerate()
+        points = list(islice(walk, count))
+    else:
+        source = generator(search.seed, "plan", "programs")
+        points = [space.sample(source) for _ in range(count)]
+    kinds = []
+    for number, point in enumerate(points):
+        config = shared_config(space.config(point), on_cpu=on_cpu)
+        kinds.append(str(number) if config is None else canonical_json(config))
+    return len(kinds) / programs(kinds, most)
+
+
+def programs(kinds: Sequence[str], most: int) -> int:
+    """How many programs trials of these kinds begin, one after another: the first that waits begins one, with all of
+    its kind that come before ``most`` others wait (as ``search/execution/engines/ray/places.py`` has it).
+    """
+    coming, waiting, count = list(reversed(kinds)), list[str](), 0
+    while coming or waiting:
+        kind = waiting.pop(0) if waiting else coming.pop()
+        held = 1 + waiting.count(kind)
+        for _ in range(min(held - 1, most - 1)):
+            waiting.remove(kind)
+        held = min(held, most)
+        while held < most and coming and len(waiting) < most:
+            if coming[-1] == kind:
+                held += 1
+            else:
+                waiting.append(coming[-1])
+            coming.pop()
+        count += 1
+    return count

@@ -1,0 +1,74 @@
+"""The total number of epochs of a study: in the best, a typical and the worst case."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from skipstack.data.basis.seeding import generator
+from skipstack.search.strategy.schedulers.build import scheduler
+from skipstack.search.strategy.schedulers.scheduler import Scheduler
+from skipstack.search.study.config import SearchConfig
+
+
+@dataclass(frozen=True, slots=True)
+class EpochTotals:
+    """Epochs of all trials together, counting an epoch of all seeds as one; ``base``: those of the base trial.
+
+    ``best``: all others are stopped as early as possible; ``worst``: none is stopped. ``typical``: the study's
+    scheduler decides on trials that run one after another in random order, with constant scores.
+    """
+
+    best: int
+    typical: int
+    worst: int
+    base: int
+
+
+def epoch_totals(
+    search: SearchConfig, epochs: int, trials: int, *, spared: bool, epoch_seconds: float | None = None
+) -> EpochTotals:
+    """The totals of ``trials`` with ``epochs`` each; ``spared``: the base is among them, and is never stopped.
+
+    If rungs are counted in seconds and ``epoch_seconds`` is unknown, ``epochs`` epochs are assumed to take the maximum
+    seconds of a trial.
+    """
+    subject = scheduler(
+        search.scheduler, epochs, frozenset({0}) if spared else frozenset(), seeds=search.lanes_of_a_trial
+    )
+    spending, lowest = subject.spending, min(subject.rungs, default=None)
+    seconds, whole, least = 0.0, epochs, Fraction(subject.earliest)
+    if spending.resource == "seconds":
+        seconds = epoch_seconds or spending.whole / epochs
+        whole = min(epochs, ceil(spending.whole / seconds))
+        least = Fraction(whole if lowest is None else min(whole, ceil(lowest / seconds)))
+    elif spending.resource == "seeds" and lowest is not None:
+        least = Fraction(lowest * epochs, spending.whole)
+    base = whole if spared else 0
+    worst = base + (trials - spared) * whole
+    ranks = generator(search.seed, "plan", "ranks").permutation(trials)
+    return EpochTotals(
+        best=base + ceil((trials - spared) * least),
+        typical=min(worst, ceil(_one_after_another(subject, [float(rank) for rank in ranks], seconds))),
+        worst=worst,
+        base=base,
+    )
+
+
+def _one_after_another(subject: Scheduler, scores: list[float], seconds: float) -> Fraction:
+    """The epochs of trials with constant scores on a single worker."""
+    spent, born = Fraction(0), 0
+    while True:
+        trial = subject.promotable()
+        if trial is None and born == len(scores):
+            trial = subject.promotable(born)
+            if trial is None:
+                return spent
+        if trial is None:
+            trial, born = born, born + 1
+        else:
+            subject.promoted(trial)
+        action = "continue"
+        while action == "continue":
+            spent += subject.spending.share(trial)
+            epoch = subject.spending.last(trial) + 1
+            action = subject.report(trial, epoch, scores[trial], seconds).action

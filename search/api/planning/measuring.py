@@ -1,0 +1,205 @@
+"""Measures parameters, memory and time of configs on real batches. No trial is trained and nothing is saved."""
+
+import gc
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import fmean
+from typing import Literal, Self, final
+
+import torch
+from torch import Tensor
+
+from skipstack.data.basis.counted import counted
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.system import load_average, usable_cpus
+from skipstack.data.store.batches import Batch
+from skipstack.models.ground.device import choose_device, clock
+from skipstack.models.kernels.choice import in_a_line
+from skipstack.models.networks.build import Sizes, build
+from skipstack.models.training.evaluate import evaluated
+from skipstack.models.training.loop import Training, dtype_of
+from skipstack.search.api.planning.plan import Measurement, Meter, Room
+from skipstack.search.execution.workers.worker import TrainingWorker, corpus_of, lane_groups, stored_in
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.task import TrialTask, trial_task
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import TrialConfig, as_network
+
+UPDATES, READINGS = 5, 3
+"""The numbers of updates and of dev batches that are timed for each config."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Some:
+    """A sample of batches: their total number, a few representative ones, and the one with the most positions."""
+
+    count: int
+    timed: tuple[Batch, ...]
+    largest: Batch
+
+    @classmethod
+    def of(cls, batches: Callable[[], Iterable[Batch]], timed: int) -> Self:
+        """Sort the batches by positions, cut them into ``timed`` equal runs and take the middle one of each.
+
+        Batches are generated twice, so that only these are held in memory.
+        """
+        positions = [batch.forms_RTB.size for batch in batches()]
+        order = sorted(range(len(positions)), key=positions.__getitem__)
+        amid = middles(order, timed)
+        kept = {place: batch for place, batch in enumerate(batches()) if place in (*amid, order[-1])}
+        return cls(len(order), tuple(kept[place] for place in amid), kept[order[-1]])
+
+
+@final
+class TrainingMeter(Meter):
+    """Measures with the program of the worker. ``record``: of the study and its prepared corpora. ``trials``: how many
+    share a program, of which each has its part of the seconds.
+
+    Raises UserError if there is no such ``device``.
+    """
+
+    def __init__(self, record: StudyRecord, folder: StudyFolder, device: str, trials: int = 1) -> None:
+        self.record = record
+        self.folder = folder
+        self.device = choose_device(device)
+        self.trials = trials
+        self._sizes: dict[str, Sizes] = {}
+        self._parameters: dict[str, int] = {}
+        self._read: dict[str, tuple[_Some, _Some]] = {}
+
+    def parameters(self, subject: Subject) -> int:
+        """The parameters of one lane, from a network without lanes: it has all shapes, but no weights to initialise."""
+        config = as_network(subject)
+        key = canonical_json([config.data.model_dump(mode="json"), config.model.model_dump(mode="json")])
+        if key not in self._parameters:
+            sizes, dtype = self._sizes_of(config), dtype_of(config.training)
+            model, _ = build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=torch.device("cpu"))
+            self._parameters[key] = sum(parameter.shape[1:].numel() for parameter in model.parameters())
+        return self._parameters[key]
+
+    def measure(self, subject: Subject) -> Measurement:
+        """Time the first group of the trial's lanes; if there are several groups, they run one after another."""
+        config = as_network(subject)
+        gc.collect()  # frees the network that was measured before
+        task = self._task(config)
+        own = lane_groups(task, self.device)[0]
+        seeds = tuple(range(self.trials * len(own)))
+        (training,) = TrainingWorker(replace(task, seeds=seeds, lanes=len(seeds))).groups
+        updates, readings = self._batches(config, training)
+        training.model.train()
+        activations = _kept_for_backward(training, updates.largest)
+        update = fmean(self._seconds(training.step, batch) for batch in updates.timed)
+        training.model.eval()
+        reading = fmean(self._seconds(partial(_read, training), batch) for batch in readings.timed)
+        programs = len(task.seeds) / len(own) / self.trials
+        weights = _bytes(list(training.model.parameters()))
+        return Measurement(
+            lanes=len(seeds),
+            weights=weights,
+            gradients=_bytes(_with_gradients(training)),
+            optimiser=_bytes(list(training.optimiser.slots.values())),
+            activations=activations,
+            step_seconds=programs * update,
+            epoch_seconds=programs * (update * updates.count + reading * readings.count),
+        )
+
+    def _task(self, config: TrialConfig) -> TrialTask:
+        seeds = tuple(range(self.record.study.search.seeds))
+        return trial_task(self.record, self.folder, config, number=0, seeds=seeds, device=self.device.type)
+
+    def _sizes_of(self, config: TrialConfig) -> Sizes:
+        key = canonical_json(config.data)
+        if key not in self._sizes:
+            self._sizes[key] = Sizes.of_corpus(corpus_of(stored_in(self._task(config)), config.data))
+        return self._sizes[key]
+
+    def _batches(self, config: TrialConfig, training: Training) -> tuple[_Some, _Some]:
+        """Samples of the batches of a training epoch, and of its evaluation."""
+        recipe = config.training.model_dump(mode="json", include={"batch_size", "window"})
+        key = canonical_json([config.data.model_dump(mode="json"), recipe, len(training.lanes)])
+        if key not in self._read:
+            dev = partial(evaluated, training.corpus.stored, "dev", training.device)
+            self._read[key] = _Some.of(training.batches, UPDATES), _Some.of(dev, READINGS)
+        return self._read[key]
+
+    def _seconds(self, work: Callable[[Batch], object], batch: Batch) -> float:
+        started = clock(self.device)
+        work(batch)
+        return clock(self.device) - started
+
+
+def room(
+    device: str,
+    gpus_per_trial: float | Literal["auto"],
+    *,
+    cpus_per_trial: int = 1,
+    concurrent: int | None = None,
+    trials_per_program: int = 1,
+) -> Room:
+    """How many trials fit on this machine, each with its CPUs and its share of a GPU, if there is one, and at most
+    ``concurrent``; or how many programs of ``trials_per_program``.
+
+    ``auto`` counts a whole GPU for each trial, its maximum; without a share trials run on a CPU. Raises UserError if
+    there is no such ``device``, no trial fits, or kernels are asked for that cannot run there.
+    """
+    chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
+    share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial
+    cpus = usable_cpus()
+    if cpus_per_trial > cpus:
+        here = counted(cpus, "CPU")
+        raise UserError(f"--cpus-per-trial: got {cpus_per_trial} (allowed: at most the {here} of this machine)")
+    slots = cpus // cpus_per_trial
+    if chosen == "cuda":
+        gpus = torch.cuda.device_count()
+        if not 0 < share <= gpus:
+            raise UserError(f"--gpus-per-trial {share:g}: got {gpus} GPUs here (allowed: above 0, at most that many)")
+        slots = min(slots, gpus // int(share) if share >= 1 else gpus * int(1 / share + 1e-9))
+    return Room(
+        slots=slots if concurrent is None else min(slots, -(-concurrent // trials_per_program)),
+        device=chosen,
+        gpus_per_trial=share,
+        kernels=in_a_line(torch.device(chosen)),
+        trials_per_program=trials_per_program,
+        cpus=cpus,
+        load_average=load_average(),
+    )
+
+
+def middles(order: Sequence[int], runs: int) -> list[int]:
+    """The middle element of each of ``runs`` equal runs; all elements of a short ``order``."""
+    runs = min(runs, len(order))
+    return [order[(2 * run + 1) * len(order) // (2 * runs)] for run in range(runs)]
+
+
+@torch.no_grad()
+def _read(training: Training, batch: Batch) -> None:
+    """Run the costly part of an evaluation."""
+    training.model.measure(*training.loader.load(batch), training.lexicon)
+
+
+def _kept_for_backward(training: Training, batch: Batch) -> int:
+    """The bytes that the forward pass of an update saves for its backward pass, without weights."""
+    weights = {parameter.untyped_storage().data_ptr() for parameter in training.model.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = max(storage.nbytes(), kept.get(storage.data_ptr(), 0))
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        training.step(batch)
+    return sum(kept.values())
+
+
+def _with_gradients(training: Training) -> list[Tensor]:
+    """The weights with gradients. Their size bounds that of the gradients, since those of tables may be sparse."""
+    return [weight for weight in training.model.parameters() if weight.grad is not None]
+
+
+def _bytes(tensors: Sequence[Tensor]) -> int:
+    return sum(tensor.nbytes for tensor in tensors)

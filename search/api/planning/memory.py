@@ -1,0 +1,59 @@
+"""The memory that a trial takes of a GPU, counted by a worker before the trial begins."""
+
+from functools import lru_cache
+
+from skipstack.data.basis.code_files import load_sent
+from skipstack.models.configs.training import TrainingConfig
+from skipstack.models.ground.device import CAPTURED
+from skipstack.models.layers.lanes import Lane
+from skipstack.search.execution.workers.worker import corpus_of, stored_in
+from skipstack.search.study.task import TrialTask
+from skipstack.spaces.trial import as_network
+
+
+def memory_of(task: TrialTask) -> int:
+    """The bytes of a GPU that training all seeds of a trial at once takes, beside the context of its process.
+
+    They are counted without a GPU and without the memory (``models/conformance/accelerator/trial_memory.py``); trials
+    that differ only in options without an effect on it are counted once. Raises what a network of own code raises on
+    the simulated GPU, such as HostReadsError, and UserError where torch can simulate none.
+    """
+    own = as_network(task.config)
+    config = own.model_copy(update={"training": _sized(own.training)})
+    return _memory_of(
+        TrialTask(
+            number=0,
+            config=config,
+            seeds=tuple(range(len(task.seeds))),
+            order_seed=0,
+            lanes=len(task.seeds),
+            corpus=task.corpus,
+            folder=task.folder / "none",
+            device=task.device,
+            vectors=task.vectors,
+            code=task.code,
+        )
+    )
+
+
+@lru_cache(maxsize=1024)
+def _memory_of(task: TrialTask) -> int:
+    from skipstack.models.conformance.accelerator.trial_memory import trial_memory
+
+    load_sent(task.code)
+    config = as_network(task.config)
+    counted = trial_memory(
+        config.model,
+        config.training,
+        corpus_of(stored_in(task), config.data, task.vectors),
+        lanes=[Lane(seed=seed) for seed in task.seeds],
+        captured=task.device == CAPTURED,
+    )
+    return counted.together
+
+
+def _sized(training: TrainingConfig) -> TrainingConfig:
+    """The training config with fixed values of the options that have no effect on memory."""
+    return training.model_copy(
+        update={"optimiser": training.optimiser.model_copy(update={"learning_rate": 0.01}), "epochs": 1}
+    )

@@ -1,0 +1,294 @@
+"""Plans a study before training: the size of its space, of its networks, and its hours."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import ceil, sqrt
+from statistics import fmean, stdev
+from typing import Literal
+
+from skipstack.data.basis.errors import one_line
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.saying import Say
+from skipstack.data.basis.seeding import generator
+from skipstack.search.api.planning.companies import company
+from skipstack.search.api.planning.epoch_totals import EpochTotals, epoch_totals
+from skipstack.search.api.planning.extremes import extremes
+from skipstack.search.strategy.proposers.config import WALKS
+from skipstack.search.strategy.schedulers.build import scheduler
+from skipstack.search.strategy.schedulers.config import Resource
+from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.spaces.counting import SpaceCount, count
+from skipstack.spaces.one_network import OneNetwork, one_networks
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.subject import Subject
+
+DRAWN = 5
+"""The number of random configs that are measured, besides the base, the smallest and the largest."""
+
+HOUR = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measurement:
+    """Memory and time of one config on this machine.
+
+    The bytes are those of all ``lanes`` that are trained in one batch; ``activations``: saved for the backward pass of
+    the largest batch. ``step_seconds``: of an update of all seeds, averaged over an epoch; ``epoch_seconds``: of an
+    epoch with its evaluation on dev, without pretraining.
+    """
+
+    lanes: int
+    weights: int
+    gradients: int
+    optimiser: int
+    activations: int
+    step_seconds: float
+    epoch_seconds: float
+
+    @property
+    def memory(self) -> int:
+        """The sum of all bytes, without temporary buffers of single operations."""
+        return self.weights + self.gradients + self.optimiser + self.activations
+
+
+class Meter(ABC):
+    """Measures configs on the corpora of a study."""
+
+    @abstractmethod
+    def parameters(self, subject: Subject) -> int:
+        """The number of parameters of one lane; must be fast, since many configs are compared."""
+
+    @abstractmethod
+    def measure(self, subject: Subject) -> Measurement:
+        """Build the network and time a few updates. Raises RuntimeError or MemoryError if that is impossible."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Network:
+    """A config of the space. ``roles``: ``base``, ``smallest``, ``largest``, ``drawn``; ``changes`` to the base.
+
+    ``measured``: None if the network does not run; then ``failed`` says why, such as missing memory.
+    """
+
+    roles: tuple[str, ...]
+    identity: str
+    changes: Point
+    parameters: int
+    measured: Measurement | None
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The number of trials in parallel, their device and kernels, and each one's share of a GPU. Where programs hold
+    up to ``trials_per_program`` trials, that is the number of programs, and each one's share.
+
+    ``cpus``: the CPUs that this process may use; ``load_average``: how many programs ran or waited for a CPU in
+    the minute before anything was measured, None if unknown.
+    """
+
+    slots: int = 1
+    device: str = "cpu"
+    gpus_per_trial: float = 0.0
+    kernels: str = ""
+    trials_per_program: int = 1
+    cpus: int = 1
+    load_average: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forecast:
+    """The cost of a study in one case. The hours are None if nothing could be measured.
+
+    ``hours``: the sum over the trials; ``error``: its standard error, since it is estimated from a few configs.
+    ``elapsed``: hours by the clock with all slots busy, at least those of the base trial; ``trials_an_hour``: all
+    trials over these.
+    """
+
+    case: Literal["best", "typical", "worst"]
+    epochs: int
+    hours: float | None = None
+    error: float | None = None
+    gpu_hours: float | None = None
+    elapsed: float | None = None
+    trials_an_hour: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """The plan of a study. ``rungs`` are in the ``resource``; ``unmeasured`` says why, if ``networks`` are missing.
+    ``company``: how many trials share a program on the average.
+    """
+
+    study: StudyConfig
+    space: SpaceCount
+    trials: int
+    rungs: tuple[int, ...]
+    resource: Resource
+    room: Room
+    forecasts: tuple[Forecast, ...]
+    company: float = 1.0
+    one_network: tuple[OneNetwork, ...] = ()
+    """Values of axes that change nothing."""
+    networks: tuple[Network, ...] = ()
+    unmeasured: str | None = None
+
+    @property
+    def together(self) -> int:
+        """How many trials a program has, in whole ones."""
+        return max(1, round(self.company))
+
+
+def plan(study: StudyConfig, room: Room) -> Plan:
+    """The part of a plan that needs no corpus: the size of the space, the trials and their epochs. Random draws use
+    the study's seed.
+    """
+    space = Space(study.space)
+    counted = count(space, generator(study.search.seed, "plan", "count"))
+    trials = _trials(study.search, space, counted)
+    subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
+    return Plan(
+        study=study,
+        space=counted,
+        trials=trials,
+        rungs=subject.rungs,
+        resource=subject.spending.resource,
+        room=room,
+        forecasts=_forecasts(_courses(study, trials, space)),
+        company=company(study.search, space, trials, room.trials_per_program, on_cpu=room.device == "cpu"),
+        one_network=tuple(one_networks(space, generator(study.search.seed, "plan", "one network"))),
+    )
+
+
+def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
+    """The plan with networks and hours; ``tell`` prints the progress in lines."""
+    space = Space(made.study.space)
+    networks = _networks(made, space, meter, tell)
+    made = replace(made, networks=networks)
+    spared = space.contains(made.study.space.base)
+    seconds = [(network.roles, network.measured.epoch_seconds) for network in networks if network.measured is not None]
+    base = [own for roles, own in seconds if "base" in roles]
+    drawn = [own for roles, own in seconds if "drawn" in roles]
+    others = made.trials - spared
+    if (spared and not base) or (others and not drawn):
+        return replace(made, unmeasured="the base, or all networks that were drawn, do not run here")
+    expected = _courses(made.study, made.trials, space, epoch_seconds=fmean(drawn or base))
+    settled = made.study.search.proposer.kind in WALKS
+    paces = _Paces(
+        base_epochs=expected.base,
+        base=base[0] if spared else 0.0,
+        others=fmean(drawn) if others else 0.0,
+        error=_error_of_mean(drawn, of=others if settled else None) if others else 0.0,
+    )
+    return replace(made, forecasts=tuple(_timed(made, each, paces) for each in _forecasts(expected)))
+
+
+def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> EpochTotals:
+    spared = space.contains(study.space.base)
+    epochs = study.space.base.epochs
+    return epoch_totals(study.search, epochs, trials, spared=spared, epoch_seconds=epoch_seconds)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Paces:
+    """Seconds per epoch: of the base, which has ``base_epochs``, and of all other trials on average."""
+
+    base_epochs: int
+    base: float
+    others: float
+    error: float | None
+
+
+def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
+    """The standard error of the mean; None for a single value. ``of``: the size of a finite population; if all of it
+    is drawn, the error is 0.
+    """
+    if of == len(drawn):
+        return 0.0
+    if len(drawn) == 1:
+        return None
+    rest = 1 - len(drawn) / of if of is not None else 1.0
+    return stdev(drawn) * sqrt(rest / len(drawn))
+
+
+def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
+    """The number of trials that the study will have."""
+    if search.proposer.kind == "one_at_a_time":
+        return sum(1 for _ in islice(space.one_at_a_time(), search.trials))
+    ends = counted.allowed if space.finite else None
+    return search.trials if ends is None else min(search.trials, ends)
+
+
+def _forecasts(expected: EpochTotals) -> tuple[Forecast, ...]:
+    return (
+        Forecast(case="best", epochs=expected.best),
+        Forecast(case="typical", epochs=expected.typical),
+        Forecast(case="worst", epochs=expected.worst),
+    )
+
+
+def _networks(made: Plan, space: Space, meter: Meter, tell: Say) -> tuple[Network, ...]:
+    base, search = made.study.space.base, made.study.search
+    tell("looking for the smallest and the largest network")
+    points = _drawn(search, space, made.trials, base)
+    smallest, largest = extremes(space, meter.parameters, generator(search.seed, "plan", "extremes"))
+    chosen = [("base", base), ("smallest", space.config(smallest)), ("largest", space.config(largest))]
+    roles: dict[str, dict[str, None]] = {}
+    configs: dict[str, Subject] = {}
+    for role, config in [*chosen, *(("drawn", space.config(point)) for point in points)]:
+        roles.setdefault(config.identity, {})[role] = None
+        configs[config.identity] = config
+    networks = []
+    for number, (name, config) in enumerate(configs.items(), start=1):
+        size = meter.parameters(config)
+        tell(f"timing network {number} of {len(configs)}: {', '.join(roles[name])}, {size:,} parameters")
+        network = Network(
+            roles=tuple(roles[name]),
+            identity=name,
+            changes=_changes(space, config, base),
+            parameters=size,
+            measured=None,
+        )
+        try:
+            networks.append(replace(network, measured=meter.measure(config)))
+        except (RuntimeError, MemoryError) as error:
+            networks.append(replace(network, failed=one_line(error)))
+    return tuple(networks)
+
+
+def _changes(space: Space, config: Subject, base: Subject) -> Point:
+    """The values of the config that differ from the base's."""
+    if config == base:
+        return {}
+    own = space.base_point()
+    return {path: value for path, value in space.point(config).items() if path not in own or own[path] != value}
+
+
+def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> list[Point]:
+    """Points that represent all trials but the base's: a sample of them if they are fixed in advance, else random."""
+    source = generator(search.seed, "plan", "draw")
+    if search.proposer.kind in WALKS:
+        walk = space.one_at_a_time() if search.proposer.kind == "one_at_a_time" else space.enumerate()
+        own = [canonical_json(space.point(base))] if space.contains(base) else []
+        others = (point for point in walk if canonical_json(point) not in own)
+        settled = list(islice(others, trials - len(own)))
+        return [settled[place] for place in source.permutation(len(settled))[:DRAWN]]
+    return [space.sample(source) for _ in range(min(DRAWN, trials))]
+
+
+def _timed(made: Plan, forecast: Forecast, paces: _Paces) -> Forecast:
+    """The forecast with hours: the base's epochs at its own pace, all others at the mean pace of the drawn configs."""
+    own = paces.base_epochs * paces.base / HOUR
+    others = forecast.epochs - paces.base_epochs
+    hours = own + others * paces.others / HOUR
+    elapsed = max(own * made.together, hours / min(made.room.slots, ceil(made.trials / made.together)))
+    return replace(
+        forecast,
+        hours=hours,
+        error=None if paces.error is None else others * paces.error / HOUR,
+        gpu_hours=hours * made.room.gpus_per_trial,
+        elapsed=elapsed,
+        trials_an_hour=made.trials / elapsed if elapsed else None,
+    )

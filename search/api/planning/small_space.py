@@ -1,0 +1,49 @@
+"""Spaces so small that every config may as well be trained to its end, instead of stopping some early."""
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from skipstack.search.api.planning.epoch_totals import epoch_totals
+from skipstack.search.strategy.schedulers.config import RungConfig
+from skipstack.search.study.config import StudyConfig
+from skipstack.spaces.space import Space
+
+FEW: Final = 12
+"""The most configs of a small space: of a dozen, a scheduler that keeps a third twice trains one to its end."""
+
+LISTED: Final = 1_000
+"""The most points, allowed or not, that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallSpace:
+    """The configs of a small space, the epochs of training all to their ends, and those expected with the scheduler."""
+
+    configs: int
+    epochs: int
+    expected: int
+
+    def __str__(self) -> str:
+        return (
+            f"hint: the space has only {self.configs} configs; `scheduler: none`, under `search` in the study file, "
+            f"trains each to its end, for {self.epochs} epochs in all instead of about {self.expected}"
+        )
+
+
+def small_space(study: StudyConfig) -> SmallSpace | None:
+    """The cost of training all of a space; None for one that is large, that the study's trials do not cover, or that
+    its scheduler does not cut short.
+    """
+    search, scheduler = study.search, study.search.scheduler
+    races = isinstance(scheduler, RungConfig) and scheduler.resource == "seeds"
+    space = Space(study.space)
+    if search.stops_nothing or races or not space.finite:
+        return None
+    one_by_one = search.proposer.kind == "one_at_a_time"
+    listed = list(islice(space.one_at_a_time() if one_by_one else space.everything(), LISTED + 1))
+    configs = len(listed) if one_by_one else sum(map(space.allowed, listed))
+    if len(listed) > LISTED or configs > min(FEW, search.trials) or configs < 2:
+        return None
+    totals = epoch_totals(search, study.space.base.epochs, configs, spared=space.contains(study.space.base))
+    return SmallSpace(configs, totals.worst, totals.typical) if totals.typical < totals.worst else None

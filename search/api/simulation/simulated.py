@@ -1,0 +1,74 @@
+"""An engine that replays recorded curves on a simulated clock, without workers."""
+
+import heapq
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from statistics import fmean
+from typing import final
+
+from skipstack.search.api.simulation.recordings import LANES
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.study.task import EpochResult, TrialTask
+
+Curve = Sequence[EpochResult]
+
+
+@final
+class SimulatedEngine(Engine):
+    """Simulates parallel ``workers``, each of which gets the next trial as soon as it is free.
+
+    ``curves``: by the identity of the config. An epoch takes its recorded seconds; everything else takes no time.
+    Simultaneous events are ordered by the start of their epochs.
+    """
+
+    def __init__(self, curves: Mapping[str, Curve], *, workers: int) -> None:
+        self.now = 0.0
+        """Simulated seconds since the start."""
+        self._curves = curves
+        self._idle = workers
+        self._begun = 0
+        self._running: list[tuple[float, int, int, EpochResult, Iterator[EpochResult]]] = []
+
+    def run(self, driver: Driver) -> None:
+        """Run until no trial runs and none is left."""
+        self._fill(driver)
+        while self._running:
+            self.now, _, number, result, rest = heapq.heappop(self._running)
+            if driver.report(number, result).action == "continue":
+                self._train(driver, number, rest)
+            else:
+                self._idle += 1
+            self._fill(driver)  # a report may promote another trial
+
+    def _fill(self, driver: Driver) -> None:
+        while self._idle and (task := driver.next()) is not None:
+            self._idle -= 1
+            self._train(driver, task.number, _rest(self._curves[task.config.identity], task))
+
+    def _train(self, driver: Driver, number: int, rest: Iterator[EpochResult]) -> None:
+        result = next(rest, None)
+        if result is None:  # a function returned before its last epoch
+            driver.returned(number)
+            self._idle += 1
+            return
+        self._begun += 1
+        heapq.heappush(self._running, (self.now + result.seconds, self._begun, number, result, rest))
+
+
+def _rest(curve: Curve, task: TrialTask) -> Iterator[EpochResult]:
+    """The remaining reports of a task."""
+    for result in islice(curve, task.reported, None):
+        yield _of_seeds(result, task.seeds)
+
+
+def _of_seeds(result: EpochResult, seeds: tuple[int, ...]) -> EpochResult:
+    """An epoch of some of the seeds: their mean score, and their share of the seconds."""
+    scores = result.metrics[LANES]
+    if len(seeds) == len(scores):
+        return result
+    own = tuple(scores[seed] for seed in seeds)
+    score = fmean(own) if math.isfinite(result.score) else result.score
+    return replace(result, score=score, metrics={LANES: own}, seconds=result.seconds * len(own) / len(scores))

@@ -1,0 +1,209 @@
+"""Simulates a recorded study with another scheduler, proposer or number of workers.
+
+Driver, schedulers and proposers are those of real studies. Three parts are replaced: the engine replays the recorded
+curves, the history is not written, and the space has only the recorded points.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.frozen import Frozen, identity
+from skipstack.search.api.simulation.recordings import RecordedSpace, Recordings
+from skipstack.search.api.simulation.simulated import SimulatedEngine
+from skipstack.search.api.simulation.trajectory import Trajectory, TrajectoryRecorder, share
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened, Suggested
+from skipstack.search.strategy.schedulers.build import described
+from skipstack.search.strategy.schedulers.config import (
+    AshaConfig,
+    HyperbandConfig,
+    KeepBestConfig,
+    MedianConfig,
+    NeverStopConfig,
+    RungConfig,
+    SchedulerConfig,
+)
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.trial import as_network
+
+SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")
+
+NOWHERE = Path("simulation")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """The outcome of one setting.
+
+    ``best``: the best dev score, None if none was a number; ``rank``: 1 + the number of better recorded trials, stopped
+    ones included. ``seconds``: simulated time until the last trial ended; ``best_after``: until the best score was
+    reported. ``epochs``: of all seeds together; epochs of some racing seeds count in part. ``trials``: all of them;
+    ``stopped``, ``completed`` and ``diverged``: by end. ``course``: the score of the incumbent over time.
+    """
+
+    scheduler: str
+    trials: int
+    best: float | None
+    rank: int | None
+    seconds: float
+    best_after: float | None
+    epochs: int
+    stopped: int
+    completed: int
+    diverged: int
+    course: Trajectory = field(repr=False)
+
+
+def with_scheduler(
+    search: SearchConfig,
+    name: str,
+    *,
+    grace: int | None = None,
+    reduction: int | None = None,
+    keep: int | None = None,
+) -> SearchConfig:
+    """The search with another scheduler. Options that are None are as in the search, or the defaults.
+
+    Raises UserError for a name that is not in ``SCHEDULERS``.
+    """
+    given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
+    own, rungs = search.scheduler, {}
+    if isinstance(own, RungConfig):
+        rungs = {name: getattr(own, name) for name in RungConfig.model_fields}
+    match name:
+        case "asha" | "asha-promotion":
+            asha = own if isinstance(own, AshaConfig) else AshaConfig(**rungs)
+            chosen: SchedulerConfig = asha.model_copy(update={"variant": "stopping" if name == "asha" else "promotion"})
+        case "hyperband":
+            chosen = HyperbandConfig(**rungs)
+        case "median":
+            chosen = own if isinstance(own, MedianConfig) else MedianConfig()
+        case "keep_best":
+            chosen = own if isinstance(own, KeepBestConfig) else KeepBestConfig()
+        case "none":
+            chosen = NeverStopConfig()
+        case _:
+            raise UserError(unknown("scheduler", name, SCHEDULERS))
+    return search.model_copy(update={"scheduler": _changed(chosen, given)})
+
+
+def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:
+    """The config with the given options that it has."""
+    fields = type(config).model_fields
+    return config.model_copy(
+        update={name: value for name, value in given.items() if value is not None and name in fields}
+    )
+
+
+class _Unwritten:
+    """A history that has the first events of a study, and drops all others."""
+
+    def __init__(self, *opening: Event) -> None:
+        self.folder = NOWHERE
+        self._opening = opening
+
+    def replay(self) -> list[Event]:
+        return list(self._opening)
+
+    def extensions(self) -> list[Extended]:
+        return []
+
+    def append(self, *events: Event) -> None:
+        """Drop events."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Simulated:
+    """A simulated study as it is at its end: its record, the simulated ``seconds``, and the course of its incumbent."""
+
+    record: StudyRecord
+    seconds: float
+    course: Trajectory
+
+
+def simulate(
+    record: StudyRecord,
+    recorded: Recordings,
+    search: SearchConfig,
+    *,
+    workers: int,
+    suggested: Suggested | None = None,
+) -> Outcome:
+    """The outcome of the study with the options ``search`` (``simulated``)."""
+    return _outcome(simulated(record, recorded, search, workers=workers, suggested=suggested), recorded)
+
+
+def simulated(
+    record: StudyRecord,
+    recorded: Recordings,
+    search: SearchConfig,
+    *,
+    workers: int,
+    suggested: Suggested | None = None,
+) -> Simulated:
+    """Simulate the study with the options ``search`` on ``workers``. Deterministic.
+
+    There are at most as many trials as were recorded; ``search.hours`` does not count. ``suggested``: recorded points
+    that are tried first. Raises UserError if the proposer does not support the space.
+    """
+    trials = min(search.trials, len(recorded.points))
+    # Hours are those of the recorded study's machines.
+    study = record.study.model_copy(update={"search": search.model_copy(update={"trials": trials, "hours": None})})
+    assert record.opened is not None
+    opened = StudyOpened(time=0.0, study=study.model_dump(mode="json"), code_version=record.opened.code_version)
+    space = RecordedSpace(study.space, recorded.points)
+    engine = SimulatedEngine(recorded.curves, workers=workers)
+    driver = Driver(
+        StudyFolder(NOWHERE),
+        _Unwritten(opened, *_corpora(record), *([] if suggested is None else [suggested])),
+        device="none",
+        clock=lambda: engine.now,
+        readers=[space.take],
+        space=space,
+        parameters=lambda config: recorded.parameters.get(config.identity),
+    )
+    watch = TrajectoryRecorder(driver.record, recorded.curves)
+    driver.listen(watch.take)
+    engine.run(driver)
+    driver.end_paused()
+    return Simulated(record=driver.record, seconds=engine.now, course=watch.course)
+
+
+def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
+    """The corpora of the trials. For an identity of an older version, any corpus is used."""
+    corpora = dict(record.corpora)
+    for trial in record.trials.values() if corpora else ():
+        name = identity(as_network(trial.config).data.corpus)
+        corpora.setdefault(name, next(iter(corpora.values())).model_copy(update={"corpus": name}))
+    return corpora.values()
+
+
+def _outcome(run: Simulated, recorded: Recordings) -> Outcome:
+    record = run.record
+    ends = Counter(trial.reason for trial in record.trials.values())
+    best = next(iter(record.ranked()), None)
+    report = None if best is None else best.best
+    return Outcome(
+        scheduler=described(record.study.search.scheduler),
+        trials=len(record.trials),
+        best=None if report is None else report.score,
+        rank=None if report is None else 1 + bisect_left(recorded.scores, -report.score, key=lambda score: -score),
+        seconds=run.seconds,
+        best_after=None if report is None else report.time,
+        epochs=ceil(sum(share(report, record.study.search) for report in _reports(record))),
+        stopped=ends["stopped"],
+        completed=ends["completed"],
+        diverged=ends["diverged"],
+        course=run.course,
+    )
+
+
+def _reports(record: StudyRecord) -> Iterator[Reported]:
+    return (report for trial in record.trials.values() for report in trial.reports)

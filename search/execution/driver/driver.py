@@ -1,0 +1,478 @@
+"""The driver of a study: engines ask it for trials and report to it, and it alone writes the ledger.
+
+Its decisions follow from the state of the study (``search/execution/driver/study_state.py``), which replayed and new
+events update in the same way. So a driver that was killed and resumed decides as one that was not.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+
+from skipstack.data.basis.disk_errors import tried_again
+from skipstack.search.execution.driver.faults import (
+    Fault,
+    after_untested,
+    lost_ledger_interrupts,
+    retried,
+    time_is_over,
+)
+from skipstack.search.execution.driver.history import History, Reader
+from skipstack.search.execution.driver.hours import AT_A_REPORT, NOT_CONTINUED, Patience
+from skipstack.search.execution.driver.measuring_on_test import Measurement, measurement
+from skipstack.search.execution.driver.reuse import Known
+from skipstack.search.execution.driver.study_state import StudyState
+from skipstack.search.ledger.event_values import HoursOver
+from skipstack.search.ledger.events import (
+    Begun,
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Measuring,
+    Promoted,
+    Proposed,
+    Reason,
+    Reported,
+    Resumed,
+    Retried,
+    Reused,
+    Shortened,
+    Started,
+    Tested,
+    Untested,
+    Used,
+)
+from skipstack.search.strategy.objectives.hours import HOUR
+from skipstack.search.strategy.schedulers.scheduler import Decision
+from skipstack.search.study.record.asked_points import AskedPoints
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.selection import selected
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, task_of
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.subject import Subject
+
+
+class Driver:
+    """Proposes trials, decides on their reports, and ends them.
+
+    ``clock`` gives Unix seconds; no decision depends on it, except that ``search.hours`` end the study. ``space``: the
+    points that may be proposed, if not the study's whole space. ``first``: events that are appended before all others.
+    ``replay_to``: readers that receive the replayed events and ``first``, each after the driver has applied it.
+    ``parameters`` counts the parameters of a config's network, None if it cannot be built; it is called if they are an
+    objective.
+    """
+
+    def __init__(
+        self,
+        folder: StudyFolder,
+        ledger: History,
+        *,
+        device: str,
+        clock: Callable[[], float],
+        readers: Sequence[Reader] = (),
+        space: Space | None = None,
+        first: Sequence[Event] = (),
+        replay_to: Sequence[Reader] = (),
+        parameters: Callable[[Subject], int | None] = lambda config: None,
+    ) -> None:
+        self.folder = folder
+        self.device = device
+        self._ledger = ledger
+        self._clock = clock
+        self._readers = tuple(readers)
+        self._parameters = parameters
+        past = chain(ledger.replay(), first)
+        opened = next(past)
+        extensions = (*ledger.extensions(), *(event for event in first if isinstance(event, Extended)))
+        self._state = StudyState(folder, opened, extensions, space=space, written=ledger.folder)
+        for reader in replay_to:
+            reader(opened)
+        self.past = 1
+        """The number of events before this driver, plus those of ``first``."""
+        for event in past:
+            self._state.apply(event)
+            self.past += 1
+            for reader in replay_to:
+                reader(event)
+        if first:
+            self._write(first)
+        self.record.working.rests()  # the last driver may have been killed
+        self._asked = AskedPoints(folder.asked) if folder.ablation is None else None
+        self.turns = 1
+        """So many trials take turns in one process, at most: a report takes as many times as long as an epoch."""
+        self._patience: Patience | None = None
+        """For the reports of trials that run on after the study's hours."""
+        self._heard: dict[int, float] = {}
+        """When running trials were last heard of."""
+        self._waiting = sorted(self._state.active)
+        self._all_proposed = False
+        self._none_now = False
+        """Whether the proposer gives no trial before another one has ended."""
+
+    @property
+    def record(self) -> StudyRecord:
+        """The record of the study so far."""
+        return self._state.record
+
+    def listen(self, *readers: Reader) -> None:
+        """Add readers of all events from now on."""
+        self._readers += readers
+
+    def next(self) -> TrialTask | None:
+        """The next trial to run: first those left by an earlier driver or a fault, then a promoted one, then a new one.
+
+        None if there is none now; unless the study is ``over``, a promotion or a fault may add one later.
+        """
+        self.take_asked()
+        self._end(self._state.scheduler.beaten())
+        if self.hours_are_over():
+            return None
+        number = self._waiting.pop(0) if self._waiting else self._promoted(None)
+        if number is None:
+            number = self._new_trial()
+        if number is None:  # no more trials will come, so those that wait for them are promoted or beaten now
+            number = self._promoted(len(self.record.trials))
+        if number is None:
+            return None
+        self._heard.pop(number, None)  # of an earlier attempt
+        self._tell(Started(time=self._clock(), trial=number))
+        return self.task(number)
+
+    @property
+    def over(self) -> bool:
+        """Whether no trial runs: if ``next`` then gives None, it always will."""
+        return not self._state.active
+
+    @property
+    def halts(self) -> frozenset[int]:
+        """Epochs after which the scheduler may end or pause a trial, as far as it says so beforehand."""
+        scheduler = self._state.scheduler
+        return frozenset(scheduler.rungs if scheduler.spending.resource == "epochs" else ())
+
+    @property
+    def ready(self) -> int:
+        """How many trials run, or could begin now: as many places are of use to the study, at most."""
+        left = max(0, self.record.study.search.trials - len(self.record.trials))
+        none = self._all_proposed or self._none_now
+        given = min(left, len(self._state.asked))
+        return len(self._state.active) + given + (0 if none else self._state.proposer.left(left - given))
+
+    def take_asked(self) -> bool:
+        """Extend the study by the points that somebody has asked for meanwhile; whether there are any."""
+        if self._asked is None:
+            return False
+        taken = False
+        for name, request in self._asked.waiting().items():
+            if name not in self._state.requests:
+                extension = self._state.extension(name, request, self._clock())
+                if extension.points:
+                    self._tell(extension)
+                    taken, self._all_proposed = True, False
+            self._asked.took(name)
+        return taken
+
+    def end_paused(self) -> None:
+        """End all paused trials: nothing is left to run that could promote them."""
+        self._end([trial.number for trial in self.record.paused()])
+
+    def hours_are_over(self) -> bool:
+        """Whether the study's hours are over. Then no trial starts or goes on: those that wait or are paused end here,
+        those that run at their next report.
+        """
+        if (shortened := self._hours_over(self._clock())) is None:
+            return False
+        for event in shortened:
+            self._tell(event)
+        waiting, self._waiting = self._waiting, []
+        self._end([*waiting, *(trial.number for trial in self.record.paused())], NOT_CONTINUED)
+        return True
+
+    def silent(self) -> list[int]:
+        """The running trials whose next report has been waited for too long: since the study's hours were over, or
+        beyond what is left of their time limit.
+        """
+        now = self._clock()
+        if self.record.over is not None and self._patience is not None and self._patience.is_over(now):
+            return sorted(self._state.active)
+        return [number for number in sorted(self._state.active) if self._is_silent(number, now)]
+
+    def seconds_left(self, number: int) -> float | None:
+        """Seconds until a running trial that begins an epoch now is ``silent`` if it reports nothing; None if that is
+        never.
+        """
+        own, now = self._longest_wait(number), self._clock()
+        self._heard[number] = now
+        if self._patience is not None:
+            of_study: float | None = self._patience.until - now
+        elif (hours := self.record.study.search.hours) is not None:
+            left = hours * HOUR - self.record.working.seconds(now)
+            of_study = left + Patience.of(self.turns * self._state.longest, now).seconds
+        else:
+            of_study = None
+        return min((each for each in (own, of_study) if each is not None), default=None)
+
+    def given_up(self, number: int) -> None:
+        """Record the end of a silent trial."""
+        if self.record.over is not None:
+            assert self._patience is not None, "the study's hours are over"
+            self._end([number], self._patience.words)
+            return
+        now = self._clock()
+        waited = f"no report within {now - self._heard.pop(number):.1f} s"
+        message = f"{waited} (search.time_limit: {self.record.study.search.time_limit:g})"
+        self._tell(Ended(time=now, trial=number, reason="timed_out", message=message))
+
+    def _is_silent(self, number: int, now: float) -> bool:
+        wait = self._longest_wait(number)
+        return wait is not None and number in self._heard and now - self._heard[number] >= wait
+
+    def _longest_wait(self, number: int) -> float | None:
+        """Seconds for which a trial's next report is waited for; None: for ever."""
+        limit = self.record.study.search.time_limit
+        if limit is None:
+            return None
+        left = max(limit - self.record.trials[number].seconds, 0.0)
+        return self.turns * left + Patience.of(self.turns * self._state.longest, 0.0).seconds
+
+    def not_continued(self, number: int) -> None:
+        """Record the end of a trial that no worker has taken up before the study's hours were over."""
+        self._end([number], NOT_CONTINUED)
+
+    def begun(self, number: int) -> None:
+        """Record that a worker took up a trial, which had waited for it."""
+        now = self._heard[number] = self._clock()
+        self._tell(Begun(time=now, trial=number))
+
+    def report(self, number: int, result: EpochResult) -> Decision:
+        """Record an epoch of a trial and decide whether it goes on. Report, decision and end are one append."""
+        reported = Reported(
+            time=self._clock(),
+            trial=number,
+            epoch=result.epoch,
+            score=result.score,
+            metrics=result.metrics,
+            seconds=result.seconds,
+            seeds=tuple(self._group(number) or ()),
+            latency=result.latency if self.record.study.search.measures("latency") else None,
+        )
+        self._heard[number] = reported.time
+        self._state.apply(reported)
+        decision = self._state.decision
+        events: list[Event] = [reported, self._decided(reported)]
+        if decision.action in ("stop", "complete"):
+            reason: Reason = "completed" if decision.action == "complete" else "stopped"
+            events.append(Ended(time=reported.time, trial=number, reason="diverged" if decision.diverged else reason))
+        elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
+            decision = replace(decision, action="stop")  # of this trial, not of the scheduler's
+            events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
+        elif decision.action == "continue" and (shortened := self._hours_over(reported.time)) is not None:
+            decision = replace(decision, action="stop")
+            events += shortened
+            events.append(Ended(time=reported.time, trial=number, reason="stopped", message=AT_A_REPORT))
+        for event in events[1:]:
+            self._state.apply(event)
+        self._write(events)
+        if result.usage is not None:
+            self._tell(
+                Used(time=reported.time, trial=number, epoch=result.epoch, seeds=reported.seeds, usage=result.usage)
+            )
+        if decision.action == "continue" and self._state.ends_group(reported):
+            self._waiting.append(number)
+            return replace(decision, action="pause")  # its next seeds are another task
+        return decision
+
+    def _decided(self, reported: Reported) -> Decided:
+        """The decision on the report that was just applied."""
+        decision = self._state.decision
+        return Decided(
+            time=reported.time,
+            trial=reported.trial,
+            epoch=reported.epoch,
+            decision=decision.action,
+            rung=decision.rung,
+        )
+
+    def faulted(self, number: int, fault: Fault) -> None:
+        """Record that a fault ended an attempt at a trial. It is retried before any other trial, or it ends."""
+        self._heard.pop(number, None)
+        cause = retried(self.record.trials[number], fault, self.record.study.search)
+        if cause is not None and self.hours_are_over():
+            self._end([number], f"{fault.message}; it was not tried again")
+        elif cause is None:
+            self._tell(Ended(time=self._clock(), trial=number, reason=fault.reason, message=fault.message))
+        else:
+            self._tell(Retried(time=self._clock(), trial=number, cause=cause, message=fault.message))
+            self._waiting.append(number)
+
+    def returned(self, number: int) -> None:
+        """Record that a trial completed before its last possible epoch, as functions may."""
+        self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
+
+    def measurements(self) -> list[Measurement]:
+        """The selected trials that are not yet measured on the test split, also after a fault; no trial may run."""
+        trials = self.record.trials
+        return [
+            measurement(self.record, self.folder, number, device=self.device)
+            for number in selected(self.record)
+            if not trials[number].tested and trials[number].given_up is None
+        ]
+
+    def measuring(self, number: int) -> None:
+        """Record that a worker begins to measure a selected trial on the test split."""
+        self._tell(Measuring(time=self._clock(), trial=number))
+
+    def measured(self, number: int, outcome: Measured | Fault) -> None:
+        """Record that a selected trial was measured on the test split, or that a fault prevented it."""
+        time = self._clock()
+        if isinstance(outcome, Fault):
+            then = after_untested(self.record.trials[number], outcome, self.record.study.search)
+            self._tell(Untested(time=time, trial=number, reason=outcome.reason, message=outcome.message, then=then))
+        else:
+            self._tell(Tested(time=time, trial=number, metrics=outcome.metrics, sentences=outcome.sentences))
+
+    def resumed(self, code_version: str) -> None:
+        """Record that this driver resumes the study."""
+        self._tell(Resumed(time=self._clock(), code_version=code_version))
+
+    def interrupted(self) -> None:
+        """Record an interruption; the next driver continues the running trials."""
+        self._tell(Interrupted(time=self._clock()))
+
+    def finished(self) -> None:
+        """Record that nothing is left to run or to test."""
+        self._tell(Finished(time=self._clock()))
+
+    def task(self, number: int) -> TrialTask:
+        """The task of a worker that trains this trial."""
+        return task_of(self.record, self.folder, number, device=self.device, group=self._group(number))
+
+    def _group(self, number: int) -> range | None:
+        """The racing seeds that the trial trains now or next; None if its seeds do not race."""
+        group, first = self._state.scheduler.spending.group(number), self.record.study.search.lane_seeds.start
+        return None if group is None else range(first + group.start, first + group.stop)
+
+    def _promoted(self, trials: int | None) -> int | None:
+        """Promote the next paused trial, if one is due, and record that."""
+        number = self._state.scheduler.promotable(trials)
+        if number is not None:
+            self._tell(Promoted(time=self._clock(), trial=number))
+        return number
+
+    def _new_trial(self) -> int | None:
+        """Propose the next trial that must be trained, and record it; a trial that a known one stands for is recorded
+        whole.
+        """
+        while not self._all_proposed:
+            number = len(self.record.trials)
+            more = number < self.record.study.search.trials and not self._state.asked
+            if more and (gain := self._state.enough()) is not None:
+                self._tell(Shortened(time=self._clock(), trials=number, gain=gain))
+            point = self._state.ask(number)
+            self._none_now = point is None
+            if point is None:
+                self._all_proposed = not (self._state.proposer.waits and self._state.active)
+                break
+            proposed = self._proposed(number, point)
+            known = (
+                self._state.known.standing_for(proposed)
+                if self._state.scheduler.spending.resource == "epochs"
+                else None
+            )
+            if known is None:
+                self._tell(proposed)
+                return number
+            self._reuse(proposed, known)
+        return None
+
+    def _proposed(self, number: int, point: Point) -> Proposed:
+        search, config = self.record.study.search, self.record.space.config(point)
+        return Proposed(
+            time=self._clock(),
+            trial=number,
+            point=point,
+            config_identity=config.identity,
+            seeds=tuple(self._group(number) or search.lane_seeds),
+            parameters=self._parameters(config) if search.measures("parameters") else None,
+        )
+
+    def _reuse(self, proposed: Proposed, known: Known) -> None:
+        """Record a trial with the recording of a known one, in one append. It costs nothing, so it is never stopped."""
+        number, recording, time = proposed.trial, known.recording, proposed.time
+        events: list[Event] = []
+
+        def happened(event: Event) -> None:
+            self._state.apply(event)
+            events.append(event)
+
+        happened(proposed)
+        happened(
+            Reused(
+                time=time,
+                trial=number,
+                study=known.study,
+                source=known.trial,
+                config_identity=recording.config_identity,
+                code_version=recording.code_version,
+            )
+        )
+        for report in recording.reports:
+            reported = report.model_copy(update={"time": time, "trial": number})
+            happened(reported)
+            happened(self._decided(reported))
+        happened(Ended(time=time, trial=number, reason="diverged" if self._state.decision.diverged else "completed"))
+        if recording.tested:
+            happened(Tested(time=time, trial=number, metrics=recording.tested, sentences=recording.sentences))
+        self._write(events)
+
+    def _hours_over(self, time: float) -> list[Shortened] | None:
+        """None as long as the study has time, or nothing left that its hours end; else the event that says that they
+        are over, unless it has been told.
+        """
+        record, hours = self.record, self.record.study.search.hours
+        if record.over is not None:
+            return []
+        if hours is None or self.record.working.seconds(time) < hours * HOUR:
+            return None
+        trials, left_out = len(record.trials), self._left_out()
+        if not (left_out or self._state.active or record.paused()):
+            return None
+        self._patience = Patience.of(self.turns * self._state.longest, time)
+        return [Shortened(time=time, trials=trials, over=HoursOver(hours=hours, left_out=left_out))]
+
+    def _left_out(self) -> int:
+        """How many more trials the study may have, at most."""
+        trials, state = len(self.record.trials), self._state
+        left = self.record.study.search.trials - trials
+        if not left or self._all_proposed:
+            return 0
+        return left if (state.proposer.waits and state.active) or state.ask(trials) is not None else 0
+
+    def _end(self, numbers: Sequence[int], message: str = "") -> None:
+        """End these trials without a decision on a report: nothing can promote them, or no time is left for them."""
+        time = self._clock()
+        ends = [Ended(time=time, trial=number, reason="stopped", message=message) for number in numbers]
+        for event in ends:
+            self._state.apply(event)
+        if ends:
+            self._write(ends)
+
+    def _tell(self, event: Event) -> None:
+        self._state.apply(event)
+        self._write([event])
+
+    def _write(self, events: Sequence[Event]) -> None:
+        """Append events, then send them to the readers: nobody acts on an event before it is on the disk. A failed
+        append interrupts the study.
+        """
+        with lost_ledger_interrupts(self._ledger.folder):
+            for event in events:
+                if isinstance(event, Ended):
+                    tried_again(partial(self.folder.fsync_weights, event.trial))
+            self._ledger.append(*events)
+        for event in events:
+            for reader in self._readers:
+                reader(event)

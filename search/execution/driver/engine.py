@@ -1,0 +1,37 @@
+"""The interface of the engines that run the trials of a study."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from skipstack.data.basis.saying import Say, unsaid
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+
+
+class Engine(ABC):
+    """Runs the trials that a driver proposes, on workers of one class."""
+
+    words: str = ""
+    """The resources of each trial, in one line for the user; may be empty."""
+
+    say: Say = staticmethod(unsaid)
+    """Tells the user something, while the engine waits or what trials get has changed."""
+
+    on_idle: Callable[[], None] = staticmethod(lambda: None)
+    """Called, maybe several times, while there is nothing to start and a CPU is idle."""
+
+    on_late_files: Callable[[int], None] = staticmethod(lambda trial: None)
+    """Called once the last files of a trial have come from another machine, if it had ended or paused before."""
+
+    def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
+        """Test that every machine can train the study. Raises UserError with the name of a machine that cannot."""
+
+    @abstractmethod
+    def run(self, driver: Driver) -> None:
+        """Run until the driver has nothing to start and no trial runs, then measure the selected trials on the test
+        split.
+        """
+
+    def close(self) -> None:  # noqa: B027 (most engines hold nothing)
+        """Release all resources."""

@@ -1,0 +1,251 @@
+"""Faults: the kinds of errors that end an attempt at a trial, and which of them are retried.
+
+Neither torch nor ray is imported: their errors are recognised by class name and message.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from skipstack.data.basis.disk_errors import disk_trouble
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.redaction import redacted
+from skipstack.data.basis.unwrapping import interruptions_unwrapped
+from skipstack.search.execution.driver.device_errors import Culprit, culprit, said
+from skipstack.search.ledger.events import LOSSES, FaultReason, RetryCause
+from skipstack.search.ledger.segments import FolderGoneError
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.record.trial_record import TrialRecord
+
+MEMORY_PHRASES: Final = (
+    "out of memory",
+    "can't allocate memory",
+    "cannot allocate memory",
+    "low on memory",
+    "cublas_status_alloc_failed",
+    "cudnn_status_alloc_failed",
+)
+"""Phrases, in lower case, by which libraries report missing memory in errors of other classes."""
+
+DIED: Final = "the worker's process died"
+
+GONE: Final = "its machine was lost"
+
+TAKEN_BACK: Final = "its machine was taken back, as was announced"
+
+MOST_LOSSES: Final = 100
+"""How often a trial goes on elsewhere: more would be one that takes its machines down."""
+
+KERNEL_COUNTERS: Final = Path("/proc/vmstat")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The end of an attempt at a trial: its kind, and one line. ``weights_lost``: the trial must be trained again.
+
+    ``broken``: an error of a GPU after which the process cannot use it any more, and whose fault that was.
+    """
+
+    reason: FaultReason
+    message: str
+    weights_lost: bool = False
+    broken: Culprit | None = None
+
+
+class TimeOverError(Exception):
+    """A trial used up its ``search.time_limit``."""
+
+
+class WeightsLostError(Exception):
+    """The best weights of a trial are missing or damaged."""
+
+
+class StudyInterruptedError(UserError):
+    """Something that all trials need is lost, so the study stops; it can be resumed."""
+
+
+class OutOfSpaceError(StudyInterruptedError):
+    """A disk is full."""
+
+
+class DiskLostError(StudyInterruptedError):
+    """A disk fails, or is gone."""
+
+
+class LedgerLostError(StudyInterruptedError):
+    """The ledger cannot be written: its disk does not answer, or another driver writes it."""
+
+
+class StudyGoneError(StudyInterruptedError):
+    """The study's folder was moved or deleted. ``now``: the path to continue it at, None where nobody knows one."""
+
+    def __init__(self, message: str, now: Path | None = None) -> None:
+        super().__init__(message)
+        self.now = now
+
+
+class DeviceBrokenError(StudyInterruptedError):
+    """The GPU of this process, or every GPU of the cluster, does not compute any more."""
+
+
+class ClusterLostError(StudyInterruptedError):
+    """The Ray cluster does not answer, or this machine has left it."""
+
+
+class WorkersSilentError(StudyInterruptedError):
+    """Workers do not start, or do not answer."""
+
+
+def fault_of(error: BaseException) -> Fault:
+    """Classify an error that a worker raised."""
+    if isinstance(error, TimeOverError):
+        return Fault("timed_out", " ".join(str(error).split()))
+    if isinstance(error, WeightsLostError):
+        return Fault("failed", " ".join(str(error).split()), weights_lost=True)
+    # Notes say, for example, where it was raised.
+    notes = [redacted(" ".join(note.split())) for note in getattr(error, "__notes__", ())]
+    if is_out_of_memory(error):
+        return Fault("out_of_memory", "; ".join((one_line(error), *notes)))
+    match culprit(error):
+        case None:
+            return Fault("failed", "; ".join((one_line(error), *notes)))
+        case "program":
+            return Fault("failed", "; ".join((said(error), *notes)), broken="program")
+        case "device":
+            return Fault("crashed", "; ".join((f"its GPU failed: {said(error)}", *notes)), broken="device")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out: ``MemoryError``, the classes of torch and ray, and the messages of other libraries."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError | OSError) and says_out_of_memory(str(error))
+
+
+def says_out_of_memory(text: str) -> bool:
+    """Whether a message reports missing memory."""
+    return any(phrase in text.lower() for phrase in MEMORY_PHRASES)
+
+
+def kernel_kills(counters: Path = KERNEL_COUNTERS) -> int:
+    """How many processes the kernel of this machine has killed to free memory; 0 if it does not count them."""
+    try:
+        lines = counters.read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCause | None:
+    """The cause for which the trial is retried after ``fault``; None if the trial ends.
+
+    A crash is retried from the last checkpoint ``search.retries`` times; missing memory once, with a larger share of
+    the device; a trial whose machine is lost goes on elsewhere, up to ``MOST_LOSSES`` times. An error or an exceeded
+    time limit would happen again.
+    """
+    causes = [each.cause for each in trial.retries]
+    if fault.reason in LOSSES:
+        return fault.reason if sum(cause in LOSSES for cause in causes) < MOST_LOSSES else None
+    if fault.reason == "crashed" and causes.count("crashed") < search.retries:
+        return "crashed"
+    if fault.reason == "out_of_memory" and "out_of_memory" not in causes:
+        return "out_of_memory"
+    return None
+
+
+def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Literal["measure", "train", "give_up"]:
+    """The next step after measuring a trial on the test split has failed.
+
+    Lost weights are trained again (at least once), and a crash is measured again, both up to ``search.retries`` times;
+    after the loss of its machine it is measured elsewhere. Any other fault is measured once more: that is cheap, and
+    the disk or memory may be available again.
+    """
+    if fault.reason in LOSSES:
+        lost = sum(each.reason in LOSSES for each in trial.untested)
+        return "measure" if lost < MOST_LOSSES else "give_up"
+    if fault.weights_lost:
+        trained = sum(each.then == "train" for each in trial.untested)
+        return "train" if trained < max(search.retries, 1) else "give_up"
+    measured = sum((each.reason, each.then) == (fault.reason, "measure") for each in trial.untested)
+    return "measure" if measured < (search.retries if fault.reason == "crashed" else 1) else "give_up"
+
+
+def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
+    """One line if a trial has used up its time limit; None if it may go on."""
+    limit = search.time_limit
+    if limit is None or trial.seconds < limit:
+        return None
+    return f"it trained for {trial.seconds:.1f} s (search.time_limit: {limit:g})"
+
+
+@contextmanager
+def lost_disk_interrupts(what: str) -> Iterator[None]:
+    """Within, a full disk raises OutOfSpaceError, and a failing one DiskLostError, wherever it is and whoever wraps it:
+    one line that begins with ``what``, and says the error and its path. Other interruptions are unwrapped, too.
+    """
+    try:
+        with interruptions_unwrapped():
+            yield
+    except StudyInterruptedError:
+        raise
+    except Exception as error:
+        lost = lost_disk(error, what)
+        if lost is None:
+            raise
+        raise lost from error
+
+
+@contextmanager
+def own_file_interrupts(path: Path) -> Iterator[None]:
+    """Within, any failure to write ``path``, a file of the study itself, raises OutOfSpaceError or DiskLostError.
+
+    No trial is to blame: each of them writes such files.
+    """
+    try:
+        yield
+    except OSError as error:
+        trouble = disk_trouble(error)
+        if trouble is not None and trouble.full:
+            raise OutOfSpaceError(f"{path}: not written, the disk is full (allowed: a disk with room)") from error
+        raise DiskLostError(f"{path}: cannot be written: {one_line(error)}") from error
+
+
+@contextmanager
+def lost_ledger_interrupts(folder: Path) -> Iterator[None]:
+    """Within, a failure to write the ledger in ``folder`` raises OutOfSpaceError, LedgerLostError or StudyGoneError."""
+    try:
+        with own_file_interrupts(folder):
+            yield
+    except DiskLostError as error:
+        cause = error.__cause__
+        raise (
+            _gone(folder.parent, cause) if isinstance(cause, FolderGoneError) else LedgerLostError(str(error))
+        ) from cause
+
+
+def _gone(study: Path, cause: FolderGoneError) -> StudyGoneError:
+    if cause.deleted:
+        return StudyGoneError(
+            f"{study}: the study's folder is gone, it was deleted while the study ran: all that the study recorded is "
+            "lost, except in a copy of it, as after a move to another disk (allowed: to resume such a copy)"
+        )
+    if cause.now is None:
+        return StudyGoneError(
+            f"{study}: the study's folder is gone, it was moved while the study ran; nothing is lost (allowed: to "
+            "resume the study at its new place)"
+        )
+    return StudyGoneError(
+        f"{study}: the study's folder is gone, it was moved to {cause.now.parent} while the study ran", cause.now.parent
+    )
+
+
+def lost_disk(error: BaseException, what: str) -> StudyInterruptedError | None:
+    """The interruption by a full or a failing disk that ``error`` reports, one line that begins with ``what``."""
+    trouble = disk_trouble(error)
+    if trouble is None:
+        return None
+    if trouble.full:
+        return OutOfSpaceError(f"{what}: a disk is full ({trouble.words}; allowed: a disk with room)")
+    return DiskLostError(f"{what}: a disk fails ({trouble.words}; allowed: one that can be read and written)")

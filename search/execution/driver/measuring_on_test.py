@@ -1,0 +1,58 @@
+"""The test phase: measures a selected trial on the test split, in any process, and classifies failures."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from skipstack.data.basis.disk_errors import tried_again
+from skipstack.data.basis.errors import UserError
+from skipstack.search.execution.driver.attempt import Attempt
+from skipstack.search.execution.driver.faults import Fault, fault_of, lost_disk_interrupts
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.seed_races import groups
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.task import Measured, TrialTask, Workers, task_of
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A trial to measure. ``training``: the tasks to train before, in order, if its weights are lost."""
+
+    task: TrialTask
+    training: tuple[TrialTask, ...] = ()
+
+
+def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
+    """The measurement of a trial of a study."""
+    trial = record.trials[number]
+    task = replace(task_of(record, folder, number, device=device), best=trial.weights_epoch)
+    lost = bool(trial.untested) and trial.untested[-1].then == "train"
+    return Measurement(task, tuple(_training(task, trial)) if lost else ())
+
+
+def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
+    """Measure the trial's best weights on the test split; a failure is returned as a fault.
+
+    Raises UserError for a failure that would affect every trial, such as a full disk.
+    """
+    try:
+        for task in measurement.training:
+            with closing(Attempt(worker, task)) as attempt:
+                attempt.run_epoch()
+        with lost_disk_interrupts(f"trial {measurement.task.number} on test"):
+            return tried_again(lambda: worker.test(measurement.task))
+    except UserError:
+        raise
+    except Exception as error:  # noqa: BLE001 (any other error concerns this trial, not the study)
+        return fault_of(error)
+
+
+def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
+    """The last epoch of each group of seeds; a worker trains all epochs before it again, too."""
+    earlier: tuple[int, ...] = ()
+    for group in groups(trial.reports):  # more than one where seeds race
+        seeds = group[0].seeds or trial.seeds
+        if set(seeds) <= set(trial.seeds):
+            yield replace(task, seeds=seeds, earlier=earlier, reported=len(group) - 1, time_left=None)
+        earlier += seeds

@@ -1,0 +1,206 @@
+"""Deletes weights, and the models of functions, that a running study does not need to keep."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from copy import copy
+from pathlib import Path
+
+from skipstack.search.ledger.events import (
+    Decided,
+    Ended,
+    Event,
+    Finished,
+    Promoted,
+    Proposed,
+    Reported,
+    Tested,
+    Untested,
+)
+from skipstack.search.study.record.call_models import models_in
+from skipstack.search.study.record.folder import BEST, LOG, MODELS, StudyFolder, delete_checkpoints
+from skipstack.search.study.record.selection import selected
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.record.whole_copies import keep_only
+
+EASE = 0.1
+"""Slack: the share by which the limit of kept trials may be exceeded, or a full budget is freed, per clean-up."""
+
+
+def delete_all_but_logs(folder: StudyFolder) -> None:
+    """Delete the files of all trials but what their logs say, as far as the disk lets them go."""
+    with suppress(OSError):
+        for trial in sorted(folder.trials.iterdir()):
+            for path in trial.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                elif path.name != LOG or not path.stat().st_size:
+                    path.unlink()
+            with suppress(OSError):  # a log is in it
+                trial.rmdir()
+        folder.trials.rmdir()
+
+
+class Retention:
+    """A reader of events that keeps the best weights of ``search.keep_checkpoints`` trials, within
+    ``search.disk_budget`` bytes; where a function is called, the models that it gave are the weights.
+
+    Always kept, even beyond the budget: the files of running and paused trials, the weights of trials that may still be
+    measured on test, and those of the best trial. Checkpoints of ended trials are deleted, and so are the weights of
+    trials without a score. ``record`` returns the driver's current record.
+    """
+
+    def __init__(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
+        self._folder = folder
+        self._record = record
+        self._kept: dict[int, int] | None = None
+        """Bytes of the best weights of each ended trial; None before the folder was scanned."""
+        self._kept_bytes = 0
+        self._running: set[int] = set()
+        """Trials that may write at any time; there are as many as the engine runs at once."""
+        self._paused: dict[int, int] = {}
+        """Bytes of the files of each paused trial, which stay as they are until it is promoted."""
+        self._paused_bytes = 0
+        self._due = 0
+        self._exceeded = 0
+
+    def __call__(self, event: Event) -> None:
+        """Read an event that is in the ledger."""
+        kept = self._look() if self._kept is None else self._kept
+        match event:
+            case Proposed(trial=number) | Promoted(trial=number):
+                self._leave(number)
+                self._running.add(number)
+            case Decided(trial=number, decision="pause"):
+                self._leave(number)
+                self._pause(number)
+            case Ended(trial=number):
+                self._leave(number)
+                self._settle(number, kept)
+                self._collect(kept, final=False)
+            case Tested(trial=number) | Untested(trial=number):
+                self._settle(number, kept)  # it may have been trained again
+                self._collect(kept, final=False)
+            case Reported(epoch=1):
+                self._collect(kept, final=False)
+            case Finished():
+                self._collect(kept, final=True)
+            case _:
+                pass
+
+    def arrived(self, number: int) -> None:
+        """Files of a trial came from another machine after it had ended or paused."""
+        if self._kept is None:
+            return
+        if self._record().trials[number].reason is not None:
+            self._settle(number, self._kept)
+            self._collect(self._kept, final=False)
+        elif number in self._paused:
+            self._leave(number)
+            self._pause(number)
+
+    def close(self) -> str | None:
+        """One line if the weights that must be kept exceeded the budget, else None."""
+        if not self._exceeded:
+            return None
+        budget = self._record().study.search.disk_budget
+        return f"search.disk_budget: {budget:,} bytes; the weights that are needed took up to {self._exceeded:,}"
+
+    def _look(self) -> dict[int, int]:
+        """Scan the weights of ended trials; an earlier driver may have been killed before it deleted them."""
+        self._kept = {}
+        for trial in self._record().trials.values():
+            if trial.reason is not None:
+                self._settle(trial.number, self._kept)
+            elif trial.paused:
+                self._pause(trial.number)
+            else:
+                self._running.add(trial.number)
+        return self._kept
+
+    def _leave(self, number: int) -> None:
+        """Forget that a trial was running or paused."""
+        self._running.discard(number)
+        self._paused_bytes -= self._paused.pop(number, 0)
+
+    def _pause(self, number: int) -> None:
+        limited = self._record().study.search.disk_budget is not None
+        self._paused[number] = self._bytes(number) if limited else 0
+        self._paused_bytes += self._paused[number]
+
+    def _settle(self, number: int, kept: dict[int, int]) -> None:
+        """Delete the checkpoints of an ended trial, and note the size of its weights, which is final."""
+        folder = self._folder.trial(number)
+        delete_checkpoints(folder)
+        trial = self._record().trials[number]
+        if trial.score is None:
+            _delete_weights(folder)
+        elif (size := _settled(trial, folder)) is not None:
+            self._kept_bytes += size - kept.get(number, 0)
+            kept[number] = size
+
+    def _collect(self, kept: dict[int, int], *, final: bool) -> None:
+        """Delete surplus weights. Ranking a study takes time, so this waits until a share of ``EASE`` is surplus."""
+        search = self._record().study.search
+        unended = 0 if search.disk_budget is None else self._unended_bytes()
+        over = search.disk_budget is not None and self._kept_bytes + unended > search.disk_budget
+        many = search.keep_checkpoints is not None and len(kept) > max(search.keep_checkpoints, self._due)
+        if not over and not many and not (final and search.keep_checkpoints is not None):
+            return
+        needed = self._needed(final=final)
+        trials = self._record().trials
+        ranked = sorted(kept, key=lambda number: trials[number].rank_key)  # only trials with a score are kept
+        for place in reversed(range(len(ranked))):  # the worst first
+            surplus = search.keep_checkpoints is not None and place >= search.keep_checkpoints
+            full = over and self._kept_bytes + unended > (1 - EASE) * (search.disk_budget or 0)
+            if (surplus or full) and ranked[place] not in needed:
+                _delete_weights(self._folder.trial(ranked[place]))
+                self._kept_bytes -= kept.pop(ranked[place])
+        self._due = len(kept) + int(EASE * len(kept))
+        if search.disk_budget is not None and self._kept_bytes + unended > search.disk_budget:
+            self._exceeded = max(self._exceeded, self._kept_bytes + unended)
+
+    def _needed(self, *, final: bool) -> set[int]:
+        """The ended trials whose weights must be kept.
+
+        A running trial can still lose its score by a fault, so it displaces no ended one. A trial that is not needed
+        now will never be.
+        """
+        record = self._record()
+        ended = copy(record)
+        ended.trials = {trial.number: trial for trial in record.trials.values() if trial.reason is not None}
+        best = {trial.number for trial in ended.ranked()[:1]}
+        return best if final else best | {number for number in selected(ended) if not ended.trials[number].tested}
+
+    def _unended_bytes(self) -> int:
+        """Bytes of the weights of running and paused trials; only those of running ones are looked at again."""
+        return self._paused_bytes + sum(map(self._bytes, self._running))
+
+    def _bytes(self, number: int) -> int:
+        """Bytes of the weights in the folder of a trial."""
+        folder = self._folder.trial(number)
+        files = [*folder.rglob("*.safetensors")] if self._record().study.space.base.keeps_weights else _models(folder)
+        return sum(path.stat().st_size for path in files if path.exists())
+
+
+def _settled(trial: TrialRecord, folder: Path) -> int | None:
+    """Bytes of the weights of a trial that has ended, of each call the best alone; None where it has none."""
+    if (path := folder / BEST).exists():
+        return path.stat().st_size
+    if not (folder / MODELS).exists():
+        return None
+    for call in trial.seeds:
+        own = folder / MODELS / trial.replicates.folder(call)
+        keep_only(own, (each.folder for each in models_in(own)[:1]))
+    return sum(path.stat().st_size for path in _models(folder))
+
+
+def _models(folder: Path) -> list[Path]:
+    """The files of the models that a function gave."""
+    return [path for path in (folder / MODELS).rglob("*") if path.is_file()]
+
+
+def _delete_weights(folder: Path) -> None:
+    (folder / BEST).unlink(missing_ok=True)
+    shutil.rmtree(folder / MODELS, ignore_errors=True)

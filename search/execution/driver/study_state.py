@@ -1,0 +1,227 @@
+"""The state of a study: its record, proposer and scheduler, updated event by event.
+
+Replayed and new events pass the same code. So the state after the events of a ledger is the same in the driver that
+wrote them, in one that resumed the study, and in a simulation.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.execution.driver.reuse import KnownTrials
+from skipstack.search.ledger.event_values import Gain
+from skipstack.search.ledger.events import (
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Promoted,
+    Proposed,
+    Reported,
+    Reused,
+    Suggested,
+    WarmStarted,
+)
+from skipstack.search.strategy.objectives.enough import Enough
+from skipstack.search.strategy.objectives.objectives import vector
+from skipstack.search.strategy.objectives.pareto import Vector
+from skipstack.search.strategy.proposers.build import proposer
+from skipstack.search.strategy.schedulers.build import scheduler
+from skipstack.search.strategy.schedulers.scheduler import Decision
+from skipstack.search.study.record.asked_points import Request
+from skipstack.search.study.record.extension import extended
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.domains import Json
+from skipstack.spaces.space import Point, Space
+
+
+class StudyState:
+    """Record, proposer and scheduler of a study, from which all decisions follow. Only ``apply`` changes them.
+
+    ``opened``: the first event. ``extensions``: all later events that extend the study. ``space``: the points that may
+    be proposed, if not the study's whole space. ``written``: the path of the ledger, named in errors.
+    """
+
+    def __init__(
+        self,
+        folder: StudyFolder,
+        opened: Event,
+        extensions: Sequence[Extended] = (),
+        *,
+        space: Space | None = None,
+        written: Path,
+    ) -> None:
+        self.record = StudyRecord()
+        self.record.apply(opened)
+        # The proposer is only asked after the replay, and every point of a space lies in its extension.
+        study = reduce(extended, extensions, self.record.study)
+        space = Space(study.space) if space is None else space
+        self._base = space.point(study.space.base) if space.contains(study.space.base) else None
+        search = study.search
+        asked = sum(len(extension.points) for extension in extensions)  # while the study ran, for all that is known
+        self.proposer = proposer(
+            search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials - asked
+        )
+        self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.lanes_of_a_trial)
+        self._enough = None if search.enough is None else Enough(search.enough)
+        self.longest = 0.0
+        """The seconds of the longest epoch so far."""
+        self.decision = Decision("continue")
+        """The scheduler's decision on the last report."""
+        self.known = KnownTrials(folder, self.record)
+        self._suggested: list[Point] = []
+        """Points that were good on other corpora and have not been proposed yet."""
+        self.asked: list[Point] = []
+        """Points that somebody asked for and that have not been proposed yet."""
+        self.requests: set[str] = set()
+        """The names of the requests that have been taken."""
+        self.active: set[int] = set()
+        """Trials that have neither paused nor ended."""
+        self._written = written
+
+    def ask(self, number: int) -> Point | None:
+        """The point of the next trial, ``number``; None if there is none. Changes nothing.
+
+        The base comes first if the space has it, and is never stopped, since every difference is measured from it.
+        Points that somebody asked for come next, then those that were good on other corpora.
+        """
+        if number >= self.record.study.search.trials:
+            return None
+        if number == 0 and self._base is not None:
+            return self._base
+        first = [*self.asked[:1], *self._suggested[:1]]
+        return first[0] if first else self.proposer.ask(number)
+
+    def extension(self, name: str, request: Request, time: float) -> Extended:
+        """The event that extends the study by the points of a request, without those that it has already.
+
+        Raises UserError for a point that its space does not allow.
+        """
+        points: dict[str, Point] = {}
+        for point in request.points:
+            if (refusal := self.record.space.refusal(dict(point))) is not None:
+                raise UserError(f"{self._written.parent}: the request {name}: {refusal}")
+            points[canonical_json(point)] = dict(point)
+        for known in (*self.asked, *(trial.point for trial in self.record.trials.values())):
+            points.pop(canonical_json(known), None)
+        return Extended(
+            time=time, trials=len(points), points=tuple(points.values()), asked_by=request.asked_by, request=name
+        )
+
+    def enough(self) -> Gain | None:
+        """The expected gain of further trials, if it is too small to start any; None if trials go on."""
+        if self._enough is None or self.record.study.search.enough is None:
+            return None
+        return self._enough.gain()
+
+    def apply(self, event: Event) -> None:
+        """Update the record, the proposer and the scheduler by ``event``.
+
+        Raises UserError for a decision or promotion that differs from what this code decides after the same events.
+        """
+        self.record.apply(event)
+        if self._enough is not None:
+            self._enough.happened(event)
+        match event:
+            case WarmStarted():
+                self.known.observed(event)
+                self._observe(event)
+            case Suggested():
+                self._suggested += [dict(each.point) for each in event.suggestions]
+            case Extended():
+                self.asked += [dict(point) for point in event.points]
+                self.requests.add(event.request)
+            case Proposed(trial=number):
+                self.active.add(number)
+                self._suggested = [point for point in self._suggested if not _equal(point, event.point)]
+                self.asked = [point for point in self.asked if not _equal(point, event.point)]
+                self.known.proposed(event)
+                self.proposer.proposed(number, dict(event.point))
+                if number == 0 and self._is_base(event):
+                    self.scheduler.spare(number)
+            case Reused(trial=number):
+                self.scheduler.spare(number)
+            case Reported(trial=number):
+                self.longest = max(self.longest, event.seconds)
+                self.proposer.took(number, event.seconds / max(len(event.seeds), 1))
+                self.scheduler.weigh(number, self._further(number, None if self.ends_group(event) else event))
+                self.decision = self.scheduler.report(number, event.epoch, self._score(event), event.seconds)
+            case Decided(trial=number):
+                self._check(event)
+                if event.decision == "pause":
+                    self.active.remove(number)
+                    self.proposer.paused(number, self.record.trials[number].curve, self._further(number))
+                    self._left(number)
+            case Promoted(trial=number):
+                self._check_promoted(event)
+                self.scheduler.promoted(number)
+                self.active.add(number)
+                self.proposer.promoted(number, dict(self.record.trials[number].point))
+            case Ended(trial=number):
+                self.active.discard(number)
+                self.scheduler.ended(number)
+                self.proposer.ended(number, event.reason, self.record.trials[number].curve, self._further(number))
+                self.known.ended(self.record.trials[number])
+                self._left(number)
+            case _:
+                pass
+
+    def ends_group(self, reported: Reported) -> bool:
+        """Whether this is the last epoch of a group of racing seeds."""
+        return bool(reported.seeds) and reported.epoch == self.scheduler.maximum
+
+    def _is_base(self, proposed: Proposed) -> bool:
+        """Whether the trial is the base; the first trial is not if only a later extension added the base's values."""
+        return self._base is not None and _equal(proposed.point, self._base)
+
+    def _observe(self, warm_started: WarmStarted) -> None:
+        sought = self.record.study.search.further
+        for each in warm_started.observed:
+            values = {"parameters": each.parameters, "latency": each.latency, **each.reported}
+            beside = vector(sought, values)
+            self.proposer.observed(dict(each.point), each.reason, each.curve, beside)
+
+    def _left(self, number: int) -> None:
+        """Note that a trial ended or paused."""
+        if self._enough is not None:
+            trial = self.record.trials[number]
+            self._enough.left(number, trial.reason, trial.score, list(trial.dev.values()))
+
+    def _score(self, reported: Reported) -> float:
+        """The score that the scheduler compares: of all seeds at the end of a group of seeds, else of the epoch."""
+        if not self.ends_group(reported) or not math.isfinite(reported.score):
+            return reported.score
+        best = self.record.trials[reported.trial].best
+        assert best is not None, "a group that did not diverge has a best epoch"
+        return best.score
+
+    def _further(self, number: int, at: Reported | None = None) -> Vector:
+        """The values of a trial in the objectives after the score, those of a function at a report, or at its best."""
+        return self.record.trials[number].further(self.record.study.search.further, at)
+
+    def _check(self, decided: Decided) -> None:
+        """Raise UserError for a decision that this code would not take: another version, or a person, wrote it."""
+        if (decided.decision, decided.rung) != (self.decision.action, self.decision.rung):
+            raise UserError(
+                f"{self._written}: trial {decided.trial}, epoch {decided.epoch}: the ledger says "
+                f"{decided.decision!r}, replaying its reports gives {self.decision.action!r} "
+                "(allowed: a ledger of this version of skipstack)"
+            )
+
+    def _check_promoted(self, promoted: Promoted) -> None:
+        """Likewise for promotions; the ledger does not say whether more trials were due, so both cases are allowed."""
+        due = (self.scheduler.promotable(), self.scheduler.promotable(len(self.record.trials)))
+        if promoted.trial not in due:
+            raise UserError(
+                f"{self._written}: trial {promoted.trial}: the ledger says that it was promoted, replaying its "
+                f"reports promotes {due[0]} (allowed: a ledger of this version of skipstack)"
+            )
+
+
+def _equal(one: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
+    """Whether two points are the same, whatever the order of their axes."""
+    return canonical_json(one) == canonical_json(other)

@@ -1,0 +1,226 @@
+"""The keeper of a study's folder: reads and writes it for workers on machines that do not see it.
+
+It is an ordinary object without Ray. On a cluster it is an actor on the driver's machine (``remote_keeper.py``), whose
+methods several threads call.
+"""
+
+import hashlib
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import Final, Protocol
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.execution.driver.faults import lost_disk_interrupts, own_file_interrupts
+from skipstack.search.execution.engines.ray.carrying.parcels import PIECE, Parcel, Piece, versions
+from skipstack.search.execution.workers.attempts import ATTEMPT, check_latest, claim
+from skipstack.search.study.record.folder import (
+    CALL_CHECKPOINTS,
+    CHECKPOINT,
+    GROUP,
+    StudyFolder,
+    delete_checkpoints,
+    make_trial_folder,
+)
+
+ARRIVING: Final = ".arriving."
+"""How the names of files begin that have not arrived whole."""
+
+
+class Keeping(Protocol):
+    """What a keeper is asked, wherever it is."""
+
+    def store(self, store: str) -> dict[str, int]:
+        """The files of a prepared corpus or of vectors, with their bytes, by the name of its folder."""
+
+    def store_piece(self, store: str, name: str, start: int) -> bytes:
+        """At most ``PIECE`` bytes of one of these files, from ``start`` on."""
+
+    def begin(self, trial: int, attempt: int) -> dict[str, int]:
+        """Claim a trial's folder for an attempt; the files that it goes on from, with their bytes."""
+
+    def files(self, trial: int) -> dict[str, int]:
+        """The files of a trial, with their bytes."""
+
+    def file_piece(self, trial: int, name: str, start: int) -> bytes:
+        """At most ``PIECE`` bytes of one of these files, from ``start`` on."""
+
+    def take(self, trial: int, attempt: int, parcel: Parcel) -> None:
+        """Take files of an attempt. With the last parcel of a sending they all appear, in their order."""
+
+    def goes_on(self, trial: int, attempt: int) -> bool:
+        """Whether the attempt has epochs to train; else it was told to ``part``."""
+
+    def part(self, trial: int, attempt: int) -> None:
+        """Let an attempt that has ended or paused send what it has, and train no further."""
+
+    def moved(self) -> int:
+        """Bytes that came and went: 0 where all machines see the folder."""
+
+
+class Keeper(Keeping):
+    """The keeper of ``folder``.
+
+    Raises SupersededError to an attempt once a later one has begun, OutOfSpaceError or DiskLostError where the disk
+    refuses, and UserError for a name that leads out of the folder.
+    """
+
+    def __init__(self, folder: StudyFolder) -> None:
+        self._folder = folder
+        self.received = 0
+        """Bytes of trials' files that came."""
+        self.given = 0
+        """Bytes of files that went out."""
+        self._counting = threading.Lock()
+        self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+        self._arriving: dict[tuple[int, str], dict[str, Path]] = {}
+        """Where the files of each sending are until it is whole, by their names."""
+        self._over: set[int] = set()
+        """Trials that have ended, whose checkpoints nobody needs any more."""
+        self._parting: set[tuple[int, int]] = set()
+
+    def moved(self) -> int:
+        """As ``Keeping`` says."""
+        return self.received + self.given
+
+    def store(self, store: str) -> dict[str, int]:
+        """As ``Keeping`` says."""
+        with lost_disk_interrupts(f"{self._folder.corpora / store}"):
+            return {path.name: path.stat().st_size for path in sorted(self._store(store).iterdir()) if path.is_file()}
+
+    def store_piece(self, store: str, name: str, start: int) -> bytes:
+        """As ``Keeping`` says."""
+        return self._piece(self._store(store), name, start)
+
+    def begin(self, trial: int, attempt: int) -> dict[str, int]:
+        """As ``Keeping`` says."""
+        with self._locked(trial) as folder, own_file_interrupts(folder):
+            self._claim(folder, attempt, [])
+            _discard(folder)
+            return _files(folder)
+
+    def files(self, trial: int) -> dict[str, int]:
+        """As ``Keeping`` says."""
+        with self._locked(trial) as folder:
+            return _files(folder)
+
+    def file_piece(self, trial: int, name: str, start: int) -> bytes:
+        """As ``Keeping`` says."""
+        return self._piece(self._folder.trial(trial), name, start)
+
+    def take(self, trial: int, attempt: int, parcel: Parcel) -> None:
+        """As ``Keeping`` says; of a trial that has ended, checkpoints are dropped."""
+        names = [piece.name for piece in parcel.pieces]
+        with self._locked(trial) as folder, own_file_interrupts(folder):
+            for name in (*names, *parcel.removed):
+                check_name(folder, name)
+            self._claim(folder, attempt, names)
+            arriving = self._arriving.setdefault((trial, parcel.sending), {})
+            for piece in parcel.pieces:
+                arriving[piece.name] = _written(folder, parcel.sending, piece)
+            if parcel.last:
+                self._settle(trial, folder, parcel)
+        with self._counting:
+            self.received += parcel.bytes
+
+    def goes_on(self, trial: int, attempt: int) -> bool:
+        """As ``Keeping`` says."""
+        return (trial, attempt) not in self._parting
+
+    def part(self, trial: int, attempt: int) -> None:
+        """As ``Keeping`` says."""
+        self._parting.add((trial, attempt))
+
+    def over(self, trial: int) -> None:
+        """A trial has ended: its checkpoints go, and any that comes later is dropped."""
+        with self._locked(trial) as folder:
+            self._over.add(trial)
+            _discard(folder)
+            delete_checkpoints(folder)
+
+    @contextmanager
+    def _locked(self, trial: int) -> Iterator[Path]:
+        """The folder of a trial, which one caller at a time writes."""
+        with self._counting:
+            lock = self._locks[trial]
+        with lock:
+            yield self._folder.trial(trial)
+
+    def _claim(self, folder: Path, attempt: int, names: Sequence[str]) -> None:
+        """Claim the folder unless a later attempt has; a machine that sees it may have claimed a part of it alone."""
+        groups = {group for name in names if (group := _group(name)) is not None}
+        for each in (folder, *(folder / group for group in groups)):
+            check_latest(each, attempt)
+        make_trial_folder(folder)
+        claim(folder, attempt)
+
+    def _settle(self, trial: int, folder: Path, parcel: Parcel) -> None:
+        """Give the files of a whole sending their names."""
+        for name, path in self._arriving.pop((trial, parcel.sending)).items():
+            if trial in self._over and _is_of_checkpoints(name):
+                path.unlink()
+                continue
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+        for name in parcel.removed:
+            (folder / name).unlink(missing_ok=True)
+
+    def _store(self, store: str) -> Path:
+        if PurePosixPath(store).name != store or store in ("", "..") or "\0" in store:
+            raise UserError(f"a worker asks for the corpus {store!r} (allowed: a name in {self._folder.corpora})")
+        return self._folder.corpora / store
+
+    def _piece(self, folder: Path, name: str, start: int) -> bytes:
+        check_name(folder, name)
+        with lost_disk_interrupts(str(folder / name)), (folder / name).open("rb") as file:
+            file.seek(start)
+            content = file.read(PIECE)
+        with self._counting:
+            self.given += len(content)
+        return content
+
+
+def check_name(folder: Path, name: str) -> None:
+    """Raises UserError for the name of a file that is not below ``folder``, or is the keeper's own there."""
+    path = PurePosixPath(name)
+    inside = path.parts and not path.is_absolute() and not {"..", "."} & set(name.split("/")) and "\0" not in name
+    if not inside or name == ATTEMPT or path.name.startswith(ARRIVING):
+        raise UserError(f"a worker names the file {name!r} (allowed: one of its own below {folder})")
+    if not (folder / path).parent.resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"a worker names the file {name!r}, which a link leads out of {folder}")
+
+
+def _files(folder: Path) -> dict[str, int]:
+    """What a worker goes on from, with the bytes of each file, in the order in which it was written."""
+    found = versions(folder)
+    return {name: version[0] for name, version in found.items() if name != ATTEMPT and not name.startswith(ARRIVING)}
+
+
+def _group(name: str) -> str | None:
+    """The folder of racing seeds that a file of a trial belongs to, if it does."""
+    top, _, rest = name.partition("/")
+    return top if rest and fnmatch(top, GROUP.format("*")) else None
+
+
+def _is_of_checkpoints(name: str) -> bool:
+    """Whether nobody needs a file once its trial has ended."""
+    return name == CHECKPOINT or _group(name) is not None or PurePosixPath(name).parts[0] == CALL_CHECKPOINTS
+
+
+def _written(folder: Path, sending: str, piece: Piece) -> Path:
+    """Where the file is that a piece belongs to, with the piece."""
+    path = folder / f"{ARRIVING}{sending}.{hashlib.sha256(piece.name.encode()).hexdigest()[:16]}"
+    with path.open("r+b" if piece.start else "wb") as file:
+        file.seek(piece.start)
+        file.write(piece.content)
+    return path
+
+
+def _discard(folder: Path) -> None:
+    """Remove what was begun to be sent, and never was whole."""
+    for torn in folder.glob(f"{ARRIVING}*"):
+        torn.unlink(missing_ok=True)

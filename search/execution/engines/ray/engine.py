@@ -1,0 +1,356 @@
+"""Ray Tune as the engine, by its public parts: it opens slots on a cluster, through which trials pass.
+
+Tune's own search, schedulers, checkpoints, loggers and restore are not used: the driver's ledger replaces them.
+"""
+
+import gc
+import math
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
+from typing import Any, Final, Literal
+
+import ray
+from ray import tune
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.execution.driver.interruption import terminated_as_interrupted
+from skipstack.search.execution.engines.growth import Growth, needed
+from skipstack.search.execution.engines.newcomers import Newcomers
+from skipstack.search.execution.engines.ray.autoscaler import demanded, growth
+from skipstack.search.execution.engines.ray.cards import Cards
+from skipstack.search.execution.engines.ray.carrying.carried_workers import CarriedWorkers
+from skipstack.search.execution.engines.ray.carrying.keeper import Keeping
+from skipstack.search.execution.engines.ray.carrying.mark import Mark
+from skipstack.search.execution.engines.ray.carrying.study import carried, gather
+from skipstack.search.execution.engines.ray.loop import SlotScheduler, SlotSearcher, StudyIsOver, StudyLoop
+from skipstack.search.execution.engines.ray.machines import (
+    Question,
+    asked,
+    check_address,
+    cluster_in_words,
+    joined,
+    lost_cluster_interrupts,
+    machines,
+    on_gpu,
+    resources,
+)
+from skipstack.search.execution.engines.ray.metrics import watched
+from skipstack.search.execution.engines.ray.orders import Prepare
+from skipstack.search.execution.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
+from skipstack.search.execution.engines.ray.process import borrowed, silenced
+from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
+from skipstack.search.execution.engines.ray.worker_process import WorkerProcess
+from skipstack.search.execution.engines.room import (
+    LOOKED_AT,
+    Allotment,
+    Machines,
+    Resources,
+    allotted,
+    described,
+    in_words,
+    nothing_known,
+    nowhere,
+    slots,
+)
+from skipstack.search.execution.engines.settling import Settling
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.task import TrialTask, Workers
+
+MOST_SLOTS: Final = 1000
+"""That may be open: to place them takes an autoscaler its time."""
+
+AWAITED_SECONDS: Final = 1800.0
+"""For which the first machine is awaited that an autoscaler may start."""
+
+RESTARTS: Final = 3
+"""So often in a row is Tune's loop entered again, without anything having happened in between."""
+
+RESTARTED_AFTER: Final = 5.0
+"""Seconds after which it is."""
+
+TOLD_EVERY: Final = 30.0
+"""Seconds between two lines about machines that have joined or left."""
+
+
+class RayEngine(Engine):
+    """Trials on the actors of a Ray cluster: ``address``, or the one that this process has joined already, or else one
+    started here and ended with the study. At its end the process is as it was before, and so is Ray in it.
+
+    Each trial takes ``cpus_per_trial`` and ``gpus_per_trial`` of a GPU (``search/execution/engines/room.py``), and
+    twice as much once it ran out of memory. ``concurrent``: so many run at a time, at most; None: as many as fit. For
+    ``auto``, workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that training a trial holds.
+    ``sharing``: which trials share a process, which takes all that for them together. Raises UserError where no cluster
+    answers, or it has not what trials on ``device`` need.
+    """
+
+    def __init__(
+        self,
+        worker: Workers,
+        *,
+        address: str | None,
+        gpus_per_trial: float | Literal["auto"],
+        cpus_per_trial: int = 1,
+        concurrent: int | None = None,
+        device: str = "auto",
+        gpu_memory: Callable[[], int] = nothing_known,
+        memory: Callable[[TrialTask], int] = nothing_known,
+        sharing: Sharing = ALONE,
+    ) -> None:
+        if not ray.is_initialized():
+            check_address(address)
+        self.worker = worker
+        self._concurrent = concurrent
+        self._sharing = sharing
+        self._where = None if ray.is_initialized() else cluster_in_words(address)
+        self._joined = address is not None or ray.is_initialized()
+        self._carried: CarriedWorkers | None = None
+        """The workers of a study whose files may have to be carried."""
+        self._unseeing: str | None = None
+        """How many machines do not see the study's folder, in words."""
+        self._newcomers: Newcomers | None = None
+        """Who asks the machines that join whether they see it, until that is said."""
+        self._machines: Machines = {}
+        """Those of the cluster, as of the last look."""
+        self._looked = self._told = -math.inf
+        self._untold = False
+        self._leaving = ExitStack()
+        self._cards = Cards()
+        try:
+            for borrowing in (borrowed(), joined(address)):
+                self._leaving.enter_context(borrowing)
+            self._settling = Settling(
+                lambda: self._cards.left(machines()),
+                lambda there, answers: allotted(
+                    gpus_per_trial,
+                    device,
+                    there,
+                    cpus_per_trial=cpus_per_trial,
+                    sizes=lambda: answers,
+                    count=lambda task: Question(self._counting(memory, task), max_retries=0),
+                    each="trial" if sharing.most == 1 else f"program of up to {sharing.most} trials",
+                ),
+                partial(on_gpu, gpu_memory) if gpus_per_trial == "auto" and device != "cpu" else None,
+            )
+            with lost_cluster_interrupts():
+                self._growth = growth() if self._joined else None
+            there, joining = resources(), self._growth or Growth(())
+            self._least = needed(gpus_per_trial, device, there, joining, cpus=float(cpus_per_trial))
+            if self._growth is None or slots(there, self._least):
+                self._settling.begin()
+                self._settled()
+            elif not joining.may_hold(self._least):
+                raise nowhere(self._least, there, joining.in_words())
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def allotment(self) -> Allotment:
+        """What each trial gets of the machines that are there."""
+        return self._settling.allotment
+
+    def _settled(self) -> None:
+        """Say what each trial gets, on which cluster, and what may join it."""
+        may_join = None if self._growth is None else f"what may join has: {self._growth.in_words()}"
+        bound = None if self._concurrent is None else f"at most {self._concurrent} at a time"
+        self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, self._unseeing, may_join]))
+        self._told, self._untold = time.monotonic(), False
+
+    def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
+        """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
+        if not self._joined:
+            return
+        self._await_machines(record)
+        answers = asked(Preflight.of(folder, record(), carries=self._carries).answer)
+        found = [
+            (name, Answer(sees=True, trouble=str(said)) if isinstance(said, UserError) else said)
+            for name, said in answers
+        ]
+        trouble = first_trouble([(name, answer.trouble) for name, answer in found])
+        if trouble is not None:
+            raise UserError(trouble)
+        self._unseeing = unseeing(sum(not answer.sees for _, answer in found), len(found))
+        self._settled()
+
+    def run(self, driver: Driver) -> None:
+        """Let Tune keep slots open, and trials pass through them (``loop.py``), then measurements: a process that has
+        imported torch is there already.
+        """
+        self._await_machines(lambda: driver.record)
+        # Machines that join in the midst of the study are asked when they begin.
+        preflight = Preflight.of(driver.folder, driver.record, carries=self._carries) if self._joined else None
+        self._carried, driver.turns = None, self._sharing.most
+        if preflight is not None and preflight.carries:
+            self._carried = self._leaving.enter_context(carried(self.worker, driver, preflight.mark))
+            if self._unseeing is None:
+                self._newcomers = Newcomers(machines(), partial(_sight, preflight.mark))
+        gauges = self._leaving.enter_context(watched(driver))
+        self._machines = machines()
+        loop = StudyLoop(
+            driver,
+            Prepare(self._carried or self.worker, preflight),
+            self._settling,
+            capacity=self._capacity,
+            most_slots=self._most_slots,
+            cards=self._cards,
+            say=lambda words: self.say(words),
+            look=self._look,
+            on_idle=lambda: self.on_idle(),
+            part=lambda task: self._keeper.part(task.number, task.attempt),
+            on_late_files=lambda trial: self.on_late_files(trial),
+            gpus_taken=gauges.taken,
+            sharing=self._sharing,
+            concurrent=self._concurrent,
+        )
+        restarts = 0
+        while not loop.finished:
+            before = driver.record.events
+            try:
+                self._tune(loop)
+                error: Exception = RuntimeError("it ended before the study")
+            except KeyboardInterrupt:
+                if self._carried is not None:
+                    gather(self._carried)
+                loop.end_processes()
+                raise
+            except Exception as ended:  # noqa: BLE001 (Tune raises errors of any class that it does not know)
+                error = ended
+            if loop.fault is not None:
+                raise loop.fault
+            if not loop.finished:
+                restarts = 1 if driver.record.events > before else restarts + 1
+                with lost_cluster_interrupts():
+                    if restarts > RESTARTS:
+                        raise error
+                    loop.lost(one_line(error))
+                time.sleep(RESTARTED_AFTER)
+
+    def _tune(self, loop: StudyLoop) -> None:
+        """Run Tune's loop until the study's ends, or an error ends it."""
+        with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch, silenced(), as_talkative_as_before():
+            tune.Tuner(
+                tune.with_resources(WorkerProcess, _placement),
+                tune_config=tune.TuneConfig(
+                    search_alg=SlotSearcher(loop),
+                    scheduler=SlotScheduler(loop),
+                    num_samples=-1,  # until the searcher says that it has finished
+                    max_concurrent_trials=MOST_SLOTS,
+                ),
+                run_config=tune.RunConfig(
+                    storage_path=scratch,
+                    stop=StudyIsOver(loop),
+                    verbose=0,
+                    checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
+                ),
+            ).fit()
+
+    def _most_slots(self, needs: Resources) -> int:
+        """How many slots of these resources the cluster may hold: pending ones are what an autoscaler sees."""
+        most = None if self._growth is None else self._growth.places(needs)
+        if most is None:
+            most = MOST_SLOTS if self._growth is not None else slots(self._capacity(), needs)
+        return min(most, MOST_SLOTS)
+
+    def _await_machines(self, record: Callable[[], StudyRecord]) -> None:
+        """Where the cluster has no room yet, wait for the machines that it may get. Raises UserError where it gets
+        none.
+        """
+        if self._settling.is_settled:
+            return
+        assert self._growth is not None, "without an autoscaler, what there is was settled at once"
+        trial, joining, known = self._least, self._growth.in_words(), record()
+        ready = known.study.search.trials - sum(each.reason is not None for each in known.trials.values())
+        ready = max(1, ready if self._concurrent is None else min(ready, self._concurrent))
+        self.say(
+            f"waiting for a machine with {in_words(trial)}: {described(resources())}; what may join has: {joining}"
+        )
+        here, until = threading.current_thread() is threading.main_thread(), time.monotonic() + AWAITED_SECONDS
+        with terminated_as_interrupted() if here else nullcontext(), demanded(trial, self._most_slots(trial), ready):
+            while not slots(there := resources(), trial):
+                if time.monotonic() > until:
+                    raise nowhere(trial, there, f"{joining}, and none came within {AWAITED_SECONDS / 60:g} min")
+                time.sleep(LOOKED_AT)
+        self._settling.begin()
+        self._settled()
+
+    def _look(self) -> None:
+        """Now and then at the machines that have joined or left: settle what trials get."""
+        now = time.monotonic()
+        if not self._joined or now - self._looked < LOOKED_AT:
+            return
+        self._looked = now
+        with lost_cluster_interrupts():
+            self._untold |= self._settling.look()
+            self._machines = machines()
+            first_unseeing = self._newcomers is not None and self._has_unseeing(self._newcomers)
+        if first_unseeing or (self._untold and now - self._told > TOLD_EVERY):
+            self._settled()
+            self.say(self.words)
+
+    def _has_unseeing(self, newcomers: Newcomers) -> bool:
+        """Whether the first machine has joined to which files are carried."""
+        there = machines()
+        self._unseeing = unseeing(newcomers.unseeing(there), len(there))
+        if self._unseeing is not None:
+            self._newcomers = None
+        return self._unseeing is not None
+
+    def _capacity(self) -> list[Resources]:
+        """What each machine has, without the GPUs that are left alone."""
+        return [has for _, has in self._cards.left(self._machines).values()]
+
+    @property
+    def _carries(self) -> bool:
+        """Whether files can be carried: by a driver on a machine of the cluster, which others can ask."""
+        return not ray.util.client.ray.is_connected()
+
+    def _counting(self, memory: Callable[[TrialTask], int], task: TrialTask) -> Callable[[], int]:
+        """What counts the memory that a trial needs, on a machine that may not see its corpus."""
+        return partial(memory, task) if self._carried is None else partial(self._carried.reading, memory, task)
+
+    @property
+    def _keeper(self) -> Keeping:
+        assert self._carried is not None, "files are unsent only where they are carried"
+        return self._carried.keeper
+
+    def close(self) -> None:
+        """Leave the cluster, one that was started here ends, and give back what was borrowed."""
+        gc.collect()  # what Tune has left asks ray to forget it, and ray ends the process that asks after it has gone
+        with silenced():
+            self._leaving.close()
+
+
+def _sight(mark: Mark, machine: str) -> Question[bool]:
+    """A question to a machine, by the id of its node, whether it sees the study's folder."""
+    return Question(partial(_sees, mark), scheduling_strategy=NodeAffinitySchedulingStrategy(machine, soft=False))
+
+
+def _sees(mark: Mark) -> bool:
+    """Runs on the machine that is asked."""
+    return mark.unseen() is None
+
+
+@contextmanager
+def as_talkative_as_before() -> Iterator[None]:
+    """At the end, Tune prints as much of the user's own runs as before: each run sets that for the whole process."""
+    log = sys.modules.get("ray.tune.utils.log")
+    before = getattr(log, "verbosity", None)
+    try:
+        yield
+    finally:
+        if log is not None and before is not None:
+            log.set_verbosity(before)
+
+
+def _placement(config: dict[str, Any]) -> tune.PlacementGroupFactory:
+    """The place in the cluster that a slot asks for."""
+    return tune.PlacementGroupFactory([{name.upper(): amount for name, amount in config["resources"].items()}])

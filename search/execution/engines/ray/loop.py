@@ -1,0 +1,720 @@
+"""The loop of a study on Ray: Ray Tune opens slots, and trials pass through them.
+
+What Tune takes for a trial is a slot: a process of the cluster, which lives as long as there is work that fits it. Tune
+asks it for one step after another; before a step, it may be told something (``orders.py``).
+
+    Tune asks for more               a slot is opened if trials are ready that no other one will take      ``open``
+    the slot's process has started   it says where it is, and is told what study it is for              ``greeted``
+    a step has ended                 the driver decides on each outcome; then the slot is told what
+                                     changes, or to leave. One without work asks again after a while   ``returned``
+    the process dies                 its trials are faults, which the driver retries                       ``died``
+    between two of these             machines, hours, and silent trials                                    ``turn``
+    nothing is left                  Tune's loop ends, and all slots with it                           ``finished``
+
+So a slot is in one of these states:
+
+    opening    the cluster has no room for it yet, or its process starts     no greeting
+    busy       it trains or measures                                         tasks, or a measurement
+    idle       it has nothing to do                                          neither
+    fencing    without work, it takes a GPU that is left alone, so that no other slot comes there    is_fence
+
+Only the driver decides, and only it writes the ledger. Where an error that Tune does not know ends its loop, all slots
+are lost (``lost``), and the loop is entered again.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import ray
+from ray.exceptions import RayError
+from ray.tune import Stopper
+from ray.tune.schedulers import FIFOScheduler, TrialScheduler
+from ray.tune.search import Searcher
+
+from skipstack.data.basis.errors import NoGpuError, UserError
+from skipstack.data.basis.saying import Say
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.faults import DeviceBrokenError, Fault
+from skipstack.search.execution.driver.measuring_on_test import Measurement
+from skipstack.search.execution.engines.ray.cards import IN_A_ROW, Card, Cards
+from skipstack.search.execution.engines.ray.carrying.carried_workers import PartedError, UnsentResult
+from skipstack.search.execution.engines.ray.deaths import Death, Kernel, failures, unborn
+from skipstack.search.execution.engines.ray.machines import check_answers, lost_cluster_interrupts, machines
+from skipstack.search.execution.engines.ray.orders import Change, Measure, Prepare, give
+from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
+from skipstack.search.execution.engines.ray.worker_process import Greeting, breaks
+from skipstack.search.execution.engines.room import Resources, enlarged, slots
+from skipstack.search.execution.engines.settling import Settling
+from skipstack.search.ledger.events import LOSSES
+from skipstack.search.study.task import EpochResult, Measured, TrialTask
+
+START_SECONDS: Final = 300.0
+"""Within which the first process of a study must have started, or else a machine is asked whether any does."""
+
+IDLE_SECONDS: Final = 10.0
+"""For which a slot waits for work, unless it is the last: to start another process takes a second or two."""
+
+UNBORN: Final = 3
+"""So many processes in a row that die before they greet interrupt the study."""
+
+Job = TrialTask | Measurement
+Value = TypeVar("Value")
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """A process that trains, or is to start, and what it takes of a machine. ``tasks``: its trials, by number, of one
+    ``program`` if they share one; ``measures``: the trial that it measures instead.
+    """
+
+    resources: Resources
+    greeting: Greeting | None = None
+    program: TrialTask | None = None
+    tasks: dict[int, TrialTask] = field(default_factory=dict)
+    measures: int | None = None
+    is_fence: bool = False
+    since: float = field(default_factory=time.monotonic)
+    """When it was opened, and later, when it had no work any more."""
+
+    @property
+    def has_work(self) -> bool:
+        """Whether it trains or measures."""
+        return bool(self.tasks) or self.measures is not None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it can be given work."""
+        return self.greeting is not None and not self.is_fence and not self.has_work
+
+    @property
+    def is_idle_for_long(self) -> bool:
+        """Whether others may have its room, unless it is the last: trials run, or are promoted, that need one."""
+        return not self.has_work and time.monotonic() - self.since > IDLE_SECONDS
+
+    def fits(self, needs: Resources) -> bool:
+        """Whether a job has room here, and not much more than it needs: others might need that."""
+        own, needed = self.resources.get("gpu", 0.0), needs.get("gpu", 0.0)
+        return self.resources["cpu"] == needs["cpu"] and needed <= own <= 1.25 * needed
+
+
+class StudyLoop:
+    """What is asked and told while Tune runs the slots of a study.
+
+    ``prepare``: what every process is told first. ``settling`` says what each trial gets of the machines, whose
+    resources ``capacity`` gives, and ``most_slots`` how many slots of some resources may be open. ``concurrent``: so
+    many trials run at a time, at most. ``cards``: the GPUs of the cluster; ``say`` tells the user of one that is left
+    alone. ``look`` is called again and again, to look at the machines; ``on_idle`` while a processor has nothing to do;
+    ``part`` before a trial that has ended or paused sends what is left of it, ``on_late_files`` afterwards;
+    ``gpus_taken`` with the GPUs that trials take.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        prepare: Prepare,
+        settling: Settling,
+        *,
+        capacity: Callable[[], Sequence[Resources]],
+        most_slots: Callable[[Resources], int],
+        cards: Cards,
+        say: Say,
+        look: Callable[[], None],
+        on_idle: Callable[[], None],
+        part: Callable[[TrialTask], None],
+        on_late_files: Callable[[int], None],
+        gpus_taken: Callable[[float], None] = lambda gpus: None,
+        sharing: Sharing = ALONE,
+        concurrent: int | None = None,
+    ) -> None:
+        self.driver = driver
+        self._prepare = prepare
+        self._settling = settling
+        self._capacity = capacity
+        self._most_slots = most_slots
+        self._cards = cards
+        self._say = say
+        self._look = look
+        self._on_idle = on_idle
+        self._part = part
+        self._on_late_files = on_late_files
+        self._tell_gpus = gpus_taken
+        self._sharing = sharing
+        self._concurrent = math.inf if concurrent is None else concurrent
+        self.slots: dict[str, Slot] = {}
+        """Those that are open, by the names that Tune gave them."""
+        self._waiting: list[Job] = []
+        """Trials that the driver has given, and, once all have ended, measurements, which wait for a slot."""
+        self._alone: set[int] = set()
+        """Trials that were in a process with others when it died: which of them ended it is not known."""
+        self._parting: set[int] = set()
+        """Trials that have ended or paused, and send what is left of them; others may begin meanwhile."""
+        self._deaths: list[tuple[Death, Callable[[Fault], None]]] = []
+        """Of which it is not clear yet why, each with who is to be told."""
+        self._unborn = 0
+        """How many processes in a row died before they greeted."""
+        self._greeted = -math.inf
+        self._dry = False
+        """Whether the driver has no trial until something else happens."""
+        self._gpus = 0.0
+        self._unfenced: list[float] = []
+        """Shares of GPUs that slots have left there, since these are left alone."""
+        self._kernel = Kernel()
+        self.finished = False
+        """Whether nothing is left to train or to measure."""
+        self.fault: BaseException | None = None
+        """What was raised here first: Tune wraps it into an error of its own, or passes over it."""
+
+    # What Tune asks and tells
+
+    def open(self, name: str) -> Resources | None:
+        """What a slot takes that is opened under this name; None: no further slot is of use now."""
+        if not self.slots:
+            self.turn()  # Tune does not call it then
+        if self._unfenced and not self.finished:
+            self.slots[name] = Slot({"cpu": 0.0, "gpu": self._unfenced.pop()}, is_fence=True)
+            return self.slots[name].resources
+        resources = None if self.finished else self._wanted()
+        if resources is not None:
+            self.slots[name] = Slot(resources)
+        return resources
+
+    def greeted(self, name: str, greeting: Greeting) -> bool:
+        """A slot's process has started; whether it stays."""
+        self._greeted, self._unborn = time.monotonic(), 0
+        slot = self.slots[name]
+        slot.greeting, slot.since = greeting, time.monotonic()
+        give(greeting.process, self._prepare)
+        if self._avoids_card(slot):
+            del self.slots[name]
+        return name in self.slots and not self.finished
+
+    def returned(self, name: str, outcomes: Mapping[int, Any], card: Card) -> bool:
+        """A step of a slot has ended; whether it stays."""
+        slot, self._dry = self.slots[name], False
+        outcomes = {number: self._on_card(outcome, card) for number, outcome in outcomes.items()}
+        left, parting = list[int](), list[int]()
+        if any(map(breaks, outcomes.values())):
+            self._broke(name, slot, outcomes, card)
+            return False
+        for number, outcome in outcomes.items():
+            if slot.measures is not None:
+                slot.measures = None
+                self._measured(number, outcome)
+            elif not self._stays(slot, number, outcome):
+                del slot.tasks[number]
+                left.append(number)
+            elif number in self._parting:
+                parting.append(number)
+        if self._avoids_card(slot) or not self._occupied(slot, tuple(left), tuple(parting)):
+            del self.slots[name]
+        return name in self.slots
+
+    def died(self, name: str, words: str) -> None:
+        """A slot's process died; ``words``: what Tune knows of that."""
+        if (slot := self.slots.pop(name, None)) is None:
+            return
+        if slot.greeting is None:
+            self._unborn += 1
+            if self._unborn >= UNBORN:
+                raise unborn(words)
+            return
+        process = slot.greeting.process
+        self._doomed(slot, self._death(slot.greeting, failures([process])[0], words))
+
+    def lost(self, words: str) -> None:
+        """Tune's loop has ended by an error, and all slots with it."""
+        greeted = [each for each in self.slots.values() if each.greeting is not None]
+        errors = failures([each.greeting.process for each in greeted if each.greeting is not None])
+        self.end_processes()
+        for slot, error in zip(greeted, errors, strict=True):
+            if error is None:
+                self._faulted(slot, Fault("lost", f"Ray Tune's loop ended ({words})"))
+            elif slot.greeting is not None:
+                self._doomed(slot, self._death(slot.greeting, error, ""))
+
+    def end_processes(self) -> None:
+        """End all processes of slots at once."""
+        for slot in self.slots.values():
+            if slot.greeting is not None:
+                ray.kill(slot.greeting.process)
+        self.slots.clear()
+
+    def turn(self) -> None:
+        """Between two events: what the machines tell is heard, what has no time left is ended, what waits gets work."""
+        self._dry = False
+        self._look()
+        self._hear_deaths()
+        if self.driver.hours_are_over():
+            self._end_waiting()
+        if silent := self.driver.silent():
+            self._end_silent(frozenset(silent))
+        self._check_starts()
+        self._count_gpus()
+        if self._has_idle_cpu():
+            self._on_idle()
+        self.finished = self.finished or self._is_done()
+
+    # Which slots are open
+
+    def _wanted(self) -> Resources | None:
+        """What the next slot takes: of a trial that waits and will find none, or else of trials that are ready."""
+        unserved, allotment = self._unserved(), self._settling.allotment
+        if unserved:
+            return next((each for each in unserved if self._may_open(each)), None)
+        for slot in self.slots.values():
+            if slot.is_idle or (slot.greeting is None and not slot.is_fence and not slot.fits(allotment.usual)):
+                return None  # what waits for more room than others need would never get it
+        if not self._may_open(allotment.usual, only_ready=True):
+            return None
+        if allotment.shares is None:
+            return allotment.resources
+        if (task := self._draw()) is None:  # what it takes depends on the trial
+            return None
+        self._waiting.append(task)
+        needs = self._needs(task)
+        return needs if needs is not None and self._may_open(needs) else None
+
+    def _unserved(self) -> list[Resources]:
+        """What the jobs need that wait, but for those that slots will take which are opening or idle."""
+        opening = [slot for slot in self.slots.values() if slot.greeting is None or slot.is_idle]
+        unserved = []
+        for job in self._waiting:
+            if (needs := self._needs(job)) is None:
+                continue
+            slot = next((each for each in opening if each.fits(needs)), None)
+            if slot is None:
+                unserved.append(needs)
+            else:
+                opening.remove(slot)
+        return unserved
+
+    def _may_open(self, needs: Resources, *, only_ready: bool = False) -> bool:
+        """Whether a further slot of these resources is of use. Where none would ever take them, one is opened however
+        little room there is: it waits until others have left.
+        """
+        among = [each for each in self.slots.values() if not each.is_fence]
+        measurements = sum(isinstance(job, Measurement) for job in self._waiting)
+        ready = max(-(-self.driver.ready // self._sharing.most), measurements)
+        bound = math.inf if self._sharing.most > 1 else self._concurrent
+        if len(among) < min(self._most_slots(needs), bound, ready + sum(each.measures is not None for each in among)):
+            return True
+        return not only_ready and not any(each.fits(needs) or each.greeting is None for each in among)
+
+    def _needs(self, job: Job) -> Resources | None:
+        """What a job takes of a machine; None where that is not known yet."""
+        task = job.task if isinstance(job, Measurement) else job
+        program = None if isinstance(job, Measurement) else self._program(task)
+        counted = task if program is None else replace(program, number=task.number)
+        allotment = self._settling.allotment
+        if not allotment.is_known(counted):
+            return None
+        return enlarged(allotment.ordinary(counted), task.share, self._capacity())
+
+    def _check_starts(self) -> None:
+        """Raises WorkersSilentError where no process starts anywhere."""
+        opened = [slot.since for slot in self.slots.values()]
+        if not opened or any(slot.greeting is not None for slot in self.slots.values()):
+            return
+        if time.monotonic() - max(min(opened), self._greeted) > START_SECONDS:
+            check_answers()
+            self._greeted = time.monotonic()  # machines answer, and are busy
+
+    # What slots are told
+
+    def _occupied(self, slot: Slot, left: tuple[int, ...], parting: tuple[int, ...]) -> bool:
+        """Tell a slot what changes, and give it work if it has none; whether it stays."""
+        joined: Sequence[TrialTask] = ()
+        measurement: Measurement | None = None
+        if slot.tasks:
+            joined = self._mates(slot, self._free(slot)) if self._sharing.most > 1 else ()
+        elif not slot.is_fence:
+            job = self._job(slot)
+            if isinstance(job, Measurement):
+                measurement = job
+            elif job is not None:
+                slot.program = self._program(job)
+                joined = [job, *self._mates(slot, self._free(slot) - 1)]
+        change = Change(left, parting if len(slot.tasks) > 1 else (), self._taken(slot, joined))
+        assert slot.greeting is not None, "it has ended a step"
+        if change != Change():
+            give(slot.greeting.process, change)
+        if measurement is not None:
+            slot.measures, confined = measurement.task.number, partial(self._confined, slot)
+            self.driver.measuring(slot.measures)
+            measurement = Measurement(confined(measurement.task), tuple(map(confined, measurement.training)))
+            give(slot.greeting.process, Measure(measurement))
+        if slot.tasks or measurement is not None:
+            slot.since = time.monotonic()
+            return True
+        if self.finished or slot.is_fence:
+            return not self.finished and (self._cards.is_left_alone(slot.greeting.card) or not slot.is_idle_for_long)
+        return not (self._others_wait(slot) or (slot.is_idle_for_long and len(self.slots) > 1))
+
+    def _avoids_card(self, slot: Slot) -> bool:
+        """Whether a slot without work leaves, since its GPU is left alone; one without a GPU keeps its room there."""
+        assert slot.greeting is not None, "it has a GPU, or none"
+        if slot.is_fence or slot.has_work or not self._cards.is_left_alone(slot.greeting.card):
+            return False
+        slot.is_fence = not slot.resources.get("gpu")
+        if not slot.is_fence:
+            self._fence(slot)
+        return not slot.is_fence
+
+    def _fence(self, slot: Slot) -> None:
+        """Let a fence take what a slot has left of its GPU: else Ray gives that to the next slot. Ray may give the
+        fence another GPU; it keeps that for a while, in which a further one may get the right one.
+        """
+        if slot.resources.get("gpu"):
+            self._unfenced.append(slot.resources["gpu"])
+
+    def _job(self, slot: Slot) -> Job | None:
+        """The next job that fits a slot; None where there is none now, or those that wait fit others.
+
+        A trial that broke the slot's GPU comes after others: if it is the GPU, it shows by these.
+        """
+        if self._running() >= self._concurrent:
+            return None
+        for job in self._waiting:
+            if self._fits(slot, job) and not self._has_broken(slot, job):
+                self._waiting.remove(job)
+                return job
+        while all(self._has_broken(slot, job) for job in self._waiting) and (task := self._draw()) is not None:
+            if self._fits(slot, task) and not self._has_broken(slot, task):
+                return task
+            self._waiting.append(task)
+        again = next((job for job in self._waiting if self._fits(slot, job)), None)
+        if again is not None:
+            self._waiting.remove(again)
+        return again
+
+    def _fits(self, slot: Slot, job: Job) -> bool:
+        """Whether a slot has room for a job, as far as is known, and the job may begin."""
+        needs = self._needs(job)
+        return needs is not None and slot.fits(needs) and not self._is_parting(job)
+
+    def _has_broken(self, slot: Slot, job: Job) -> bool:
+        """Whether a trial has broken the GPU of a slot, which has done nothing since."""
+        assert slot.greeting is not None, "it asks for work"
+        return isinstance(job, TrialTask) and self._cards.has_broken(slot.greeting.card, job.number)
+
+    def _others_wait(self, slot: Slot) -> bool:
+        """Whether some job waits for room that this slot takes, and does not fit it."""
+        jobs = (job for job in self._waiting if not self._is_parting(job))
+        return any(not slot.fits(needs) for job in jobs if (needs := self._needs(job)) is not None)
+
+    def _draw(self) -> TrialTask | None:
+        """The driver's next trial; None if there is none now."""
+        task = None if self._dry else self.driver.next()
+        self._dry = task is None
+        return task
+
+    def _taken(self, slot: Slot, tasks: Sequence[TrialTask]) -> tuple[TrialTask, ...]:
+        """The trials as they compute in a slot, which has them from now on."""
+        confined = tuple(self._confined(slot, each) for each in tasks)
+        for task in confined:
+            slot.tasks[task.number] = task
+            self.driver.begun(task.number)
+        return confined
+
+    def _confined(self, slot: Slot, task: TrialTask) -> TrialTask:
+        return self._settling.allotment.confined(task, slot.resources)
+
+    def _mates(self, slot: Slot, count: float) -> list[TrialTask]:
+        """Up to ``count`` trials of a slot's program. As many wait as a slot holds, so that its mates come together."""
+        found: list[TrialTask] = []
+        while slot.program is not None and len(found) < count:
+            mate = next((job for job in self._waiting if self._is_mate(slot, job)), None)
+            if isinstance(mate, TrialTask):
+                self._waiting.remove(mate)
+                found.append(mate)
+            elif len(self._waiting) < self._sharing.most and (task := self._draw()) is not None:
+                self._waiting.append(task)
+            else:
+                break
+        return found
+
+    def _is_mate(self, slot: Slot, job: Job) -> bool:
+        """Whether a job that waits may join the trials of a slot."""
+        return isinstance(job, TrialTask) and self._program(job) == slot.program and not self._is_parting(job)
+
+    def _free(self, slot: Slot) -> float:
+        """How many more trials a slot may hold."""
+        return min(self._sharing.most - len(slot.tasks), self._concurrent - self._running())
+
+    def _running(self) -> int:
+        """How many trials run, or are measured."""
+        return sum(len(each.tasks) + (each.measures is not None) for each in self.slots.values())
+
+    def _program(self, task: TrialTask) -> TrialTask | None:
+        """The program that a trial may share, on what trials compute now."""
+        if task.number in self._alone:
+            return None
+        allotment = self._settling.allotment
+        return self._sharing.program_of(allotment.confined(task, allotment.resources))
+
+    def _is_parting(self, job: Job) -> bool:
+        """Whether an earlier attempt at the trial still sends what is left of it."""
+        return isinstance(job, TrialTask) and job.number in self._parting
+
+    # What comes of trials
+
+    def _stays(self, slot: Slot, number: int, outcome: Any) -> bool:
+        """Whether a trial stays in its slot."""
+        if number in self._parting:
+            self._parted(number, outcome)
+            return False
+        match outcome:
+            case EpochResult():
+                goes_on = self.driver.report(number, outcome).action == "continue"
+            case None:
+                self.driver.returned(number)
+                return False
+            case UserError():
+                raise outcome  # no trial would fare better
+            case _:
+                self.driver.faulted(number, outcome)
+                return False
+        if goes_on or not isinstance(outcome, UnsentResult):
+            return goes_on
+        self._parting.add(number)
+        self._part(slot.tasks[number])
+        return True
+
+    def _parted(self, number: int, outcome: PartedError | UserError | Fault | None) -> None:
+        """Nothing more comes of a trial that had ended or paused. What it could not send is trained again if needed."""
+        if isinstance(outcome, UserError):
+            raise outcome
+        self._parting.discard(number)
+        self._on_late_files(number)
+
+    def _measured(self, number: int, outcome: Measured | Fault | UserError) -> None:
+        if isinstance(outcome, UserError):
+            raise outcome  # no measurement would fare better
+        self.driver.measured(number, outcome)
+
+    def _on_card(self, outcome: Any, card: Card) -> Any:
+        """What came from a card, which shows whether it works. That it is gone, where one was, is a fault of its."""
+        if isinstance(outcome, NoGpuError) and self._cards.has_worked(card):
+            return Fault("crashed", f"its GPU is gone: {outcome}", broken="device")
+        if isinstance(outcome, EpochResult | Measured):
+            self._cards.worked(card)
+        return outcome
+
+    def _broke(self, name: str, slot: Slot, outcomes: Mapping[int, Any], card: Card) -> None:
+        """A process can use its GPU no more, and ends. What breaks a card that is left alone is the card's fault."""
+        number, fault = next((number, outcome) for number, outcome in outcomes.items() if breaks(outcome))
+        if fault.broken == "device":
+            if self._cards.broke(card, number):
+                words = f"{IN_A_ROW} times in a row, a trial broke there ({fault.message})"
+                self._say(f"{card.words} is left alone: {words}")
+            if self._cards.is_left_alone(card):
+                fault = replace(fault, reason="lost", message=f"{fault.message}; {card.words} is left alone")
+        for each, outcome in outcomes.items():
+            if slot.measures is None and not (breaks(outcome) or self._stays(slot, each, outcome)):
+                del slot.tasks[each]
+        del self.slots[name]
+        self._faulted(slot, fault)
+        if self._cards.is_left_alone(card):
+            self._fence(slot)
+            left = [has for _, has in self._cards.left(machines()).values()]
+            if not slots(left, self._settling.allotment.resources):
+                raise DeviceBrokenError(
+                    f"trials fit nowhere else, and {card.words} breaks them, {IN_A_ROW} in a row ({fault.message}; "
+                    "allowed: GPUs that compute, or --device cpu)"
+                )
+
+    def _death(self, greeting: Greeting, error: RayError | None, words: str) -> Death:
+        return Death(greeting.process, greeting.card.machine, error, words, self._kernel)
+
+    def _doomed(self, slot: Slot, death: Death) -> None:
+        """A process has died: its trials are told why, maybe later."""
+        if death.is_clear():
+            self._faulted(slot, death.fault())
+        else:
+            self._deaths.append((death, partial(self._faulted, slot)))
+
+    def _hear_deaths(self) -> None:
+        clear = [each for each in self._deaths if each[0].is_clear()]
+        self._deaths = [each for each in self._deaths if each not in clear]
+        for death, tell in clear:
+            tell(death.fault())
+
+    def _faulted(self, slot: Slot, fault: Fault) -> None:
+        """A fault ended a process, and with it what all of its trials had not saved. If they are several, nobody knows
+        whose fault it was: each is tried again by itself.
+        """
+        if slot.measures is not None:
+            self.driver.measured(slot.measures, fault)
+            return
+        trained = [number for number in slot.tasks if number not in self._parting]
+        for number in slot.tasks.keys() - set(trained):
+            self._parted(number, None)
+        if len(slot.tasks) > 1 and fault.reason not in LOSSES:
+            words = f"{fault.message}; {len(slot.tasks)} trials shared it, and each is tried again by itself"
+            fault = Fault("crashed", words)
+            self._alone.update(trained)
+        for number in trained:
+            self.driver.faulted(number, fault)
+
+    # What has no time, and the end
+
+    def _end_waiting(self) -> None:
+        """The study's hours are over: trials that wait are not continued."""
+        ended = [job for job in self._waiting if isinstance(job, TrialTask)]
+        self._waiting = [job for job in self._waiting if isinstance(job, Measurement)]
+        for task in ended:
+            self.driver.not_continued(task.number)
+
+    def _end_silent(self, silent: frozenset[int]) -> None:
+        """End the processes of trials that report nothing any more."""
+        over = self.driver.record.over is not None
+        for name, slot in list(self.slots.items()):
+            if slot.greeting is None or silent.isdisjoint(slot.tasks):
+                continue
+            del self.slots[name]
+            for number in sorted(slot.tasks):
+                if number in silent:
+                    self.driver.given_up(number)
+                elif over or number in self._parting:
+                    self._parted(number, None)
+                else:
+                    words = "its process was ended, since another trial there was silent"
+                    self.driver.faulted(number, Fault("lost", words))
+            ray.kill(slot.greeting.process)
+
+    def _is_done(self) -> bool:
+        """Whether nothing is left. Once no trial runs, the selected ones are measured."""
+        if self._waiting or self._running() or self._parting or self._deaths:
+            return False
+        if self.driver.ready:
+            return False
+        if (task := self._draw()) is not None:
+            self._waiting.append(task)
+            return False
+        if not self.driver.over:
+            return False
+        self.driver.end_paused()
+        self._waiting.extend(self.driver.measurements())
+        return not self._waiting
+
+    def _count_gpus(self) -> None:
+        """Tell how many GPUs are taken, where that has changed."""
+        busy = [each for each in self.slots.values() if each.tasks or each.measures is not None]
+        taken = sum(each.resources.get("gpu", 0.0) for each in busy)
+        if taken != self._gpus:
+            self._gpus = taken
+            self._tell_gpus(taken)
+
+    def _has_idle_cpu(self) -> bool:
+        """Whether a processor has nothing to do: nobody waits, and a slot, or room for one, is left."""
+        slots = [slot for slot in self.slots.values() if not slot.is_fence]
+        if self._waiting or any(slot.greeting is None for slot in slots):
+            return False
+        if any(slot.is_idle for slot in slots):
+            return True
+        has_room = len(slots) < self._most_slots(self._settling.allotment.usual)
+        return has_room and self.driver.ready <= self._running()
+
+    def keep(self, call: Callable[[], Value]) -> Value:
+        """The value of ``call``; what it raises is kept and raised."""
+        try:
+            with lost_cluster_interrupts():
+                return call()
+        except BaseException as error:
+            self.fault = self.fault or error
+            raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Nothing: Tune pickles its plug-ins for a restore of its own, which is not used."""
+        return {}
+
+
+class SlotSearcher(Searcher):  # type: ignore[misc]
+    """Hands slots to Tune where it asks for trials."""
+
+    def __init__(self, loop: StudyLoop) -> None:
+        super().__init__(metric="outcomes", mode="max")
+        self._loop = loop
+
+    def set_max_concurrency(self, max_concurrent: int) -> bool:
+        """How many slots are open is decided here, by the work for them."""
+        return True
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        """A slot; None while no further one is of use."""
+        resources = self._loop.keep(lambda: self._loop.open(trial_id))
+        if resources is not None:
+            return {"resources": dict(resources)}
+        return str(Searcher.FINISHED) if self._loop.finished else None
+
+    def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
+        """The loop knows already."""
+
+    def save(self, checkpoint_path: str) -> None:
+        """The ledger is what is saved."""
+
+    def restore(self, checkpoint_path: str) -> None:
+        """The ledger is what is restored."""
+
+
+class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
+    """Tells the loop what comes of slots."""
+
+    def __init__(self, loop: StudyLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def on_trial_result(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> str:
+        """A step of a slot has ended."""
+        loop, name = self._loop, trial.trial_id
+        if name not in loop.slots:
+            return str(TrialScheduler.STOP)
+        if "trouble" in result:
+            loop.keep(partial(refuse, result["card"], result["trouble"]))
+        if "greeting" in result:
+            stays = loop.keep(lambda: loop.greeted(name, result["greeting"]))
+        else:
+            stays = loop.keep(lambda: loop.returned(name, dict(result["outcomes"]), result["card"]))
+        return str(TrialScheduler.CONTINUE if stays else TrialScheduler.STOP)
+
+    def on_trial_error(self, tune_controller: Any, trial: Any) -> None:
+        """A slot's process died."""
+        self._loop.keep(lambda: self._loop.died(trial.trial_id, words_of(trial)))
+
+    def choose_trial_to_run(self, tune_controller: Any) -> Any:
+        """As Tune does, in each of its steps."""
+        self._loop.keep(self._loop.turn)
+        return super().choose_trial_to_run(tune_controller)
+
+
+class StudyIsOver(Stopper):  # type: ignore[misc]
+    """Ends Tune's loop, and all slots with it: also those that the cluster never had room for."""
+
+    def __init__(self, loop: StudyLoop) -> None:
+        self._loop = loop
+
+    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
+        """No result ends a slot."""
+        return False
+
+    def stop_all(self) -> bool:
+        """Whether nothing is left."""
+        return self._loop.finished
+
+
+def refuse(card: Card, trouble: str) -> None:
+    """Raises UserError: the machine of a process cannot train."""
+    raise UserError(f"machine {card.name}: {trouble}")
+
+
+def words_of(trial: Any) -> str:
+    """What Tune wrote down of the error that ended a slot."""
+    try:
+        with open(trial.error_file or "") as file:
+            return file.read()
+    except OSError:
+        return ""

@@ -1,0 +1,136 @@
+"""What every machine of a cluster must be able to do before it may train a trial."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from skipstack.data.basis.code_files import load_sent
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.own_code import CodeSource, sources
+from skipstack.data.store.stored import open_store
+from skipstack.data.store.vectors import open_vectors
+from skipstack.search.execution.engines.ray.carrying.mark import Mark, unwritable
+from skipstack.search.execution.engines.ray.carrying.scratch import trouble
+from skipstack.search.study.code_version import code_version
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What a machine is asked, as it travels there.
+
+    ``mark``: stands in the folder that trials write into; ``carries``: whether files are carried to machines that do
+    not see it; ``corpora``: the stores, with the fingerprint that their content has; ``vectors``: likewise; ``code``:
+    the version of the driver's code; ``own``: the files of the study's own code, but for those of formats alone, since
+    workers read prepared corpora.
+    """
+
+    mark: Mark
+    carries: bool
+    corpora: tuple[tuple[Path, str], ...]
+    vectors: tuple[tuple[Path, str], ...]
+    code: str
+    own: tuple[CodeSource, ...]
+
+    @classmethod
+    def of(cls, folder: StudyFolder, record: StudyRecord, *, carries: bool) -> "Preflight":
+        """The preflight of a study, whose folder gets its mark."""
+        prepared = record.corpora.values()
+        return cls(
+            mark=Mark.made(folder.trials),
+            carries=carries,
+            corpora=tuple((folder.corpus(each).resolve(), each.fingerprint) for each in prepared),
+            vectors=tuple(
+                (folder.vectors(vectors).resolve(), vectors.sha256)
+                for each in prepared
+                for vectors in each.vectors.values()
+            ),
+            code=code_version(),
+            own=sources([file for file in record.study.space.code if file.kinds.keys() - {"format"}]),
+        )
+
+    def answer(self) -> "Answer":
+        """What this machine answers."""
+        return Answer(self.mark.unseen() is None, self.trouble())
+
+    def trouble(self) -> str | None:
+        """What this machine cannot do, in one line; None where it can train."""
+        problems = [self._code, self._own]
+        if self.mark.unseen() is None:
+            problems += [self._data, self._writing]
+        else:
+            problems.append(self._room if self.carries else self._reading)
+        for problem in problems:
+            if (found := problem()) is not None:
+                return found
+        return None
+
+    def _code(self) -> str | None:
+        own = code_version()
+        if own == self.code:
+            return None
+        return (
+            f"its code is {own} (allowed: {self.code}, which the driver runs: the same release, or checkout, on all "
+            "machines)"
+        )
+
+    def _own(self) -> str | None:
+        """Whether the study's own code can be imported, which may ask for what is not installed."""
+        try:
+            load_sent(self.own)
+        except UserError as error:
+            return str(error)
+        return None
+
+    def _data(self) -> str | None:
+        try:
+            found = [(path, open_store(path).fingerprint, wanted) for path, wanted in self.corpora]
+            found += [(path, open_vectors(path).sha256, wanted) for path, wanted in self.vectors]
+        except UserError as error:
+            return str(error)
+        for path, own, wanted in found:
+            if own != wanted:
+                return f"{path} holds {own} (allowed: {wanted}, as the study was prepared)"
+        return None
+
+    def _writing(self) -> str | None:
+        return unwritable(self.mark.trials)
+
+    def _reading(self) -> str | None:
+        return (
+            f"{self.mark.unseen()} (allowed: a folder that all machines share, or to start the study on a machine of "
+            "the cluster: then its files are carried)"
+        )
+
+    def _room(self) -> str | None:
+        """Whether there is a place for files that are carried."""
+        return trouble()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a machine answers: whether it sees the study's folder, and its trouble, if it cannot train."""
+
+    sees: bool
+    trouble: str | None
+
+
+def unseeing(blind: int, machines: int) -> str | None:
+    """One line for the user where so many of the machines do not see the study's folder; None where all do."""
+    if not blind:
+        return None
+    return f"{blind} of {machines} machines do not see the study's folder: files are carried"
+
+
+def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:
+    """One line about the machines that cannot train, of those named with what they said."""
+    troubles = [(machine, trouble) for machine, trouble in found if trouble is not None]
+    if not troubles:
+        return None
+    (machine, trouble), *others = troubles
+    if "No module named 'skipstack'" in trouble:
+        release = code_version().partition("+")[0]
+        trouble = f"skipstack is not installed there (allowed: pip install skipstack=={release})"
+    more = f"; {len(others)} more of {len(found)} machines cannot train either" if others else ""
+    return f"machine {machine}: {trouble}{more}"

@@ -1,0 +1,173 @@
+"""What runs in the processes of a Ray cluster: trials, one after another or by turns, and measurements, by orders."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from skipstack.data.basis.loading import uncollected
+
+with uncollected():  # half of a worker's start
+    import ray
+    from ray import cloudpickle, tune
+    from ray.actor import ActorHandle
+
+    from skipstack.data.basis.errors import UserError, one_line
+    from skipstack.search.execution.driver.attempt import Attempt, least_advanced
+    from skipstack.search.execution.driver.device_errors import broken_here
+    from skipstack.search.execution.driver.faults import DiskLostError, Fault, OutOfSpaceError, fault_of
+    from skipstack.search.execution.driver.measuring_on_test import Measurement, measured
+    from skipstack.search.execution.engines.ray.cards import Card, this_card
+    from skipstack.search.execution.engines.ray.carrying.carried_workers import CarriedWorkers, PartedError
+    from skipstack.search.execution.engines.ray.carrying.scratch import leave
+    from skipstack.search.execution.engines.ray.orders import Change, Measure, Order, Prepare
+    from skipstack.search.study.task import Workers
+
+BROKEN_BEFORE = "its process was left with a GPU that an earlier trial broke"
+
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
+"""Seconds for which a process without work waits before it asks again, at first and at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """A new process: its handle, and the GPUs that it may use."""
+
+    process: ActorHandle
+    card: Card
+
+
+class WorkerProcess(tune.Trainable):  # type: ignore[misc]
+    """One slot of a study. Its first step greets the driver; in each other one it follows the orders that it was given
+    since (``orders.py``), and trains an epoch of what it has.
+
+    Where trials share programs, it holds several at a time, which train by turns: the least advanced first.
+    """
+
+    def setup(self, config: dict[str, Any]) -> None:
+        """Nothing that may fail: Tune would not say why."""
+        self._greeted = False
+        self._orders: deque[bytes] = deque()
+        self._prepared: Prepare | None = None
+        self._attempts: list[Attempt] = []
+        self._parting: set[int] = set()
+        self._broken = False
+        self._pause = FIRST_PAUSE
+
+    def cleanup(self) -> None:
+        """Tune ends this process."""
+        while self._attempts:
+            self._end(self._attempts[-1])
+        leave()
+        if self._broken:
+            os._exit(1)  # an ordinary exit may wait for the GPU
+
+    def order(self, order: bytes) -> None:
+        """Take an order, for the next step."""
+        self._orders.append(order)
+
+    def ping(self) -> None:
+        """Whether this process lives, or why it died: Ray says so to whoever asks."""
+
+    def step(self) -> dict[str, Any]:
+        """``outcomes``: of each trial whose turn it is, or of a measurement, what it gives or raises. ``trouble``: why
+        this process cannot train.
+        """
+        result: dict[str, Any] = {"outcomes": (), "card": this_card()}  # a mapping would be flattened
+        if not self._greeted:
+            self._greeted = True
+            return {**result, "greeting": Greeting(ray.get_runtime_context().current_actor, this_card())}
+        outcomes: dict[int, Any] = {}
+        while self._orders:
+            try:
+                order: Order = cloudpickle.loads(self._orders.popleft())
+                if isinstance(order, Prepare) and (trouble := self._prepare(order)) is not None:
+                    return {**result, "trouble": trouble}
+            except Exception as error:  # noqa: BLE001 (such as a module that this machine lacks)
+                return {**result, "trouble": one_line(error)}
+            if isinstance(order, Change):
+                outcomes |= self._change(order)
+            elif isinstance(order, Measure):
+                outcomes |= self._measure(order.measurement)
+        if not outcomes and self._attempts:
+            outcomes = self._trained()
+        if outcomes:
+            self._pause = FIRST_PAUSE
+        elif self._prepared is not None:
+            time.sleep(self._pause)
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._broken = any(map(breaks, outcomes.values()))
+        return {**result, "outcomes": tuple(outcomes.items())}
+
+    def _prepare(self, order: Prepare) -> str | None:
+        trouble = None if order.preflight is None else order.preflight.trouble()
+        if trouble is None and isinstance(order.workers, CarriedWorkers):
+            order.workers.stay()
+        self._prepared = order
+        return trouble
+
+    @property
+    def _workers(self) -> Workers:
+        assert self._prepared is not None, "a process is prepared before it gets any work"
+        return self._prepared.workers
+
+    def _change(self, order: Change) -> dict[int, Any]:
+        """Let go of trials, and take in others; those that cannot be begun are outcomes."""
+        for attempt in [each for each in self._attempts if each.number in order.left]:
+            self._end(attempt)
+        self._parting = self._parting.union(order.parting) - set(order.left)
+        if order.joined and not self._attempts and (fault := _left_broken()) is not None:
+            return {task.number: fault for task in order.joined}
+        self._attempts += [Attempt(self._workers, task) for task in order.joined]
+        return {}
+
+    def _measure(self, measurement: Measurement) -> dict[int, Any]:
+        return {measurement.task.number: _left_broken() or self._tried(partial(measured, self._workers, measurement))}
+
+    def _trained(self) -> dict[int, Any]:
+        outcomes: dict[int, Any] = {}
+        if len(self._attempts) > 1:  # those that train together know of each other before any of them trains
+            for attempt in list(self._attempts):
+                if (failure := self._tried(attempt.begin, attempt)) is not None:
+                    outcomes[attempt.number] = failure
+        due = [each for each in self._attempts if each.number not in outcomes]
+        parting = [each for each in due if each.number in self._parting]
+        for attempt in parting or least_advanced(due):
+            outcomes[attempt.number] = outcome = self._tried(attempt.run_epoch, attempt)
+            if breaks(outcome):
+                break
+        return outcomes
+
+    def _tried(self, work: Callable[[], Any], attempt: Attempt | None = None) -> Any:
+        """What ``work`` gives or raises; an ``attempt`` that raises ends, unless it is asked again."""
+        try:
+            return work()
+        except (OutOfSpaceError, DiskLostError) as cause:
+            joined = self._prepared is not None and self._prepared.preflight is not None  # else there is one machine
+            return type(cause)(f"{cause}; met on machine {this_card().name}") if joined else cause
+        except (UserError, PartedError) as cause:
+            return cause
+        except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
+            if attempt is not None:
+                self._end(attempt)
+            return fault_of(error)
+
+    def _end(self, attempt: Attempt) -> None:
+        """Let go of a trial, and of its memory."""
+        self._attempts.remove(attempt)
+        attempt.close()
+
+
+def breaks(outcome: object) -> bool:
+    """Whether this process can use its GPU no more."""
+    return isinstance(outcome, Fault) and outcome.broken is not None
+
+
+def _left_broken() -> Fault | None:
+    """The fault of work that is not begun, since an earlier trial has broken this process's GPU and did not say so."""
+    trouble = broken_here()
+    return None if trouble is None else Fault("lost", f"{BROKEN_BEFORE}: {trouble}", broken="program")

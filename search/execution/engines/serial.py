@@ -1,0 +1,137 @@
+"""The engine without ray: all trials in this process, one after another or several by turns."""
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import TypeVar
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.execution.driver.attempt import Attempt, least_advanced
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.execution.driver.faults import DeviceBrokenError, Fault, fault_of
+from skipstack.search.execution.driver.measuring_on_test import measured
+from skipstack.search.execution.engines.alarm import Alarm, alarm_after
+from skipstack.search.study.task import Workers
+
+Answer = TypeVar("Answer")
+
+
+class SerialEngine(Engine):
+    """For tests, for debugging, where ray is not wanted, and for GPUs that trials share as lanes of one program. The
+    order of events is the same every time.
+
+    ``trials`` are held at a time, and train an epoch each by turns: those that are least advanced first, so that they
+    catch up with others, and train together with them if ``worker`` lets them. Once all of these have reported, others
+    take the places of those that ended or paused.
+
+    A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoints. An error of
+    its GPU, after which no trial of this process could use it, interrupts the study. A trial that reports nothing after
+    the study's hours, or beyond its own time limit, is interrupted, if this is the main thread.
+    """
+
+    def __init__(self, worker: Workers, device: str | None = "cpu", *, trials: int = 1) -> None:
+        self.worker = worker
+        self._trials = trials
+        here = {None: "", "cuda": ", on a GPU"}.get(device, ", on a CPU")
+        order = "one trial after another" if trials == 1 else f"{trials} trials at a time in one program where they fit"
+        self.words = f"{order}{here}"
+
+    def run(self, driver: Driver) -> None:
+        """Trials to their ends, or until they pause; then the measurements, one after another."""
+        driver.turns = self._trials
+        with closing(_Held(driver, self.worker)) as held:
+            while True:
+                while len(held) < self._trials and held.begin_next():
+                    pass
+                if not len(held):
+                    break
+                held.make_workers()
+                for attempt in held.least_advanced():
+                    held.train(attempt)
+        driver.end_paused()
+        while measurements := driver.measurements():
+            for each in measurements:
+                driver.measuring(each.task.number)
+                outcome = measured(self.worker, each)
+                driver.measured(each.task.number, outcome)
+                if isinstance(outcome, Fault):
+                    _check(outcome, each.task.number)
+
+
+class _Held:
+    """The attempts that are under way, in the order in which they began."""
+
+    def __init__(self, driver: Driver, workers: Workers) -> None:
+        self._driver = driver
+        self._workers = workers
+        self._attempts: list[Attempt] = []
+
+    def __len__(self) -> int:
+        return len(self._attempts)
+
+    def begin_next(self) -> bool:
+        """Begin with the driver's next trial; whether it has one now."""
+        task = self._driver.next()
+        if task is None:
+            return False
+        self._attempts.append(Attempt(self._workers, task))
+        return True
+
+    def make_workers(self) -> None:
+        """Make the workers that are to train beside others, before any of them trains."""
+        if len(self) > 1:
+            for attempt in list(self._attempts):
+                self._asked(attempt, attempt.begin)
+
+    def least_advanced(self) -> list[Attempt]:
+        """Those with the fewest epochs."""
+        return least_advanced(self._attempts)
+
+    def train(self, attempt: Attempt) -> None:
+        """Its next epoch, and what the driver decides on it."""
+        for result in self._asked(attempt, attempt.run_epoch):
+            if result is None:
+                self._driver.returned(attempt.number)
+                self._end(attempt)
+            elif self._driver.report(attempt.number, result).action != "continue":
+                self._end(attempt)
+
+    def close(self) -> None:
+        """Let go of all workers."""
+        while self._attempts:
+            self._end(self._attempts[-1])
+
+    def _asked(self, attempt: Attempt, work: Callable[[], Answer]) -> list[Answer]:
+        """The answer of an attempt; none if it ends here, by a fault or since its time is over."""
+        driver = self._driver
+        while True:
+            try:
+                with alarm_after(driver.seconds_left(attempt.number)):
+                    return [work()]
+            except Alarm:
+                if not (driver.hours_are_over() or attempt.number in driver.silent()):  # as after a clock was set back
+                    continue
+                driver.given_up(attempt.number)
+            except UserError:
+                raise
+            except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
+                fault = fault_of(error)
+                driver.faulted(attempt.number, fault)
+                self._end(attempt)
+                _check(fault, attempt.number)
+                return []
+            self._end(attempt)
+            return []
+
+    def _end(self, attempt: Attempt) -> None:
+        self._attempts.remove(attempt)
+        attempt.close()
+
+
+def _check(fault: Fault, number: int) -> None:
+    """Raises DeviceBrokenError for a fault after which this process cannot use its GPU."""
+    if fault.broken is not None:
+        raise DeviceBrokenError(
+            f"trial {number}: {fault.message}; after such an error a process cannot use its GPU any more (allowed: "
+            "another process; the engine ray starts one by itself)"
+        )

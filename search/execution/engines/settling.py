@@ -1,0 +1,74 @@
+"""What each trial gets of a cluster's machines, settled anew when others have joined it, and some have left."""
+
+from collections.abc import Callable, Sequence
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.execution.engines.room import Allotment, Answers, Counting, Machines, Resources, slots
+
+Settle = Callable[[Sequence[Resources], Answers], Allotment]
+"""Of machines, and the sizes of their GPUs, what each trial gets. Raises UserError where none fits."""
+
+
+class Settling:
+    """``machines`` tells those of the cluster, by id. ``size`` begins to ask one for the bytes of its GPU; None where
+    nobody needs to know.
+
+    An answer may take a machine a minute: until all have come, trials get what they did before.
+    """
+
+    def __init__(
+        self, machines: Callable[[], Machines], settle: Settle, size: Callable[[str], Counting] | None = None
+    ) -> None:
+        self._machines = machines
+        self._settle = settle
+        self._size = size
+        self._asked: dict[str, Counting] = {}
+        self._of: Machines = {}
+        """The machines for which it is settled."""
+        self._allotment: Allotment | None = None
+
+    @property
+    def allotment(self) -> Allotment:
+        """What each trial gets now."""
+        assert self._allotment is not None, "it was settled before the first trial"
+        return self._allotment
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether there is an allotment."""
+        return self._allotment is not None
+
+    def begin(self) -> Allotment:
+        """Settle for the machines that are there, and wait for their answers. Raises UserError as ``settle`` does."""
+        now = self._machines()
+        self._ask(now)
+        return self._made(now, [(now[machine][0], each.answer()) for machine, each in self._asked.items()])
+
+    def look(self) -> bool:
+        """Settle anew if the machines are others by now; whether that changed what trials get, or what is said of it.
+
+        A machine that joins and does not answer changes nothing: a trial there finds out why.
+        """
+        now, before = self._machines(), self._allotment
+        if before is None or now == self._of or not slots([has for _, has in now.values()], before.resources):
+            return False  # without a single place, there is nothing to settle
+        self._ask(now)
+        if not all(each.is_over() for each in self._asked.values()):
+            return False
+        answers = [(now[machine][0], each.answer()) for machine, each in self._asked.items()]
+        known = [(name, answer) for name, answer in answers if not isinstance(answer, UserError)]
+        if answers and not known:
+            self._of = now
+            return False
+        return self._made(now, known) != before
+
+    def _ask(self, now: Machines) -> None:
+        """Each machine with GPUs, once."""
+        if self._size is not None:
+            with_gpus = [machine for machine, (_, has) in now.items() if has.get("GPU")]
+            self._asked = {machine: self._asked.get(machine) or self._size(machine) for machine in with_gpus}
+
+    def _made(self, now: Machines, answers: Answers) -> Allotment:
+        made = self._settle([has for _, has in now.values()], answers)
+        self._allotment, self._of = made.after(self._allotment), now
+        return self._allotment

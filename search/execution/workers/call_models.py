@@ -1,0 +1,105 @@
+"""Keeps the models that one call of a user's function gives with its reports."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Self
+
+from skipstack.search.execution.driver.faults import own_file_interrupts
+from skipstack.search.execution.workers.attempts import check_latest, claim
+from skipstack.search.study.record.call_models import models_in
+from skipstack.search.study.record.folder import MODELS, make_trial_folder
+from skipstack.search.study.record.whole_copies import copied, declare_whole, folder_of, keep_only, remove
+from skipstack.search.study.task import TrialTask
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A copy of a model of this epoch, of which nobody knows yet whether it is the best."""
+
+    folder: Path
+    epoch: int
+    name: str
+    files: dict[str, int]
+
+
+class CallModels:
+    """Those of the ``call``, a folder in that of the trial, for one ``attempt``. ``scores``: of the trial, at epochs
+    that the ledger has.
+
+    A model waits until the score of its epoch is known, over all calls of the trial. Then it takes the place of a worse
+    one, which stays until the ledger has that epoch.
+    """
+
+    def __init__(self, trial: Path, call: Path, *, attempt: int, scores: Sequence[float]) -> None:
+        self._trial = trial
+        self._folder = trial / MODELS / call
+        self._attempt = attempt
+        self._scores = scores
+        self._counted = len(scores)
+        self._written = 0
+        self._claimed = False
+        self._waiting: _Waiting | None = None
+
+    @classmethod
+    def of(cls, task: TrialTask, number: int) -> Self:
+        """Those of the call of this ``number`` among those of a task."""
+        return cls(task.folder, task.replicates.folder(number), attempt=task.attempt, scores=task.scores)
+
+    def write(self, given: Path, epoch: int) -> None:
+        """Keep a copy as the model of an epoch that is about to be reported. Raises as ``TrialFiles.write`` does."""
+        with own_file_interrupts(self._folder):
+            self._claim()
+            if self._waiting is not None:
+                remove(self._waiting.folder)
+            self._written += 1
+            folder = folder_of(self._folder, epoch, self._attempt, self._written)
+            self._waiting = _Waiting(folder, epoch, *copied(given, folder))
+        if epoch <= len(self._scores):  # computed once more, since its process ended later
+            self.scored(epoch, self._scores[epoch - 1])
+
+    def scored(self, epoch: int, score: float) -> None:
+        """The trial has this score at an epoch, which the ledger is about to have; not finite: no score."""
+        if self._waiting is None or self._waiting.epoch != epoch:
+            return
+        waiting, self._waiting = self._waiting, None
+        with own_file_interrupts(self._folder):
+            best = next(iter(models_in(self._folder)), None)
+            if isfinite(score) and (best is None or (-score, epoch) <= (-best.score, best.epoch)):
+                notes = {"epoch": epoch, "score": score, "name": waiting.name, "files": waiting.files}
+                declare_whole(waiting.folder, {**notes, "versions": loaded_versions()})
+            else:
+                remove(waiting.folder)
+
+    def reported(self, epoch: int) -> None:
+        """The ledger has an epoch."""
+        self._counted = max(self._counted, epoch)
+        if self._written and self._waiting is None:
+            with own_file_interrupts(self._folder):
+                self._keep_best()
+
+    def _keep_best(self) -> None:
+        """Keep the best that counts; one of an epoch that the ledger does not have is of a process that was killed."""
+        counted = [each.folder for each in models_in(self._folder) if each.epoch <= self._counted]
+        keep_only(self._folder, counted[:1])
+
+    def _claim(self) -> None:
+        """Raises SupersededError if a later attempt at the trial has begun."""
+        check_latest(self._trial, self._attempt)
+        if not self._claimed:
+            make_trial_folder(self._trial)
+            claim(self._trial, self._attempt)
+            self._keep_best()
+            self._claimed = True
+
+
+def loaded_versions() -> dict[str, str]:
+    """Python's version, and those of the packages that this process has loaded, as they state them."""
+    found = {"python": sys.version.split()[0]}
+    for name, module in sorted(sys.modules.items()):
+        version = getattr(module, "__dict__", {}).get("__version__")
+        if "." not in name and name not in sys.stdlib_module_names and isinstance(version, str):
+            found[name] = version
+    return found

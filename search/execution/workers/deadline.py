@@ -1,0 +1,28 @@
+"""The time limit of a trial, checked by its worker: no other process can end an epoch cleanly."""
+
+import time
+from collections.abc import Callable
+
+from skipstack.search.execution.driver.faults import TimeOverError
+
+
+class Deadline:
+    """Counts down the ``left`` seconds of training and evaluation, epoch by epoch."""
+
+    def __init__(self, left: float) -> None:
+        self.left = left
+
+    def begin(self) -> Callable[[], None]:
+        """Start an epoch; the returned function raises TimeOverError once the epoch exceeds the time left."""
+        started = time.perf_counter()
+
+        def tick() -> None:
+            spent = time.perf_counter() - started
+            if spent > self.left:
+                raise TimeOverError(f"an epoch takes longer than the {self.left:.1f} s left of search.time_limit")
+
+        return tick
+
+    def spend(self, seconds: float) -> None:
+        """Subtract the seconds of an epoch."""
+        self.left -= seconds

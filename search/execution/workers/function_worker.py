@@ -1,0 +1,111 @@
+"""Workers that call a user's function, once for each seed and its replicates, all calls in step epoch by epoch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite, nan
+from statistics import fmean
+from typing import final
+
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.execution.workers.reporting import NoRuns, Objective, ReportError, SeedReport, TrackedRuns
+from skipstack.search.execution.workers.seed_run import SeedRun
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
+from skipstack.spaces.function import FunctionConfig
+
+
+@final
+@dataclass(frozen=True)
+class FunctionWorkers(Workers):
+    """Creates workers that call ``function``, which is sent with them to their process.
+
+    ``cpus``: that each trial has, where it has not the whole machine; ``runs``: the study's in MLflow.
+    """
+
+    function: Objective
+    cpus: int | None = None
+    runs: TrackedRuns = field(default_factory=NoRuns)
+
+    def __call__(self, task: TrialTask) -> Worker:
+        """A worker that calls it."""
+        return FunctionWorker(task, self.function, self.cpus, self.runs)
+
+    def test(self, task: TrialTask) -> Measured:
+        """Never called: a function leaves no weights, and reports its test score itself."""
+        raise NotImplementedError
+
+
+@final
+class FunctionWorker(Worker):
+    """Calls a function with each seed of a trial. The score of an epoch is the mean over the seeds.
+
+    A seed whose call returned keeps its last report while others go on. In a new worker the calls start again, and only
+    a function that restores its checkpoint, or saves its own state, continues from there; epochs that the ledger has
+    are not reported again.
+    """
+
+    def __init__(self, task: TrialTask, function: Objective, cpus: int | None, runs: TrackedRuns) -> None:
+        super().__init__(task)
+        assert isinstance(task.config, FunctionConfig), "a study of a function is run with it"
+        self._measure = task.config.measure
+        values = task.config.values
+        self._runs = [SeedRun(function, values, task, each, cpus, runs.of(task, each)) for each in task.seeds]
+        self._epoch = task.reported + 1
+
+    def run_epoch(self) -> EpochResult | None:
+        """The next epoch; None if all calls have returned. Raises ReportError for a call that reported nothing."""
+        for run in self._runs:
+            while not run.returned and _epoch(run.latest) < self._epoch:
+                run.advance()
+        if all(_epoch(run.latest) < self._epoch for run in self._runs) and self._epoch > 1:
+            return None
+        latest = [_last(run) for run in self._runs]
+        now = [each for each in latest if each.epoch == self._epoch]
+        result = joined(self._measure, self._epoch, now, latest)
+        for run in self._runs:
+            run.models.scored(result.epoch, result.score)
+        self._epoch += 1
+        return result
+
+    def close(self) -> None:
+        """End all calls."""
+        for run in self._runs:
+            run.close()
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        """Never called, as in ``FunctionWorkers``."""
+        raise NotImplementedError
+
+
+def joined(measure: Measure, epoch: int, now: Sequence[SeedReport], latest: Sequence[SeedReport]) -> EpochResult:
+    """The joint report of all seeds, of which those in ``now`` reported this epoch; NaN if the score of any seed is not
+    finite. Raises ReportError for a seed that is ahead.
+    """
+    if ahead := [each.epoch for each in latest if each.epoch > epoch]:
+        raise ReportError(
+            f"report(epoch=...): got {ahead[0]} where {epoch} is due (allowed: to save the state of a function only "
+            "after a report has returned)"
+        )
+    scores = [each.score for each in latest]
+    told = [name for name in latest[0].metrics if all(name in each.metrics for each in latest)]
+    return EpochResult(
+        epoch=epoch,
+        score=measure.score(fmean(scores)) if all(map(isfinite, scores)) else nan,
+        metrics={
+            "dev_score": tuple(scores),
+            **{name: tuple(each.metrics[name] for each in latest) for name in told},
+        },
+        seconds=sum(each.seconds for each in now),
+    )
+
+
+def _epoch(latest: SeedReport | None) -> int:
+    return 0 if latest is None else latest.epoch
+
+
+def _last(run: SeedRun) -> SeedReport:
+    if run.latest is None:
+        raise ReportError(
+            "the function returned without a report (allowed: report(score=...), once or more, or to return a score)"
+        )
+    return run.latest

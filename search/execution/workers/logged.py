@@ -1,0 +1,81 @@
+"""Workers whose trials have a log: what is printed while they train, and the tracebacks of their errors."""
+
+import os
+import socket
+import warnings
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import final
+
+from skipstack.search.execution.workers.hearing import heard
+from skipstack.search.execution.workers.trial_log import TrialLog
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
+
+
+@final
+@dataclass(frozen=True)
+class LoggedWorkers(Workers):
+    """Creates workers that train exactly as ``workers`` do, and are heard.
+
+    ``own_process``: they run in a process of their own, one trial at a time, as on Ray. All that it writes is heard
+    there; elsewhere it is what Python writes.
+    """
+
+    workers: Workers
+    own_process: bool
+
+    def __call__(self, task: TrialTask) -> Worker:
+        """A worker that is heard."""
+        if self.own_process:
+            with warnings.catch_warnings():  # makes Python forget what it has warned of: of every attempt it is told
+                pass
+        log = _log(task, f"attempt {task.attempt}, {_seeds(task)}")
+        with ExitStack() as failed:
+            failed.callback(log.close)
+            with heard(log, own_process=self.own_process):
+                worker = self.workers(task)
+            failed.pop_all()
+        return LoggedWorker(task, worker, log, own_process=self.own_process)
+
+    def test(self, task: TrialTask) -> Measured:
+        """Measure on test as ``workers`` do."""
+        log = _log(task, "on the test split")
+        with closing(log), heard(log, own_process=self.own_process):
+            return self.workers.test(task)
+
+
+@final
+class LoggedWorker(Worker):
+    """Trains as ``worker`` does."""
+
+    def __init__(self, task: TrialTask, worker: Worker, log: TrialLog, *, own_process: bool) -> None:
+        super().__init__(task)
+        self._worker = worker
+        self._log = log
+        self._own_process = own_process
+
+    def run_epoch(self) -> EpochResult | None:
+        """The next epoch."""
+        with heard(self._log, own_process=self._own_process):
+            return self._worker.run_epoch()
+
+    def close(self) -> None:
+        """Close the inner worker, and the log."""
+        with closing(self._log), heard(self._log, own_process=self._own_process):
+            self._worker.close()
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        """Never called: ``LoggedWorkers.test`` is."""
+        raise NotImplementedError
+
+
+def _log(task: TrialTask, what: str) -> TrialLog:
+    head = f"-- {what}, on {socket.gethostname()}, process {os.getpid()}; times are UTC"
+    return TrialLog(task.folder, head, several=len(task.seeds) > 1)
+
+
+def _seeds(task: TrialTask) -> str:
+    if task.replicates.name:
+        return "; ".join(map(task.replicates.words, task.seeds))
+    return f"seed{'s' if len(task.seeds) > 1 else ''} {', '.join(map(str, task.seeds))}"

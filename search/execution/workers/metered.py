@@ -1,0 +1,81 @@
+"""Workers that also measure their use of the machine (``Usage`` in ``search/ledger/event_values.py``)."""
+
+import os
+import socket
+from dataclasses import dataclass, replace
+from typing import final
+
+import psutil
+
+from skipstack.search.ledger.event_values import Usage
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
+
+
+@final
+@dataclass(frozen=True)
+class MeteredWorkers(Workers):
+    """Creates workers that train exactly as ``workers`` do, and measure their use of the machine."""
+
+    workers: Workers
+
+    def __call__(self, task: TrialTask) -> Worker:
+        """A worker that measures."""
+        return MeteredWorker(task, self.workers(task))
+
+    def test(self, task: TrialTask) -> Measured:
+        """Measure on test as ``workers`` do."""
+        return self.workers.test(task)
+
+
+@final
+class MeteredWorker(Worker):
+    """Trains as ``worker`` does.
+
+    An epoch that an earlier process trained but did not report is not trained again: its usage is that of reading the
+    checkpoint.
+    """
+
+    def __init__(self, task: TrialTask, worker: Worker) -> None:
+        super().__init__(task)
+        self._worker = worker
+
+    def run_epoch(self) -> EpochResult | None:
+        """The next epoch, with its usage."""
+        process = psutil.Process()
+        for percent in (process.cpu_percent, psutil.cpu_percent):
+            percent()  # the next call counts from here
+        result = self._worker.run_epoch()
+        if result is None:
+            return None
+        machine = psutil.virtual_memory()
+        usage = Usage(
+            machine=socket.gethostname(),
+            process=os.getpid(),
+            process_cpu=process.cpu_percent(),
+            process_memory=process.memory_info().rss,
+            machine_cpu=psutil.cpu_percent(),
+            machine_memory=machine.used,
+            machine_memory_total=machine.total,
+            **_of_gpu(self.task.device),
+        )
+        return replace(result, usage=usage)
+
+    def close(self) -> None:
+        """Close the inner worker."""
+        self._worker.close()
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        """Never called: ``MeteredWorkers.test`` is."""
+        raise NotImplementedError
+
+
+def _of_gpu(device: str) -> dict[str, float | int | None]:
+    """The usage of the GPU that trains a trial; empty on a CPU."""
+    from skipstack.models.ground.device import choose_device, gpu_usage  # torch is loaded where trials are trained
+
+    chosen = choose_device(device)
+    if chosen.type != "cuda":
+        return {}
+    busy, used, total = gpu_usage(chosen)
+    return {"gpu": busy, "gpu_memory": used, "gpu_memory_total": total}

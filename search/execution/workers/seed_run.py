@@ -1,0 +1,166 @@
+"""One call of a user's function, in a thread that runs up to its next report.
+
+Only one thread of a trial runs at a time. ``advance`` resumes the thread, which suspends itself at a report or its end.
+"""
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any, Final, final
+
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.search.execution.driver.functions import takes_report
+from skipstack.search.execution.workers.call_checkpoints import CallCheckpoint
+from skipstack.search.execution.workers.call_models import CallModels
+from skipstack.search.execution.workers.global_random_state import GlobalRandomState
+from skipstack.search.execution.workers.hearing import speaking
+from skipstack.search.execution.workers.reporting import (
+    SCORE,
+    Objective,
+    Report,
+    SeedReport,
+    TrackedRun,
+    TrialOver,
+    Values,
+)
+from skipstack.search.execution.workers.threads import warn_of_threads
+from skipstack.search.study.task import TrialTask
+from skipstack.spaces.domains import Json
+
+OURS: Final = Path(__file__).name
+
+
+@final
+class SeedRun:
+    """A call of ``function`` with ``values``: the one of this ``number`` among those of the ``task``. ``cpus``: that it
+    has, where it has not the whole machine; ``tracked``: its run in MLflow.
+    """
+
+    def __init__(
+        self,
+        function: Objective,
+        values: Mapping[str, Json],
+        task: TrialTask,
+        number: int,
+        cpus: int | None,
+        tracked: TrackedRun,
+    ) -> None:
+        replicates = task.replicates
+        self.latest: SeedReport | None = None
+        """The last report, or that of the checkpoint from which the call goes on."""
+        self.returned = False
+        self._function = function
+        self._words = replicates.words(number)
+        self._values = Values(values, replicates.arguments(number))
+        self.models = CallModels.of(task, number)
+        self._tracked = tracked
+        self._report = Report(
+            task,
+            number,
+            self._hand_over,
+            models=self.models,
+            tracked=tracked,
+            restored=self._go_on_from,
+            check_goes_on=self._check_goes_on,
+        )
+        self._chance = GlobalRandomState(replicates.seed(number))
+        self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
+        # In the context of its maker, whose log hears it.
+        self._thread = threading.Thread(target=copy_context().run, args=(self._run,), daemon=True, name=self._words)
+        self._waits = True
+        self._closing = False
+        self._cpus = None if cpus is None else cpus * task.share
+        self._error: BaseException | None = None
+        self._began = 0.0
+
+    def advance(self) -> None:
+        """Run up to the next report, or to the end. Raises any exception of the function."""
+        with self._turn():
+            self._began = time.perf_counter()
+            self._lend()
+            self._theirs.acquire()
+            self._waits = True
+            if self._error is not None:
+                raise self._error
+
+    def close(self) -> None:
+        """End a suspended call and wait for it; a call that is computing cannot be ended, and is left alone."""
+        self._closing = True
+        if self._waits and self._thread.is_alive():
+            with self._turn():
+                self._lend()
+                self._thread.join()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Within, it is the turn of this call."""
+        with self._chance.own(), speaking(self._words):
+            yield
+
+    def _lend(self) -> None:
+        self._waits = False
+        if self._thread.ident is None:
+            self._thread.start()
+        else:
+            self._mine.release()
+
+    def _run(self) -> None:
+        try:
+            self._tracked_call()
+        except TrialOver:
+            pass
+        except BaseException as error:  # noqa: BLE001 (``advance`` raises it)
+            self._error = _as_ordinary_error(error)
+        self.returned = True
+        self._theirs.release()
+
+    def _tracked_call(self) -> None:
+        """Call it; its run is active until then, if it has asked for it."""
+        try:
+            self._call(self._function)
+        except BaseException as error:
+            self._tracked.end(failed=isinstance(error, Exception))
+            raise
+        self._tracked.end()
+
+    def _call(self, function: Callable[..., Any]) -> None:
+        """Call it. What it returns is its report, if it has made none."""
+        returned = function(self._values, self._report) if takes_report(function) else function(self._values)
+        if returned is not None and not self._report.epoch:
+            self._report.returned(returned)
+
+    def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
+        """Store a report, suspend the thread and wait to be resumed."""
+        self._check_goes_on()
+        if self._cpus is not None:  # here, since each thread has a number of its own
+            warn_of_threads(self._cpus)
+        self.latest = SeedReport(epoch, score, metrics, time.perf_counter() - self._began)
+        self._theirs.release()
+        self._mine.acquire()
+        self._check_goes_on()
+
+    def _check_goes_on(self) -> None:
+        if self._closing:
+            raise TrialOver
+
+    def _go_on_from(self, checkpoint: CallCheckpoint) -> None:
+        """A call that reports nothing after it has its last report nevertheless."""
+        if checkpoint.report is not None:
+            numbers = dict(checkpoint.report)
+            self.latest = SeedReport(checkpoint.epoch, numbers.pop(SCORE), numbers, 0.0)
+
+
+def _as_ordinary_error(error: BaseException) -> BaseException:
+    """The error with a note of its source lines; one that would end the study or process becomes a RuntimeError."""
+    if isinstance(error, UserError) or not isinstance(error, Exception):
+        ordinary = RuntimeError(one_line(error)).with_traceback(error.__traceback__)
+        ordinary.__cause__ = error
+        error = ordinary
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).name != OURS]
+    if frames:
+        error.add_note(f"at {', '.join(f'{Path(each.filename).name}:{each.lineno} in {each.name}' for each in frames)}")
+    return error

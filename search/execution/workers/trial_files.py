@@ -1,0 +1,55 @@
+"""The files of one trial, written by one worker at a time."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from skipstack.data.basis.errors import UserError
+from skipstack.models.training.checkpoint import Tensors, read_tensors, write_tensors
+from skipstack.search.execution.driver.faults import own_file_interrupts
+from skipstack.search.execution.workers.attempts import check_latest, claim
+from skipstack.search.study.record.folder import make_trial_folder
+
+
+class TrialFiles:
+    """The folder of a trial, for one ``attempt`` at it.
+
+    A machine that lost its connection to the cluster trains on while the trial is retried elsewhere. Its attempt has a
+    lower number and may not write any more: else it could replace the best weights by those of an earlier epoch.
+    """
+
+    def __init__(self, folder: Path, attempt: int) -> None:
+        self.folder = folder
+        self.attempt = attempt
+        self._begun = False
+
+    def read(self, name: str) -> tuple[Tensors, dict[str, Any]] | None:
+        """The tensors and the notes of a file; None if it is missing or, as after a power cut, damaged."""
+        path = self.folder / name
+        if not path.exists():
+            return None
+        try:
+            return read_tensors(path)
+        except UserError:
+            return None
+
+    def write(self, name: str, tensors: Tensors, notes: Mapping[str, Any]) -> None:
+        """Write a file; on an error it is as before.
+
+        Raises OutOfSpaceError if the disk is full, DiskLostError if it cannot be written for another reason, and
+        SupersededError if a later attempt has started.
+        """
+        with own_file_interrupts(self.folder / name):
+            self._begin()
+            write_tensors(self.folder / name, tensors, notes)
+
+    def _begin(self) -> None:
+        """Claim the folder for this attempt, and delete half-written files of a killed one."""
+        check_latest(self.folder, self.attempt)
+        if self._begun:
+            return
+        make_trial_folder(self.folder)
+        for torn in self.folder.glob(".*.safetensors.*"):
+            torn.unlink(missing_ok=True)
+        claim(self.folder, self.attempt)
+        self._begun = True

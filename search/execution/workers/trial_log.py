@@ -1,0 +1,196 @@
+"""The log of a trial: what its processes print and warn, and the tracebacks of its errors, in a file of bounded size.
+
+A line a line, each with its time, and with its seed where a trial has several. What cannot be written is done without:
+no trial fails or waits because of its log.
+"""
+
+import math
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Final
+
+from skipstack.data.basis.printable import visible
+from skipstack.data.basis.redaction import redacted, redacting
+from skipstack.search.study.record.folder import LOG, make_trial_folder
+from skipstack.search.study.record.log_file import LARGEST, cut
+
+LONGEST: Final = 10_000
+"""Characters after which a line is broken, and one that has no end yet is written."""
+
+HELD: Final = 1_000
+"""Characters of such a line that wait for what follows: a secret may begin there."""
+
+AT_ONCE: Final = 100_000
+"""Bytes between two looks at the size of the file."""
+
+SECRETS_KEPT: Final = 1.0
+"""Seconds after which secrets are looked for again in the environment."""
+
+SEQUENCES: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+"""What colours text in a terminal, or moves its cursor."""
+
+_lock = threading.RLock()
+"""Held by whoever writes to a log of this process: threads of a trial may print at the same time."""
+
+
+class TrialLog:
+    """The log in the ``folder`` of a trial. ``head``: a line that says who writes; it stands there while an epoch is
+    trained, and stays if anything was said. ``several``: whether lines name the ``speaker`` whose turn it is.
+    """
+
+    def __init__(self, folder: Path, head: str, *, several: bool) -> None:
+        _safe_after_forks()
+        self.speaker: str | None = None
+        self._folder = folder
+        self._head = f"{_now()} {visible(head)}\n".encode(errors="backslashreplace")
+        self._several = several
+        self._file: int | None = None
+        self._beginning: int | None = None
+        """The size of the file before the head, once that was written."""
+        self._unfinished = ""
+        self._redact: Callable[[str], str] = redacted
+        self._secrets_until = -math.inf
+        self._variables = 0
+        self._said = False
+        self._lost = False
+
+    @property
+    def descriptor(self) -> int | None:
+        """The number of the open file; None if there is none."""
+        return None if self._lost else self._file
+
+    def begin(self) -> None:
+        """Open the file, and write the head unless it stands there."""
+        with _lock:
+            self._try(self._begin)
+
+    def hear(self, text: str) -> None:
+        """Take what was printed; a line is written once it has its end."""
+        with _lock:
+            whole, end, self._unfinished = (self._unfinished + text).rpartition("\n")
+            if end:
+                self._tell(whole)
+            self._unfinished = _overwritten(self._unfinished)
+            if len(self._unfinished) > LONGEST:
+                hidden = self._redacted(self._unfinished)
+                self._unfinished = hidden[-HELD:]
+                self._tell(hidden[:-HELD])
+
+    def end_line(self) -> None:
+        """Write a line that has no end."""
+        with _lock:
+            unfinished, self._unfinished = self._unfinished, ""
+            if unfinished:
+                self._tell(unfinished)
+
+    def rest(self) -> None:
+        """An epoch is over: if nothing was said, the file is as it was before."""
+        with _lock:
+            self.end_line()
+            if not self._said:
+                self._try(self._take_back)
+
+    def close(self) -> None:
+        """Close the file; ``begin`` opens it again."""
+        with _lock:
+            file, self._file = self._file, None
+            if file is not None:
+                self._try(partial(os.close, file))
+
+    def _begin(self) -> None:
+        if self._file is None:
+            make_trial_folder(self._folder)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            self._file = os.open(self._folder / LOG, flags, 0o666)
+        if self._beginning is None:
+            size = os.fstat(self._file).st_size
+            self._beginning = size
+            torn = size > 0 and os.pread(self._file, 1, size - 1) != b"\n"
+            self._append((b"\n" if torn else b"") + self._head)
+
+    def _take_back(self) -> None:
+        if self._file is not None and self._beginning is not None:
+            if os.fstat(self._file).st_size == self._beginning + len(self._head):  # else another process has written
+                os.ftruncate(self._file, self._beginning)
+            self._beginning = None
+
+    def _tell(self, text: str) -> None:
+        """Write whole lines."""
+        self._said = True
+        shown = SEQUENCES.sub("", text)
+        if "\r" in shown:
+            shown = "\n".join(_overwritten(line).rstrip("\r") for line in shown.split("\n"))
+        shown = visible(self._redacted(shown))
+        start = f"{_now()} {self.speaker}: " if self._several and self.speaker is not None else f"{_now()} "
+        lines = "".join(f"{start}{part}\n" for line in shown.split("\n") for part in _parts(line))
+        self._try(partial(self._append, lines.encode(errors="backslashreplace")))
+
+    def _redacted(self, text: str) -> str:
+        """The text without secrets, those of a second ago."""
+        now, variables = time.monotonic(), len(os.environ)
+        if now > self._secrets_until or variables != self._variables:
+            self._redact, self._secrets_until, self._variables = redacting(), now + SECRETS_KEPT, variables
+        return self._redact(text)
+
+    def _append(self, content: bytes) -> None:
+        file = self._file
+        if file is None:
+            return
+        for start in range(0, len(content), AT_ONCE):
+            part = content[start : start + AT_ONCE]
+            while part:
+                part = part[os.write(file, part) :]
+            if os.fstat(file).st_size > LARGEST:
+                self._cut(file)
+
+    def _cut(self, file: int) -> None:
+        start, rest = cut(os.pread(file, 2 * LARGEST, 0))
+        whole = os.open(self._folder / LOG, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)  # ``file`` only appends
+        try:
+            os.pwrite(whole, rest, start)
+            os.ftruncate(whole, start + len(rest))
+        finally:
+            os.close(whole)
+
+    def _try(self, writing: Callable[[], object]) -> None:
+        """What a disk refuses is lost, and so is what follows."""
+        if not self._lost:
+            try:
+                writing()
+            except OSError:
+                self._lost = True
+
+
+def _overwritten(line: str) -> str:
+    """What a terminal shows of a line in which a progress bar went back to its beginning."""
+    if "\r" not in line:
+        return line
+    back = "\r" if line.endswith("\r") else ""
+    return line.rstrip("\r").rpartition("\r")[2] + back
+
+
+def _parts(line: str) -> Iterator[str]:
+    """The line in parts of a length that can be read."""
+    yield line[:LONGEST]
+    for start in range(LONGEST, len(line), LONGEST):
+        yield line[start : start + LONGEST]
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+
+
+@lru_cache(maxsize=1)
+def _safe_after_forks() -> None:
+    os.register_at_fork(after_in_child=_unlocked)
+
+
+def _unlocked() -> None:
+    """In a new process, which a fork has left with the lock of a thread that is not there."""
+    global _lock
+    _lock = threading.RLock()

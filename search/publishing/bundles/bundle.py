@@ -1,0 +1,231 @@
+"""Bundles: a trained network exported as plain data files, JSON and safetensors. Loading a bundle runs no code.
+
+    config.json          the trial's config        vocabulary.json  words and characters
+    weights.safetensors  the weights, lane by lane tags.json        the labels, in the order of their ids
+    metrics.json         counts by split           provenance.json  where it comes from
+    README.md            the model card            manifest.json    size and SHA-256 of the others
+
+Shapes: R lanes (one: the lanes of an ensemble decide as one), T time, U tags of a sentence, B sentences.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from skipstack.data.basis.code_files import load_recorded
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.sources import token_unit
+from skipstack.data.formats.characters import in_words
+from skipstack.data.formats.format import Unit
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.schemes import Scheme
+from skipstack.data.store.features import lexicon
+from skipstack.data.store.prepared import PreparedCorpus
+from skipstack.data.store.vocabulary import Vocabulary
+from skipstack.data.tasks.task import Task
+from skipstack.data.tasks.tasks import TASKS
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.networks.build import Sizes, build
+from skipstack.models.networks.model import Network, Tokens
+from skipstack.models.networks.trained import trained
+from skipstack.models.parts.inputs.base import LexiconTensors
+from skipstack.models.training.checkpoint import shapes, unpacked
+from skipstack.models.training.evaluate import evaluate
+from skipstack.models.training.loop import dtype_of
+from skipstack.models.views.program import inputs_of
+from skipstack.search.publishing.bundles.checks import (
+    Counts,
+    Provenance,
+    Shapes,
+    Tags,
+    check_extent,
+    check_shapes,
+    checked,
+    validated,
+)
+from skipstack.search.publishing.bundles.files import WEIGHTS, parsed, read_files
+from skipstack.spaces.trial import TrialConfig
+
+SENTENCES_AT_ONCE = 64
+"""The batch size of ``predict``."""
+
+CPU = torch.device("cpu")
+
+Metrics = dict[str, dict[str, int | float]]
+"""By split: ``correct`` tags of ``total``, and the counts of the ranking measure (``data.tasks.measure.Counts``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A trained network with everything it needs to read text; also called ``skipstack.Model``.
+
+    ``task``: the task of its tags; ``unit``: what a token is; ``metrics``: its counts on dev and test, without dev if
+    it was trained on dev; ``provenance``: its study, trial, seeds and corpus.
+    """
+
+    path: Path
+    config: TrialConfig
+    vocabulary: Vocabulary
+    tags: tuple[str, ...]
+    model: Network
+    metrics: Metrics
+    provenance: dict[str, Any]
+    device: torch.device
+
+    @property
+    def task(self) -> Task:
+        """The task of its tags."""
+        return TASKS[self.provenance["task"]]
+
+    @property
+    def unit(self) -> Unit:
+        """What its tokens are: words, or characters if it segments text into words."""
+        return token_unit(self.config.data.corpus)
+
+    @property
+    def segmentation(self) -> Scheme | None:
+        """The scheme by which tags of characters mark words; None if tokens are words."""
+        return self.provenance["scheme"] if self.unit == "character" else None
+
+    def words(self, tokens: Sequence[str], tags: Sequence[str]) -> list[tuple[str, str]]:
+        """The words of a tagged sentence with their tags, which are empty if words are segmented but not tagged."""
+        segmentation = self.segmentation
+        return list(zip(tokens, tags, strict=True)) if segmentation is None else in_words(tokens, tags, segmentation)
+
+    def predict(self, sentences: Iterable[Sequence[str]]) -> list[Sentence]:
+        """Annotate sentences, each a list of tokens, in order: the ``tags`` of each.
+
+        One tag per token; in text classification, a single one, the label; in parsing, the tags are relations, and
+        ``heads`` has the number of each token's head, from 1, or 0 for the root. The tags of a language model are its
+        predicted next words. Raises UserError for a text that is not split into tokens.
+        """
+        split = []
+        for sentence in sentences:
+            if isinstance(sentence, str):
+                raise UserError(f"got the text {sentence[:40]!r} (allowed: sentences, each a list of tokens)")
+            split.append(list(sentence))
+        return list(self.annotate(split))
+
+    def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
+        """As ``annotate``, but yields pairs of tokens and tags, without heads."""
+        for sentence in self.annotate(sentences):
+            yield list(sentence.words), list(sentence.tags)
+
+    def annotate(self, sentences: Iterable[list[str]]) -> Iterator[Sentence]:
+        """Annotate sentences, each a list of tokens, in order: with tags and, in parsing, heads.
+
+        An empty sentence has no tags, but one label in text classification.
+        """
+        pending = iter(sentences)
+        while batch := list(islice(pending, SENTENCES_AT_ONCE)):
+            yield from self._annotate_together(batch)
+
+    def read(self, sentences: list[list[str]]) -> tuple[Tokens, LexiconTensors]:
+        """Sentences as the network's input, with the features of their words; an empty one becomes its boundary."""
+        forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
+        ids = {form: place for place, form in enumerate(forms)}
+        lengths_B = [max(1, len(sentence)) for sentence in sentences]
+        forms_RTB = np.zeros((1, max(lengths_B), len(sentences)), dtype=np.int64)
+        for place, sentence in enumerate(sentences):
+            forms_RTB[0, : len(sentence), place] = [ids[word] for word in sentence]
+        tokens = Tokens(torch.as_tensor(forms_RTB, device=self.device), torch.tensor([lengths_B], device=self.device))
+        return tokens, LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
+
+    def program_inputs(self, sentences: Sequence[Sequence[str]], length: int | None = None) -> dict[str, Tensor]:
+        """The inputs for ``sentences`` of the program that ``skipstack export --torch-export`` writes.
+
+        ``length``: the fixed length of the program, if any, to which texts are padded. ``models/views/program.py``
+        describes the tensors.
+        """
+        longest = self.config.data.longest
+        return inputs_of(*self.read([list(sentence[:longest]) for sentence in sentences]), length)
+
+    @torch.no_grad()
+    def _annotate_together(self, sentences: list[list[str]]) -> Iterator[Sentence]:
+        longest = self.config.data.longest
+        decoded = self.model.decode(*self.read([sentence[:longest] for sentence in sentences]))
+        tags_UB = decoded.tags_RUB[0].tolist()
+        heads_TB = None if decoded.heads_RTB is None else decoded.heads_RTB[0].tolist()
+        for place, sentence in enumerate(sentences):
+            count = 1 if self.task.single_label else len(sentence)
+            tags = tuple(self.tags[tags_UB[each][place]] for each in range(count))
+            heads = None if heads_TB is None else tuple(heads_TB[each][place] for each in range(count))
+            yield Sentence(tuple(sentence), tags, heads)
+
+    def measure(self, corpus: PreparedCorpus) -> Metrics:
+        """Its metrics on dev and test of its corpus, without dev if it was trained on dev."""
+        features = LexiconTensors.on(self.device, corpus.lexicon)
+        metrics: Metrics = {}
+        for split in ("dev", "test") if self.provenance["trained_on"] == "train" else ("test",):
+            evaluation = evaluate(self.model, corpus.stored, split, features, lanes=1)
+            counts = evaluation.counts[0].recorded()
+            metrics[split] = {"correct": evaluation.correct[0], "total": evaluation.total, **counts}
+        return metrics
+
+
+def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> Bundle:
+    """Load the bundle at ``path``, a folder or a .zip, which may be untrusted. Nothing in it is run or unpacked.
+
+    A network with own code needs its files in ``code``, which are run; their hashes must be those in the bundle.
+
+    Raises UserError, one line, if these are missing, if there is no bundle, if a file is missing, damaged, larger than
+    announced or links out of the bundle (``search/publishing/bundles/files.py``), and if weights do not fit the config,
+    which is checked by their shapes before anything is allocated.
+    """
+    files = read_files(path)
+    provenance = checked(path, files, "provenance.json", Provenance)
+    config, found = _config(path, files)
+    load_recorded(config.network_code, code)
+    try:
+        vocabulary = Vocabulary.from_json(files["vocabulary.json"].decode("utf-8"))
+    except (UserError, UnicodeDecodeError) as error:
+        raise UserError(f"{path / 'vocabulary.json'}: {error}") from None
+    tags = checked(path, files, "tags.json", Tags).root
+    metrics = checked(path, files, "metrics.json", Counts).root
+    task = TASKS[provenance.task]
+    task.check_cut_off(config.data.minimum_tag_count)
+    task.check_longest(config.data.longest)
+    dtype = dtype_of(config.training)
+    try:
+        sizes = Sizes.of(vocabulary, tags, provenance.scheme, task)
+        empty = build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=CPU)[0]
+        check_shapes(found, _shapes(empty, len(provenance.seeds)))
+        weights = unpacked(files[WEIGHTS], f"{path / WEIGHTS}")
+        model = trained(config.model, sizes=sizes, weights=weights, dtype=dtype, device=device)
+    except UserError:
+        raise
+    except (RuntimeError, ValueError, MemoryError) as error:
+        raise UserError(f"{path}: the weights do not fit the config ({_first_line(error)})") from None
+    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
+        raise UserError(f"{path / WEIGHTS}: got a weight that is no number (allowed: finite ones)")
+    return Bundle(path, config, vocabulary, tags, model, metrics, provenance.model_dump(), device)
+
+
+def bundle_config(path: Path) -> TrialConfig:
+    """The config of the bundle at ``path``, which may be untrusted; no network is built. Raises UserError as
+    ``load_bundle`` does.
+    """
+    return _config(path, read_files(path))[0]
+
+
+def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes]:
+    """The config, checked against the size of the weights, and the shapes of the weights."""
+    value = parsed(f"{path / 'config.json'}", files["config.json"])
+    found = shapes(files[WEIGHTS], f"{path / WEIGHTS}")
+    check_extent(path, value, found)
+    return validated(path, "config.json", value, TrialConfig), found
+
+
+def _shapes(model: Network, lanes: int) -> Shapes:
+    """The shapes of the weights of so many lanes, from a network without lanes, which has no allocated weights."""
+    return {name: (lanes, *weight.shape[1:]) for name, weight in model.state_dict().items()}
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

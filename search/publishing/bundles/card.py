@@ -1,0 +1,134 @@
+"""The model card of a bundle: task, figures, corpus and limits of the network."""
+
+from collections.abc import Iterator, Sequence
+
+from skipstack.data.basis.printable import visible
+from skipstack.data.corpora.config import NamedCorpus, OwnFiles, OwnFormatCorpus
+from skipstack.data.corpora.named import find_card
+from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.measures import measure_in
+from skipstack.search.analysis.confirmation.confirmed import Confirmed
+from skipstack.search.publishing.bundles.bundle import Bundle
+
+
+def model_card(
+    bundle: Bundle, measure: Measure, *, scored: int, searched: Sequence[float], confirmed: Sequence[Confirmed]
+) -> str:
+    """The card in Markdown.
+
+    ``scored``: the number of trials with a score, from which this one was chosen; ``searched``: the dev scores of its
+    seeds in the search.
+    """
+    figures = _figures(bundle, measure, scored, searched, confirmed)
+    return "\n".join([*_what(bundle), *figures, *_data(bundle), *_limits(bundle)])
+
+
+def _what(bundle: Bundle) -> Iterator[str]:
+    origin = bundle.provenance
+    yield f"# {visible(origin['study'])}, trial {origin['trial']}"
+    yield ""
+    yield f"Task: {bundle.task.name.replace('_', ' ')}; it reads {_read(bundle)}."
+    made = [f"seed {seed}, after epoch {epoch}" for seed, epoch in zip(origin["seeds"], origin["epochs"], strict=True)]
+    yield f"Made by skipstack {origin['code_version']}: {'; '.join(made)}."
+    if len(made) > 1:
+        yield f"It is an ensemble of these {len(made)} networks, which decide as one: {_joined(bundle)}."
+    yield "`skipstack draw BUNDLE` draws the network, `skipstack predict BUNDLE` uses it, and `skipstack verify BUNDLE`"
+    yield "measures it again. The files are data: loading them runs no code."
+    yield ""
+
+
+def _figures(
+    bundle: Bundle, measure: Measure, scored: int, searched: Sequence[float], confirmed: Sequence[Confirmed]
+) -> Iterator[str]:
+    yield "## Figures"
+    yield ""
+    for split, counts in bundle.metrics.items():
+        yield f"- {split}: {measure_in(counts).described(counts)}."
+    yield ""
+    retrained, several = bundle.provenance["trained_on"] != "train", len(bundle.provenance["seeds"]) > 1
+    if retrained:
+        yield from _of_retrained(measure, scored, searched, several=several)
+    else:
+        yield from _of_chosen(scored, several=several)
+    what = ("one network of this config" if several else "this config") + ", trained on train alone" * retrained
+    for each in confirmed:
+        yield each.in_words(measure, what, f"the test split of {visible(each.corpus)}", ".2f")
+    if not confirmed:
+        yield "Nothing of this config is confirmed: `skipstack ablate` would train it with fresh seeds."
+    yield ""
+
+
+def _joined(bundle: Bundle) -> str:
+    """How the networks of an ensemble are combined."""
+    match bundle.config.model.head.kind:
+        case "softmax":
+            return "the mean of their likelihoods does"
+        case "biaffine":
+            return "the mean of their scores of arcs and of relations does"
+        case _:
+            return "the mean of their scores of a whole tagging does"
+
+
+def _of_chosen(scored: int, *, several: bool) -> Iterator[str]:
+    own = "the networks of all seeds of its trial" if several else "this one network, the best seed of its trial on dev"
+    yield f"They are counts of {own}, and have no interval. The trial was"
+    yield f"chosen on dev out of {scored} with a score: its figure on dev is too good by what the choice gained."
+
+
+def _of_retrained(measure: Measure, scored: int, searched: Sequence[float], *, several: bool) -> Iterator[str]:
+    mean = measure.factor * sum(searched) / len(searched)
+    seeds = "its one seed" if len(searched) == 1 else f"the mean of its {len(searched)} seeds"
+    yield f"The {'networks were' if several else 'network was'} trained again on train and dev together, for as many"
+    yield "epochs as were best in the search and at their learning rates. Nothing was chosen by what came out: the"
+    yield "figure on test is its own, without an interval. On dev, which was learnt from, there is the search's alone."
+    yield f"Trained on train alone, the trial reached {measure.label} {mean:.2f} there, {seeds}. It was chosen on dev"
+    yield f"out of {scored} with a score: that figure is too good by what the choice gained."
+
+
+def _data(bundle: Bundle) -> Iterator[str]:
+    yield "## Corpus"
+    yield ""
+    corpus = bundle.config.data.corpus
+    match corpus:
+        case NamedCorpus():
+            card = find_card(corpus.name)
+            yield f"- name: {card.name} ({card.about})"
+            yield f"- licence: {card.licence}"
+            yield f"- origin: {card.origin}"
+        case OwnFiles():
+            yield f"- files of their owner, in the format {corpus.kind}{_read_by(corpus)}"
+            yield "- licence: not known here; whoever passes the network on asks the owner of the files"
+        case _:
+            yield f"- generated by skipstack: {corpus.kind}"
+            yield "- licence: none is needed"
+    yield f"- fingerprint: {bundle.provenance['corpus_fingerprint']}"
+    yield f"- learnt from: {bundle.provenance['trained_on']}"
+    if (vectors := bundle.provenance["vectors_sha256"]) is not None:
+        yield f"- pretrained vectors, whose licence is their owner's: SHA-256 {vectors}"
+    yield ""
+
+
+def _read_by(corpus: OwnFiles) -> str:
+    """The code that reads the user's own format."""
+    if not isinstance(corpus, OwnFormatCorpus):
+        return ""
+    code = corpus.own.code
+    return f", which {visible(code.name)} reads, of SHA-256 {code.sha256}: `verify` needs it (`--code`)"
+
+
+def _limits(bundle: Bundle) -> Iterator[str]:
+    yield "## Limits"
+    yield ""
+    yield "- The figures hold for text like that of the corpus; on other text nothing was measured."
+    known = f"{len(bundle.vocabulary.words):,} {_read(bundle)}"
+    yield f"- It knows {known}; all others are one unknown to it, but for their spelling where that is read."
+    yield f"- It says nothing but its {len(bundle.tags):,} labels (`tags.json`), and never that it does not know."
+    if bundle.provenance["trained_on"] != "train":
+        yield "- The labels are those of train: sentences of dev with another one were left out."
+    if (longest := bundle.config.data.longest) is not None:
+        yield f"- Of a text it reads the first {longest} tokens."
+    yield ""
+
+
+def _read(bundle: Bundle) -> str:
+    return "characters" if bundle.unit == "character" else "words"

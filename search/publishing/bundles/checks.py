@@ -1,0 +1,144 @@
+"""Checks of a bundle's files and of the size of its network, before the network is built."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import prod
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    RootModel,
+    ValidationError,
+    model_validator,
+)
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import explain
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.printable import UNSEEN
+from skipstack.data.labels.schemes import Scheme
+from skipstack.data.tasks.tasks import TaskName
+from skipstack.search.publishing.bundles.files import parsed
+
+PARTS = ("depth", "highways", "sets")
+"""Config fields that count parts of a network, each of which has at least one tensor."""
+
+FARTHEST = 1000
+"""The maximum number of states that a layer may reach back, which does not show in the weights."""
+
+TrainedOn = Literal["train", "train and dev"]
+"""The splits on which a network was trained."""
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""The shapes of tensors by name."""
+
+
+def _of_one_line(tag: str) -> str:
+    if UNSEEN.search(tag):
+        raise ValueError(f"got the tag {tag!r} (allowed: tags on one line, without control characters)")
+    return tag
+
+
+class Provenance(Frozen):
+    """The origin of a bundle, and the kind of its tags.
+
+    ``seeds``: of its networks, one or more; ``epochs``: the training epochs of each, in the same order.
+    """
+
+    study: str
+    trial: NonNegativeInt
+    config_identity: str
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)]
+    epochs: tuple[NonNegativeInt, ...]
+    trained_on: TrainedOn = "train"
+    corpus_fingerprint: str
+    scheme: Scheme | None
+    task: TaskName
+    code_version: str
+    vectors_sha256: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_network(cls, value: Any) -> Any:
+        """Up to format 4 a bundle had one network, with its ``seed`` and its ``epoch``."""
+        if not isinstance(value, Mapping) or not {"seed", "epoch"} <= value.keys():
+            return value
+        rest = {key: each for key, each in value.items() if key not in ("seed", "epoch")}
+        return {"seeds": [value["seed"]], "epochs": [value["epoch"]], **rest}
+
+    @model_validator(mode="after")
+    def _have_epochs_each(self) -> Self:
+        if len(self.epochs) != len(self.seeds):
+            raise ValueError(f"got epochs of {len(self.epochs)} networks, allowed: of {len(self.seeds)}, as of seeds")
+        return self
+
+
+class Tags(RootModel[tuple[Annotated[str, AfterValidator(_of_one_line)], ...]]):
+    """The labels, in the order of their ids."""
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        twice = [tag for tag, count in Counter(self.root).items() if count > 1]
+        if twice:
+            raise ValueError(f"got the tag {twice[0]!r} twice, allowed: once")
+        return self
+
+
+class Counts(RootModel[dict[str, dict[str, NonNegativeInt | NonNegativeFloat]]]):
+    """Metrics as they are read."""
+
+
+Read = TypeVar("Read", bound=BaseModel)
+
+
+def checked(path: Path, files: Mapping[str, bytes], name: str, model: type[Read]) -> Read:
+    """Parse a file of the bundle at ``path`` as ``model``. Raises UserError."""
+    return validated(path, name, parsed(f"{path / name}", files[name]), model)
+
+
+def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
+    """Validate the content of a file of the bundle at ``path`` as ``model``. Raises UserError."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise UserError(" ".join(explain(error, model, file=f"{path / name}").split())) from None
+
+
+def check_extent(path: Path, config: Any, found: Shapes) -> None:
+    """Raise UserError for a config with more parts than there are tensors, or a number larger than all their elements.
+
+    To be called before the config is validated, which takes time in the depth.
+    """
+    elements = sum(prod(shape) for shape in found.values())
+    for place, number in _integers(config.get("model") if isinstance(config, Mapping) else None, ()):
+        most = {"reach": FARTHEST, **dict.fromkeys(PARTS, len(found))}.get(place[-1], elements)
+        if number > most:
+            where = f"{path / 'config.json'}: {'.'.join(('model', *place))}"
+            raise UserError(f"{where}: got {number} (allowed: {most:,} at most, by the weights; they do not fit)")
+
+
+def _integers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The integers in a JSON value, with their paths of keys."""
+    match value:
+        case bool():
+            return
+        case int():
+            yield place or ("",), value
+        case Mapping():
+            for key, each in value.items():
+                yield from _integers(each, (*place, str(key)))
+        case list():
+            for each in value:
+                yield from _integers(each, place)
+
+
+def check_shapes(found: Shapes, wanted: Shapes) -> None:
+    """Raise ValueError if the tensors of a file do not have the names and shapes of the network."""
+    for name in dict.fromkeys([*wanted, *found]):
+        if wanted.get(name) != found.get(name):
+            raise ValueError(f"{name[:60]}: got {found.get(name, 'nothing')}, allowed: {wanted.get(name, 'nothing')}")

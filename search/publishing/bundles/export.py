@@ -1,0 +1,303 @@
+"""Exports trials of a study as bundles, and verifies bundles of networks on their corpus."""
+
+import math
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from skipstack.data.basis.atomic_files import refused_where_unwritable, temporary_folder_beside
+from skipstack.data.basis.code_files import load_recorded
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.own_code import CodeFile
+from skipstack.data.basis.saying import Say, unsaid
+from skipstack.data.store.prepared import prepare
+from skipstack.data.store.stored import open_store
+from skipstack.data.store.writing import store
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.ground.device import choose_device
+from skipstack.models.training.checkpoint import write_tensors
+from skipstack.search.analysis.confirmation.confirmed import Confirmed
+from skipstack.search.publishing.bundles.bundle import Metrics, load_bundle
+from skipstack.search.publishing.bundles.card import model_card
+from skipstack.search.publishing.bundles.corpus_folders import check_corpus
+from skipstack.search.publishing.bundles.files import CARD, WEIGHTS, pack, seal, write_json
+from skipstack.search.publishing.bundles.members import Members, left_by
+from skipstack.search.publishing.bundles.own_export import check_model, fill_own
+from skipstack.search.publishing.bundles.retraining import both_splits, retrained
+from skipstack.search.study.code_version import code_version
+from skipstack.search.study.record.folder import BEST, StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.subject import Subject
+
+ARCHIVE = ".zip"
+
+ROUNDING = 1e-5
+"""The relative tolerance of a perplexity between processors."""
+
+
+ConfirmedOf = Callable[[Subject], Sequence[Confirmed]]
+"""Returns the confirmed scores of a config."""
+
+
+def nothing_confirmed(config: Subject) -> Sequence[Confirmed]:
+    """No confirmed scores, for any config."""
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recipe:
+    """How a trial is exported.
+
+    ``retrain``: train it again on train and dev (``search/publishing/bundles/retraining.py``), with progress to
+    ``tell``; else export the weights of the trial. ``ensemble``: of all its seeds (``models/networks/ensemble.py``).
+    """
+
+    retrain: bool = False
+    ensemble: bool = False
+    tell: Say = unsaid
+
+    @property
+    def suffix(self) -> str:
+        """A suffix that distinguishes exports of the same trial."""
+        return "/retrained" * self.retrain + "/ensemble" * self.ensemble
+
+
+AS_LEFT = Recipe()
+
+
+def chosen_trials(
+    record: StudyRecord, *, best: int | None, trial: int | None, pareto: bool = False
+) -> list[TrialRecord]:
+    """The ``best`` highest-ranked trials, the one numbered ``trial``, or those of the Pareto front.
+
+    Raises UserError if there are none, and if more than one of these is requested.
+    """
+    given = {"--best": best is not None, "--trial": trial is not None, "--pareto": pareto}
+    asked = [option for option, is_given in given.items() if is_given]
+    if len(asked) > 1:
+        raise UserError(f"{' and '.join(asked)} exclude each other (allowed: one of them)")
+    if pareto and len(record.study.search.objectives) == 1:
+        raise UserError("--pareto: got a study of one objective, which has no front (allowed: --best N, or --trial N)")
+    if pareto and record.ranked():
+        return record.front()
+    if trial is None:
+        if not record.ranked():
+            raise UserError(f"study {record.study.name!r}: no trial has a score yet (allowed: a study with one)")
+        return record.ranked()[: 1 if best is None else best]
+    if trial not in record.trials or record.trials[trial].score is None:
+        numbers = ", ".join(str(each.number) for each in sorted(record.ranked(), key=lambda each: each.number))
+        raise UserError(f"--trial {trial}: no such trial with a score (allowed: {numbers or 'none yet'})")
+    return [record.trials[trial]]
+
+
+def code_of_trials(trials: Sequence[TrialRecord]) -> list[CodeFile]:
+    """The distinct own code files that their networks need."""
+    return list(dict.fromkeys(file for trial in trials for file in trial.config.network_code))
+
+
+def export_bundles(
+    record: StudyRecord,
+    folder: StudyFolder,
+    to: Path,
+    *,
+    best: int | None,
+    trial: int | None,
+    device: str,
+    pareto: bool = False,
+    recipe: Recipe = AS_LEFT,
+    confirmed: ConfirmedOf = nothing_confirmed,
+) -> list[Path]:
+    """Write the bundle of the ``best`` trial, or of the one numbered ``trial``, ``to`` a new folder or .zip.
+
+    With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front. Raises
+    UserError as ``chosen_trials`` and ``export_bundle`` do; where one cannot be written, none is.
+    """
+    chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
+    with refused_where_unwritable(to):
+        return _exported(record, folder, chosen, to, device, recipe, confirmed)
+
+
+def _exported(
+    record: StudyRecord,
+    folder: StudyFolder,
+    chosen: Sequence[TrialRecord],
+    to: Path,
+    device: str,
+    recipe: Recipe,
+    confirmed: ConfirmedOf,
+) -> list[Path]:
+    if len(chosen) == 1:
+        return [export_bundle(record, folder, chosen[0], to, device, recipe=recipe, confirmed=confirmed)]
+    names = [f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
+    for each, name in zip(chosen, names, strict=True):
+        _check_writable(record, folder, each, to / name, recipe)
+    with temporary_folder_beside(to) as temporary:
+        for each, name in zip(chosen, names, strict=True):
+            export_bundle(record, folder, each, temporary / name, device, recipe=recipe, confirmed=confirmed)
+        to.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            os.replace(temporary / name, to / name)
+    return [to / name for name in names]
+
+
+def export_bundle(
+    record: StudyRecord,
+    folder: StudyFolder,
+    trial: TrialRecord,
+    to: Path,
+    device: str,
+    *,
+    recipe: Recipe = AS_LEFT,
+    confirmed: ConfirmedOf = nothing_confirmed,
+) -> Path:
+    """Write the bundle ``to``, a folder or, by its name, a .zip.
+
+    Of a function it contains the model that the function gave (``search/publishing/bundles/own_export.py``). Of a
+    network it contains the lane with the best dev score at its best epoch; if retrained, the trial's first seed, since
+    there is no dev score to choose by; or all lanes, as an ensemble. Its metrics are measured on the written bundle;
+    the model card has them and the ``confirmed`` scores. Raises UserError if ``to`` exists, if an ensemble would have
+    one member, and as ``left_by`` and ``retrained`` do.
+    """
+    _check_writable(record, folder, trial, to, recipe)
+    with temporary_folder_beside(to) as temporary:
+        if trial.config.keeps_weights:
+            _fill(record, folder, trial, temporary, device, recipe, confirmed)
+        else:
+            fill_own(record, folder, trial, temporary, confirmed(trial.config))
+        os.replace(_packed(temporary) if to.suffix == ARCHIVE else temporary, to)
+    return to
+
+
+def _fill(
+    record: StudyRecord,
+    folder: StudyFolder,
+    trial: TrialRecord,
+    to: Path,
+    device: str,
+    recipe: Recipe,
+    confirmed: ConfirmedOf,
+) -> None:
+    """Write the bundle of a network into the folder ``to``."""
+    if recipe.retrain:
+        seeds = trial.seeds if recipe.ensemble else trial.seeds[:1]
+        members = retrained(record, folder, trial, seeds, device=device, tell=recipe.tell)
+    else:
+        members = left_by(record, folder, trial, ensemble=recipe.ensemble)
+    corpus = members.corpus
+    write_json(to / "config.json", trial.config.model_dump(mode="json"))
+    (to / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
+    write_json(to / "tags.json", corpus.stored.tags)
+    write_json(to / "provenance.json", _provenance(record, trial, members))
+    write_json(to / "metrics.json", {})
+    (to / CARD).touch()
+    write_tensors(to / WEIGHTS, members.weights_R, {})
+    seal(to)
+    bundle = load_bundle(to, choose_device(device))
+    measured = replace(bundle, metrics=bundle.measure(corpus))
+    write_json(to / "metrics.json", measured.metrics)
+    own, scored, searched = confirmed(trial.config), len(record.ranked()), list(trial.dev.values())
+    card = model_card(measured, record.measure, scored=scored, searched=searched, confirmed=own)
+    (to / CARD).write_text(card, encoding="utf-8")
+    seal(to)
+
+
+def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> dict[str, Any]:
+    """The provenance of the bundle."""
+    stored = members.corpus.stored
+    provenance = {
+        "study": record.study.name,
+        "trial": trial.number,
+        "config_identity": trial.config.identity,
+        "seeds": members.seeds,
+        "epochs": members.epochs,
+        "trained_on": members.trained_on,
+        "corpus_fingerprint": stored.fingerprint,
+        "scheme": stored.scheme,
+        "task": stored.task,
+        "code_version": code_version(),
+    }
+    if (vectors := record.vectors_of(trial.config)) is not None:
+        provenance["vectors_sha256"] = vectors.sha256
+    return provenance
+
+
+def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, recipe: Recipe) -> None:
+    """Raise UserError if ``to`` exists, if the weights of the trial are needed but were deleted, or its function left
+    no model, and if an ensemble would have one member.
+    """
+    if to.exists():
+        raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
+    if not trial.config.keeps_weights:
+        if recipe.suffix:
+            option = "--retrain" if recipe.retrain else "--ensemble"
+            raise UserError(f"{option}: {trial.config.title} is a function (allowed: a study that trains networks)")
+        check_model(record, folder, trial)
+        return
+    if recipe.ensemble and len(trial.seeds) == 1:
+        raise UserError(f"--ensemble: trial {trial.number} has one seed (allowed: a trial of two seeds or more)")
+    if not recipe.retrain and not (folder.trial(trial.number) / BEST).exists():
+        kept = [each.number for each in record.ranked() if (folder.trial(each.number) / BEST).exists()]
+        raise UserError(
+            f"trial {trial.number}: its weights were not kept (allowed: trials {', '.join(map(str, kept)) or 'none'}; "
+            "search.keep_checkpoints and search.disk_budget say which are kept; or any, with --retrain)"
+        )
+
+
+def _packed(folder: Path) -> Path:
+    archive = folder / f"bundle{ARCHIVE}"
+    pack(folder, archive)
+    return archive
+
+
+def verify_bundle(
+    path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = (), code: Sequence[Path] = ()
+) -> Metrics:
+    """Evaluate a bundle again on its corpus, read from its files; returns the metrics, which equal those of the bundle.
+
+    Named corpora and own files are looked for under ``data_dir``, by default in the data directory and in the working
+    directory; files with an absolute path may also lie in ``others``. ``code``: as for ``load_bundle``, and the code of
+    the corpus's own format. Raises UserError if the corpus is another one, if it names files outside these folders, or
+    if any count differs.
+    """
+    bundle = load_bundle(path, choose_device(device), code)
+    load_recorded(bundle.config.code, code)
+    with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:
+        data = bundle.config.data
+        check_corpus(path, data.corpus, [data_dir or Path.cwd(), *others])
+        stored = open_store(store(data.corpus, root=Path(scratch), data_dir=data_dir, folder=data_dir or Path.cwd()))
+        if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
+            expected = bundle.provenance["corpus_fingerprint"]
+            raise UserError(f"{path}: got corpus {stored.fingerprint} (allowed: {expected}, which it was trained on)")
+        if bundle.provenance["trained_on"] == "train":
+            corpus = prepare(stored, data, LONGEST_AFFIX)
+        else:
+            corpus = both_splits(stored, bundle.config)
+        if corpus.vocabulary != bundle.vocabulary or corpus.stored.tags != bundle.tags:
+            raise UserError(f"{path}: its vocabulary is not the one that its corpus gives")
+        measured = bundle.measure(corpus)
+    for split, counts in measured.items():
+        if not _same(counts, bundle.metrics.get(split, {})):
+            raise UserError(
+                f"{path}: {split} gives {_counts(counts)}, its metrics say {_counts(bundle.metrics.get(split))}"
+            )
+    return measured
+
+
+def _same(measured: Mapping[str, float], recorded: Mapping[str, float]) -> bool:
+    """Whether counts are equal; perplexities up to the rounding of processors."""
+    return measured.keys() == recorded.keys() and all(
+        math.isclose(value, recorded[name], rel_tol=ROUNDING) if isinstance(value, float) else value == recorded[name]
+        for name, value in measured.items()
+    )
+
+
+def _counts(counts: Mapping[str, float] | None) -> str:
+    if counts is None:
+        return "nothing"
+    tokens = f"{counts.get('correct')} of {counts.get('total')}"
+    others = sorted(counts.keys() - {"correct", "total"})
+    return ", ".join([tokens, *(f"{counts[name]} {name.replace('_', ' ')}" for name in others)])

@@ -1,0 +1,26 @@
+"""Inspects a bundle's network on sentences, token by token."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from skipstack.models.views.insight import LayerView, views
+from skipstack.search.publishing.bundles.bundle import SENTENCES_AT_ONCE, Bundle
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SentenceView:
+    """A sentence with its predicted tags, and the network's layers bottom up."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    layers: tuple[LayerView, ...]
+
+
+def inspected(bundle: Bundle, sentences: Iterable[list[str]]) -> Iterator[SentenceView]:
+    """Yield a view of every non-empty sentence. Raises UserError as ``models.views.insight.views`` does."""
+    pending = (sentence[: bundle.config.data.longest] for sentence in sentences if sentence)
+    while batch := list(islice(pending, SENTENCES_AT_ONCE)):
+        layers = views(bundle.model, *bundle.read(batch))
+        for (words, tags), own in zip(bundle.tag(batch), layers, strict=True):
+            yield SentenceView(words=tuple(words), tags=tuple(tags), layers=own)

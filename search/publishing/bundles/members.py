@@ -1,0 +1,54 @@
+"""The networks of a trial that go into a bundle."""
+
+from dataclasses import dataclass
+
+from skipstack.data.store.prepared import PreparedCorpus
+from skipstack.models.training.checkpoint import Tensors
+from skipstack.search.execution.workers.worker import best_weights, corpus_of
+from skipstack.search.ledger.events import Reported
+from skipstack.search.publishing.bundles.checks import TrainedOn
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.seed_races import best_of, groups
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.trial import as_network
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Members:
+    """Trained networks of one config, one lane each, with their seeds and the epochs of their weights.
+
+    ``corpus``: the corpus of their training, with its vocabulary; ``trained_on``: its splits that were used.
+    """
+
+    weights_R: Tensors
+    seeds: tuple[int, ...]
+    epochs: tuple[int, ...]
+    corpus: PreparedCorpus
+    trained_on: TrainedOn
+
+
+def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ensemble: bool) -> Members:
+    """The networks of a trial at its best epoch: all lanes for an ``ensemble``, or the one with the best dev score.
+
+    Raises UserError as ``best_weights`` does.
+    """
+    config, score_R = as_network(trial.config), list(trial.dev.values())
+    lanes = range(len(score_R)) if ensemble else [score_R.index(max(score_R))]
+    weights_R = best_weights(folder.trial(trial.number), trial.weights_identity, trial.weights_epoch)
+    seeds = tuple(trial.seeds[lane] for lane in lanes)
+    return Members(
+        weights_R={name: weight[list(lanes)] for name, weight in weights_R.items()},
+        seeds=seeds,
+        epochs=tuple(course_of(trial, seed)[-1].epoch for seed in seeds),
+        corpus=corpus_of(folder.corpus(record.corpus_of(config)), config.data),
+        trained_on="train",
+    )
+
+
+def course_of(trial: TrialRecord, seed: int) -> list[Reported]:
+    """The reports of a seed of a trial with a score, up to its best epoch; if seeds race, that of its own group."""
+    own = next(group for group in groups(trial.reports) if seed in (group[0].seeds or trial.seeds))
+    best = best_of(own)
+    assert best is not None, "seeds that count in a score have a best epoch"
+    return [report for report in own if report.epoch <= best.epoch]

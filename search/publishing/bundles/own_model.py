@@ -1,0 +1,125 @@
+"""Bundles of kind ``own``: the model that a user's function gave, as files; loading one runs and unpickles nothing.
+
+config.json      the trial's config              scores.json      what each call reported at the model's epoch
+model/...        the files, as the function      provenance.json  where they come from
+                 gave them                       versions.json    packages that its process had loaded
+README.md        the card                        manifest.json    size and SHA-256 of the others
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from pydantic import JsonValue, NonNegativeInt, RootModel
+
+from skipstack.data.basis.atomic_files import atomic_folder, refused_where_unwritable
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import Frozen
+from skipstack.search.publishing.bundles.checks import checked
+from skipstack.search.publishing.bundles.files import CARD, MODEL, OWN_FILES, check_sealed, manifest_of, unsealed
+from skipstack.search.publishing.bundles.sources import source_at
+from skipstack.spaces.function import FunctionConfig, FunctionSource
+
+
+class OwnProvenance(Frozen):
+    """Where a function's model comes from: its study, its trial, and the call that gave it, after which epoch.
+
+    ``trials``: how many had a score, out of which this one was chosen.
+    """
+
+    study: str
+    trial: NonNegativeInt
+    trials: NonNegativeInt
+    config_identity: str
+    function: FunctionSource
+    seed: int
+    replicate: dict[str, JsonValue]
+    epoch: NonNegativeInt
+    best_epoch: NonNegativeInt
+    code_version: str
+
+    @property
+    def call(self) -> str:
+        """The call in words: ``seed 3``, or ``seed 0, fold 2``."""
+        return ", ".join(f"{name} {value}" for name, value in {"seed": self.seed, **self.replicate}.items())
+
+
+class Scores(RootModel[dict[str, dict[str, float]]]):
+    """By call in words, all finite numbers that it reported at the model's epoch."""
+
+
+class Versions(RootModel[dict[str, str]]):
+    """Versions by package, and Python's."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OwnModel:
+    """The model that a user's function gave, as a bundle has it; ``skipstack.load_own`` reads one.
+
+    ``config``: the values that the function was called with; ``scores``: what each call of its trial reported, by call
+    and name; ``files``: bytes by path, as the function gave them; ``card``: the bundle's, in Markdown.
+    """
+
+    path: Path
+    config: FunctionConfig
+    scores: Mapping[str, Mapping[str, float]]
+    provenance: OwnProvenance
+    versions: Mapping[str, str]
+    card: str
+    files: Mapping[str, int]
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The values of the axes and of the base, by name."""
+        return self.config.values
+
+    def save(self, to: str | Path) -> Path:
+        """Write the files, whose hashes are checked, into the new folder ``to``; the path of the file or folder that
+        the function gave. Raises UserError where ``to`` exists, and for a damaged bundle.
+        """
+        to = Path(to)
+        if to.exists():
+            raise UserError(f"{to}: exists (allowed: a new folder for the files of the model)")
+        with refused_where_unwritable(to), source_at(self.path) as source, atomic_folder(to) as beside:
+            for name, sealed in manifest_of(self.path, source).files.items():
+                if name not in OWN_FILES:
+                    file = beside / name.removeprefix(f"{MODEL}/")
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    check_sealed(self.path, name, source, sealed, file)
+        return to / next(iter(self.files)).partition("/")[0]
+
+
+def load_own(path: Path) -> OwnModel:
+    """The bundle of kind ``own`` at ``path``, a folder or a .zip, which may be untrusted. Every file is checked by its
+    hash, none is run, unpickled or unpacked.
+
+    Raises UserError, one line, if it is a network's, and if a file is missing, damaged, larger than announced or leads
+    out of the bundle.
+    """
+    with source_at(path) as source:
+        manifest = manifest_of(path, source)
+        if manifest.kind != "own":
+            raise UserError(
+                f"{path}: is the bundle of a network (allowed: skipstack.load, or one of a function's model)"
+            )
+        texts = {name: unsealed(path, name, source, manifest.files[name]) for name in OWN_FILES}
+        files = {name: sealed for name, sealed in manifest.files.items() if name not in OWN_FILES}
+        if not files:
+            raise UserError(f"{path}: has no file of a model (allowed: one or more below {MODEL}/)")
+        for name, sealed in files.items():
+            check_sealed(path, name, source, sealed)
+    try:
+        card = texts[CARD].decode("utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"{path / CARD}: got text in another encoding (allowed: UTF-8)") from None
+    return OwnModel(
+        path=path,
+        config=checked(path, texts, "config.json", FunctionConfig),
+        scores=checked(path, texts, "scores.json", Scores).root,
+        provenance=checked(path, texts, "provenance.json", OwnProvenance),
+        versions=checked(path, texts, "versions.json", Versions).root,
+        card=card,
+        files={name.removeprefix(f"{MODEL}/"): sealed.bytes for name, sealed in files.items()},
+    )

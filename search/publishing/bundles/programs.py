@@ -1,0 +1,135 @@
+"""Exports the network of a bundle as a torch program, after comparing the two.
+
+skipstack never reads such a file, since loading one may run code, unlike loading a bundle.
+
+Shapes: T time, U tags of a sentence, B sentences, K tags.
+"""
+
+import json
+import os
+import warnings
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.export import ExportedProgram
+
+from skipstack.data.basis.atomic_files import refused_where_unwritable, temporary_folder_beside
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.store.stored import StoredCorpus
+from skipstack.models.views.program import exported, takes_any_length, why_not
+from skipstack.search.publishing.bundles.bundle import Bundle
+from skipstack.spaces.trial import TrialConfig
+
+SUFFIX = ".pt2"
+
+NOTES = "skipstack.json"
+"""The file in a program's archive with its provenance."""
+
+COMPARED = 64
+"""The number of sentences of dev, and of test, on which program and network are compared."""
+
+ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-10}
+"""The tolerance of scores, relative to the score or to 1 if that is larger."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """The comparison of program and network: how many sentences and decisions, and the largest score difference."""
+
+    sentences: int
+    decisions: int
+    largest_difference: float
+
+
+def check_program(config: TrialConfig, to: Path) -> None:
+    """Raise UserError if a network of this config cannot be exported, or ``to`` is not a new file."""
+    if to.suffix != SUFFIX:
+        raise UserError(f"--torch-export: got {to.name} (allowed: a new file whose name ends in {SUFFIX})")
+    with refused_where_unwritable(to):
+        if to.exists():
+            raise UserError(f"--torch-export: {to}: exists (allowed: a new file)")
+        with temporary_folder_beside(to):
+            pass  # it can be written, which takes minutes to find out otherwise
+    if (reason := why_not(config.model)) is not None:
+        raise UserError(f"--torch-export: {reason}")
+
+
+def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> Comparison:
+    """Write the program of a bundle's network ``to`` a new file, if both agree on ``corpus``.
+
+    Raises UserError if torch cannot export the network, and if the program's decisions differ.
+    """
+    check_program(bundle.config, to)
+    any_length = takes_any_length(bundle.config.model)
+    length = None if any_length else max(2, *(int(split.lengths_S.max()) for split in corpus.splits.values()))
+    if length is not None and bundle.config.data.longest is not None:
+        length = max(2, min(length, bundle.config.data.longest))
+    sentences = [each for split in ("dev", "test") for each in _sentences(corpus, split)]
+    program = _exported(bundle, sentences, length)
+    found = _compared(bundle, program, sentences, length)
+    notes = {**bundle.provenance, "torch": torch.__version__, "length": length, "compared": asdict(found)}
+    with (
+        refused_where_unwritable(to),
+        temporary_folder_beside(to) as temporary,
+    ):  # torch wants a name that ends in SUFFIX
+        torch.export.save(program, temporary / to.name, extra_files={NOTES: json.dumps(notes)})
+        os.replace(temporary / to.name, to)
+    return found
+
+
+def _sentences(corpus: StoredCorpus, split: str) -> list[list[str]]:
+    """Some sentences of a split over its range of lengths, with the shortest and the longest."""
+    chosen = corpus.splits[split]
+    order_S = chosen.lengths_S.argsort(kind="stable").tolist()
+    step = max(1, len(order_S) // COMPARED)
+    bounds = list(pairwise(chosen.offsets_S1.tolist()))
+    picked = [*order_S[::step], order_S[-1]]
+    return [[corpus.forms[form] for form in chosen.forms_N[slice(*bounds[place])]] for place in picked]
+
+
+def _exported(bundle: Bundle, sentences: list[list[str]], length: int | None) -> ExportedProgram:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's own, of its own code
+            inputs = bundle.program_inputs(sentences, length)
+            return exported(bundle.model, inputs, any_length=length is None)
+    except Exception as error:
+        raise UserError(f"--torch-export: torch cannot export this network: {one_line(error)[:300]}") from error
+
+
+@torch.no_grad()
+def _compared(bundle: Bundle, program: ExportedProgram, sentences: list[list[str]], length: int | None) -> Comparison:
+    """Compare single sentences and all in a batch: the result must not depend on the batch."""
+    run, decisions, largest = program.module(), 0, 0.0
+    for batch in (sentences[:1], sentences[-1:], sentences):
+        tokens, lexicon = bundle.read(batch)
+        features_RUBF, counts_RB = bundle.model.read(tokens, lexicon)
+        decoded = bundle.model.head.decode(features_RUBF, counts_RB)
+        theirs = {"tags_UB": decoded.tags_RUB[0]}
+        if decoded.heads_RTB is not None:
+            theirs["heads_TB"] = decoded.heads_RTB[0]
+        scores_UBK = bundle.model.head.opinion(features_RUBF, counts_RB)[0]
+        ours = run(**bundle.program_inputs(batch, length))
+        inside_UB = torch.arange(len(scores_UBK), device=bundle.device).unsqueeze(1) < counts_RB[0]
+        decisions += int(inside_UB.sum())
+        for name, values_UB in theirs.items():
+            if other := int((ours[name][: len(values_UB)] != values_UB)[inside_UB].sum()):
+                raise UserError(f"--torch-export: the program decides otherwise on {other} of {decisions} tokens")
+        largest = max(largest, _difference(ours["scores_UBK"], scores_UBK, inside_UB))
+    if not largest <= ROUNDING[scores_UBK.dtype]:
+        raise UserError(f"--torch-export: the program's scores are others, by up to {largest:.1e} of them")
+    return Comparison(sentences=len(sentences), decisions=decisions, largest_difference=largest)
+
+
+def _difference(ours_UBK: Tensor, theirs_UBK: Tensor, inside_UB: Tensor) -> float:
+    """The largest |ours - theirs| / max(1, |theirs|) over all finite scores; inf if the finite ones differ."""
+    steps, _, tags = theirs_UBK.shape
+    ours, theirs = ours_UBK[:steps, :, :tags][inside_UB], theirs_UBK[inside_UB]
+    finite = theirs.isfinite()
+    if not bool((ours.isfinite() == finite).all()):
+        return float("inf")
+    away = (ours - theirs)[finite].abs() / theirs[finite].abs().clamp_min(1)
+    return float(away.max())

@@ -1,0 +1,105 @@
+"""Trains a trial again on train and dev together, for its known best number of epochs; nothing is selected."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.saying import Say
+from skipstack.data.store.joining import with_dev_in_train
+from skipstack.data.store.prepared import PreparedCorpus, prepare
+from skipstack.data.store.stored import StoredCorpus, open_store
+from skipstack.data.store.vectors import open_vectors
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.ground.device import choose_device
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.training.loop import Training
+from skipstack.search.execution.workers.worker import stored_in
+from skipstack.search.publishing.bundles.members import Members, course_of
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.task import TrialTask, trial_task
+from skipstack.spaces.trial import TrialConfig, as_network
+
+
+def retrained(
+    record: StudyRecord,
+    folder: StudyFolder,
+    trial: TrialRecord,
+    seeds: Sequence[int],
+    *,
+    device: str,
+    tell: Say,
+) -> Members:
+    """Train these seeds of a trial on train and dev, each for as many epochs as its best one had, and keep the last.
+
+    The learning rate of each epoch is the one recorded for this seed, since a schedule that depends on dev scores has
+    none here. The study does not change. ``tell`` prints each epoch. Raises UserError if the network cannot be trained
+    on dev, if it has no room for the words of both splits, and if a seed diverges.
+    """
+    torch.set_num_threads(1)  # the same sums on every machine
+    task = trial_task(record, folder, trial.config, number=trial.number, seeds=tuple(seeds), device=device)
+    corpus = _corpus(task, tell)
+    weights = [_trained(task, corpus, seed, _rates(trial, seed), tell) for seed in seeds]
+    return Members(
+        weights_R={name: torch.cat([each[name] for each in weights]) for name in weights[0]},
+        seeds=tuple(seeds),
+        epochs=tuple(len(_rates(trial, seed)) for seed in seeds),
+        corpus=corpus,
+        trained_on="train and dev",
+    )
+
+
+def both_splits(stored: StoredCorpus, config: TrialConfig, vectors: Path | None = None) -> PreparedCorpus:
+    """The corpus for a network that is trained on train and dev. Raises UserError if that is impossible."""
+    return prepare(
+        with_dev_in_train(stored),
+        config.data,
+        LONGEST_AFFIX,
+        vectors=None if vectors is None else open_vectors(vectors),
+    )
+
+
+def _corpus(task: TrialTask, tell: Say) -> PreparedCorpus:
+    stored = open_store(stored_in(task))
+    try:
+        corpus = both_splits(stored, as_network(task.config), task.vectors)
+    except UserError as error:
+        raise UserError(f"--retrain: trial {task.number}: {error}") from None
+    train, dev = (len(stored.splits[split].lengths_S) for split in ("train", "dev"))
+    if left_out := train + dev - len(corpus.stored.splits["train"].lengths_S):
+        tell(f"{left_out} of {dev} sentences of dev have a label that train lacks, and are left out")
+    return corpus
+
+
+def _rates(trial: TrialRecord, seed: int) -> list[float]:
+    """The learning rate of each epoch up to the best one."""
+    return [
+        report.metrics["learning_rate"][(report.seeds or trial.seeds).index(seed)] for report in course_of(trial, seed)
+    ]
+
+
+def _trained(
+    task: TrialTask, corpus: PreparedCorpus, seed: int, rates: Sequence[float], tell: Say
+) -> dict[str, Tensor]:
+    training = Training(
+        model=as_network(task.config).model,
+        training=as_network(task.config).training,
+        corpus=corpus,
+        lanes=[Lane(seed=seed)],
+        order_seed=task.order_seed,
+        device=choose_device(task.device),
+    )
+    for epoch, rate in enumerate(rates, start=1):
+        training.learning_rate_R = torch.tensor([rate], dtype=torch.float64)
+        [loss] = training.train_epoch().tolist()
+        tell(f"trial {task.number}, seed {seed}: epoch {epoch} of {len(rates)} on train and dev, loss {loss:.4f}")
+    weights = training.model.state_dict()
+    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
+        raise UserError(
+            f"--retrain: trial {task.number}: seed {seed} diverges on train and dev (allowed: another, by --trial N)"
+        )
+    return weights

@@ -1,0 +1,95 @@
+"""What is asked of a store by MLflow's client: a study's runs, and files among their artifacts.
+
+All that calls it runs in the process that has MLflow (``tracking_process.py``).
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.redaction import hide, redacted, without_secrets
+from skipstack.search.publishing.tracking.entry import STUDY, RunKey, key_of, of_study
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+PAGE = 200
+"""Runs that are looked up at once: a thousand of them take 100 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The experiment of a study, by its number, and the runs of the study."""
+
+    experiment_id: str
+    runs: "dict[RunKey, Run]"
+
+    @property
+    def study(self) -> "Run":
+        """The study's own run."""
+        return self.runs[STUDY]
+
+
+def found_study(client: "MlflowClient", experiment: str, study_id: str) -> Found | None:
+    """The study of this id in the experiment of this name; None where it is not there."""
+    named = client.get_experiment_by_name(experiment)
+    if named is None:
+        return None
+    runs = {key_of(run): run for run in search_runs(client, [named.experiment_id], of_study(study_id))}
+    return Found(named.experiment_id, runs) if STUDY in runs else None
+
+
+def search_runs(client: "MlflowClient", experiment_ids: list[str], having: str) -> "Iterator[Run]":
+    """The runs of these experiments that have something, page by page."""
+    token = None
+    while True:
+        page = client.search_runs(experiment_ids, having, max_results=PAGE, page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return
+
+
+def connected(uri: str) -> "MlflowClient":
+    """A client of the store at ``uri``, which is not contacted yet."""
+    hide(uri)
+    from mlflow import MlflowClient
+
+    return MlflowClient(uri)
+
+
+def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | Path]) -> None:
+    """Write files among the artifacts of a run. A path is a file of the same name."""
+    with TemporaryDirectory(prefix="skipstack-") as folder:
+        for name, content in files.items():
+            path = content if isinstance(content, Path) else Path(folder) / name
+            if not isinstance(content, Path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.encode() if isinstance(content, str) else content)
+            within = PurePosixPath(name).parent.as_posix()
+            client.log_artifact(run_id, str(path), None if within == "." else within)
+
+
+def got(uri: str, place: str) -> str:
+    """The text of the file that lies at a ``place`` of the store at ``uri``."""
+    from mlflow.artifacts import download_artifacts
+
+    with TemporaryDirectory(prefix="skipstack-") as folder:
+        return Path(download_artifacts(place, dst_path=folder, tracking_uri=uri)).read_text(encoding="utf-8")
+
+
+@contextmanager
+def told(asked: str, uri: str) -> Iterator[None]:
+    """What the store at ``uri`` refuses, or that it does not answer, is a UserError: one line, without secrets."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        why = redacted(f"{asked}: MLflow at {without_secrets(uri)} says: {one_line(error)}")
+        raise UserError(f"{why} (allowed: a store that answers, and what it has)") from error

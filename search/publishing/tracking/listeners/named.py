@@ -1,0 +1,53 @@
+"""Finds the listeners that ``--also`` names: built-in ones by their names, others by the files of their classes."""
+
+import inspect
+import runpy
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.search.publishing.tracking.listeners.listener import HeardStudy, Listener
+
+HERE: Final = __package__
+
+BUILT_IN: Final[Mapping[str, tuple[str, str, str]]] = {
+    "tensorboard": ("tensorboardX", "tensorboard", "TensorBoardListener"),
+    "wandb": ("wandb", "wandb", "WandbListener"),
+}
+"""Of each: the package that it needs, and where its class is."""
+
+
+def check(also: Sequence[str]) -> None:
+    """Raise UserError for a name that is neither a listener's nor that of a file, and for one whose package is not
+    installed. No code of a file is run.
+    """
+    for name in also:
+        if name in BUILT_IN:
+            package = BUILT_IN[name][0]
+            if find_spec(package) is None:
+                raise UserError(f"--also {name}: {package} is not installed (allowed: after `pip install {package}`)")
+        elif not name.endswith(".py"):
+            raise UserError(f"--also: {unknown('listener', name, [*BUILT_IN, 'FILE.py'])}")
+        elif not Path(name).is_file():
+            raise UserError(f"--also: {name}: no such file (allowed: {', '.join(BUILT_IN)}, or a file with a Listener)")
+
+
+def with_whole_paths(also: Sequence[str]) -> tuple[str, ...]:
+    """The same names, which another process in another folder understands."""
+    return tuple(name if name in BUILT_IN else str(Path(name).resolve()) for name in also)
+
+
+def made(name: str, study: HeardStudy) -> Listener:
+    """The listener, ready to hear the study. Raises UserError where a file has no class of one, or several."""
+    if name in BUILT_IN:
+        _, module, own = BUILT_IN[name]
+        kind: type[Listener] = getattr(import_module(f"{HERE}.{module}"), own)
+        return kind(study)
+    known = runpy.run_path(name, run_name=Path(name).stem).values()
+    kinds = [each for each in known if inspect.isclass(each) and issubclass(each, Listener) and each is not Listener]
+    if len(kinds) != 1:
+        raise UserError(f"{name}: got {len(kinds)} classes of Listener (allowed: one)")
+    return kinds[0](study)

@@ -1,0 +1,144 @@
+"""Tells listeners what a ledger has, in a process of its own, so that no decision waits for them."""
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.redaction import redacted
+from skipstack.search.ledger.events import Ablated, Ended, Event, Reported, Tested
+from skipstack.search.ledger.following import Following
+from skipstack.search.publishing.tracking.child_process import ChildProcess, Link, NoAnswerError
+from skipstack.search.publishing.tracking.entry import axis_value
+from skipstack.search.publishing.tracking.listeners.listener import HeardStudy, HeardTrial, Listener
+from skipstack.search.publishing.tracking.listeners.named import made, with_whole_paths
+from skipstack.search.publishing.tracking.runs import study_id
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.subject import Scalar
+
+LOOK_AGAIN: Final = 1.0
+"""Seconds between two readings of a ledger that grows."""
+
+END: Final = "the study is over"
+
+
+class Listening:
+    """The process in which listeners hear a study, as its owner sees it."""
+
+    def __init__(self, also: Sequence[str], folder: Path) -> None:
+        self._child = ChildProcess(serve)
+        self._child.send((with_whole_paths(also), folder))
+
+    def close(self) -> list[str]:
+        """Wait until the listeners have heard all; a line for each that did not, with the reason."""
+        self._child.send(END)
+        try:
+            lines: list[str] = self._child.receive()
+        except NoAnswerError as ended:
+            lines = [f"--also: not everything was heard ({ended}); `skipstack sync` tells it again"]
+        self.end()
+        return lines
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self._child.end()
+
+
+def serve(link: Link) -> None:
+    """What the process does."""
+    also, folder = link.recv()
+    telling = Telling(also, folder)
+    while True:
+        over = link.poll(LOOK_AGAIN) and link.recv() == END
+        telling.tell()
+        if over:
+            link.send(telling.close())
+            return
+
+
+class Telling:
+    """Tells the listeners called ``also`` of the study in ``folder``, from its beginning."""
+
+    def __init__(self, also: Sequence[str], folder: Path) -> None:
+        self._names = also
+        self._folder = folder
+        self._news = Following(StudyFolder(folder).ledger)
+        self._record = StudyRecord()
+        self._listeners: dict[str, Listener] = {}
+        self._lost: dict[str, str] = {}
+
+    def tell(self) -> None:
+        """Tell what is new."""
+        for event in self._news.events():
+            self._record.apply(event)
+            if not self._listeners and not self._lost:
+                self._begin()
+            for call in _calls(self._record, event):
+                for name, listener in tuple(self._listeners.items()):
+                    listener.now = event.time
+                    self._tell(name, call)
+
+    def close(self) -> list[str]:
+        """Nothing follows: a line for each listener that was lost."""
+        for name in tuple(self._listeners):
+            self._tell(name, lambda listener: listener.close())
+        return [f"--also {name}: {why}; `skipstack sync` tells it again" for name, why in self._lost.items()]
+
+    def _begin(self) -> None:
+        assert self._record.opened is not None, "a ledger begins with study_opened"
+        study = HeardStudy(self._record.study.name, study_id(self._record.opened), self._folder)
+        for name in self._names:
+            try:
+                self._listeners[name] = made(name, study)
+            except UserError as error:
+                self._lost[name] = str(error)
+            except Exception as error:  # noqa: BLE001 (a file of the user's can raise anything)
+                self._lose(name, error)
+
+    def _tell(self, name: str, call: Callable[[Listener], None]) -> None:
+        try:
+            call(self._listeners[name])
+        except Exception as error:  # noqa: BLE001 (a listener can fail in any way: the others go on)
+            self._lose(name, error)
+
+    def _lose(self, name: str, error: Exception) -> None:
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown"
+        self._lost[name] = redacted(f"{place}: {one_line(error)}")
+        self._listeners.pop(name, None)
+
+
+def _calls(record: StudyRecord, event: Event, ablation: int | None = None) -> Iterator[Callable[[Listener], None]]:
+    """The calls of listeners that an event is."""
+    match event:
+        case Ablated(ablation=number):
+            yield from _calls(record.ablations[number], event.event, number)
+        case Reported(trial=number):
+            trial, seeds = record.trials[number], event.seeds
+            heard = _heard(trial, ablation, seeds or trial.seeds)
+            yield lambda listener: listener.reported(heard, event.epoch, event.metrics)
+        case Tested(trial=number):
+            heard = _heard(record.trials[number], ablation, record.trials[number].seeds)
+            yield lambda listener: listener.tested(heard, event.metrics)
+        case Ended(trial=number):
+            trial = record.trials[number]
+            heard, score = _heard(trial, ablation, trial.seeds), trial.score
+            yield lambda listener: listener.ended(heard, event.reason, score)
+        case _:
+            pass
+
+
+def _heard(trial: TrialRecord, ablation: int | None, seeds: Sequence[int]) -> HeardTrial:
+    domains = trial.space.domains
+    values = {path: _value(domains[path], value) for path, value in trial.point.items()}
+    return HeardTrial(trial.number, ablation, values, seeds)
+
+
+def _value(domain: Domain, value: Json) -> Scalar:
+    """A number or a text as it is, anything else, and what has a name, in words."""
+    named = isinstance(domain, Choice) and domain.names
+    return value if isinstance(value, bool | int | float | str) and not named else axis_value(domain, value)

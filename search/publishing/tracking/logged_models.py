@@ -1,0 +1,223 @@
+"""Bundles as MLflow's models: what it shows, registers and serves.
+
+A network is the bundle, data only, and the name of our module that loads it (``search/publishing/bundles/served.py``).
+The model of a user's function is what the function gave, in the user's own flavours where that is a model of MLflow's.
+
+Since version 3, MLflow has logged models, with a page of their own. Where the client or the server is older, a model is
+a folder among the artifacts of its trial's run.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.publishing.tracking.client import Found, connected, found_study, got, told
+from skipstack.search.publishing.tracking.entry import NOTE, note
+from skipstack.search.publishing.tracking.model_folder import is_own, provenance, save_model, save_own_model
+from skipstack.search.publishing.tracking.names import LONGEST
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import LoggedModel, Run
+
+CARD: Final = "README.md"
+"""The file of a bundle that describes it (``search/publishing/bundles/files.py``)."""
+
+TAG: Final = "skipstack.bundle"
+"""The tag of a logged model that says which network it is. Of a model among artifacts it begins the tag of the run that
+has its card, once its files are there.
+"""
+
+UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
+"""MLflow's code of what a server does not have."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BestBundle:
+    """The best network of a study, or the model of its function: ``name`` tells it from any other of the study,
+    ``write`` writes its bundle.
+
+    ``write`` takes a new folder and raises UserError where the weights are gone. ``scores``: what each of its seeds
+    reached, by metric, where the network is that of one seed. ``alias``: what it is called in the registry, beside its
+    number.
+    """
+
+    name: str
+    trial: int
+    write: Callable[[Path], object]
+    scores: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    alias: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A model in a store: the ``place`` of its files, the run that it belongs to, if any, and its ``card``; its id as a
+    logged model, None of one among artifacts.
+    """
+
+    place: str
+    run_id: str | None
+    card: str
+    model_id: str | None
+
+
+def keep(client: "MlflowClient", uri: str, found: Found, bundle: BestBundle, study_id: str) -> Kept | None:
+    """The bundle of this study as a model in the store at ``uri``, made if need be. None where the weights are gone.
+
+    One whose files were not written to the end is made again.
+    """
+    before = _logged(client, found, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
+    if before is None:
+        return _among_artifacts(client, found, bundle)
+    model = next((model for model in before if model.status == "READY"), None)
+    if model is None:
+        for broken in before:
+            client.delete_logged_model(broken.model_id)
+        with TemporaryDirectory(prefix="skipstack-") as folder:
+            try:
+                bundle.write(Path(folder) / "bundle")
+            except UserError:
+                return None
+            model = _log(client, found, bundle, study_id, Path(folder))
+    card = model.tags.get(NOTE) or got(uri, f"{model.artifact_location}/data/bundle/{CARD}")
+    run_id = _complete(client, found, bundle, model, card)
+    return Kept(model.artifact_location, run_id, card, str(model.model_id))
+
+
+def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
+    """Put the network of a trial into the registry of the store under ``name``; the number of its version.
+
+    One that is registered under this name keeps its number. Its alias is given to it, whichever version had it. Raises
+    UserError where the store has no such study, where the weights are gone, and where the store refuses.
+    """
+    with told(name, uri):
+        client = connected(uri)
+        found = found_study(client, experiment, study_id)
+        if found is None:
+            raise UserError("--register: the store does not have the study (allowed: after `skipstack sync DIR`)")
+        kept = keep(client, uri, found, bundle, study_id)
+        if kept is None:
+            raise UserError(f"--register: trial {bundle.trial} has no weights any more")
+        if not any(each.name == name for each in client.search_registered_models(f"name = '{name}'")):
+            client.create_registered_model(name)
+        version = _version(client, kept, name)
+        if bundle.alias:
+            client.set_registered_model_alias(name, bundle.alias, str(version))
+        return version
+
+
+def _version(client: "MlflowClient", kept: Kept, name: str) -> int:
+    """The version of this name that the model is, made if need be."""
+    for version in client.search_model_versions(f"name = '{name}'"):
+        if version.source == kept.place:  # `models:/ID` is looked for in MLflow's own store
+            return int(version.version)
+    of: dict[str, Any] = {} if kept.model_id is None else {"model_id": kept.model_id}  # unknown before version 3
+    made = client.create_model_version(name, kept.place, kept.run_id, description=kept.card, **of)
+    return int(made.version)
+
+
+def _logged(client: "MlflowClient", found: Found, having: str) -> "list[LoggedModel] | None":
+    """The logged models of a study that have something; None where the client or the server has no logged models."""
+    from mlflow.exceptions import MlflowException
+
+    if not hasattr(client, "search_logged_models"):
+        return None
+    try:
+        return list(client.search_logged_models([found.experiment_id], filter_string=having))
+    except MlflowException as error:
+        if error.error_code != UNKNOWN:
+            raise
+        return None
+
+
+def _among_artifacts(client: "MlflowClient", found: Found, bundle: BestBundle) -> Kept | None:
+    """The bundle as a folder among the artifacts of its trial's run, or else of the study's; made if need be."""
+    from mlflow.entities import Metric, RunTag
+
+    run = _run_of(found, bundle) or found.study
+    run_id, tag, within = run.info.run_id, f"{TAG}/{bundle.name}", f"bundle-{bundle.name.replace('/', '-')}"
+    card = run.data.tags.get(tag)
+    if card is None:
+        with TemporaryDirectory(prefix="skipstack-") as folder:
+            place = Path(folder)
+            try:
+                bundle.write(place / "bundle")
+            except UserError:
+                return None
+            _save(place, run_id)
+            client.log_artifacts(run_id, str(place / "model"), within)
+            card = _card(place)
+            own = _scores(bundle, provenance(place / "bundle"))
+        at = run.info.end_time or run.info.start_time
+        client.log_batch(run_id, [Metric(name, value, at, 0) for name, value in own.items()], (), [RunTag(tag, card)])
+    return Kept(f"{run.info.artifact_uri}/{within}", run_id, card, None)
+
+
+def _run_of(found: Found, bundle: BestBundle) -> "Run | None":
+    """The run of the trial that trained the network; None where the user deleted it."""
+    return found.runs.get((None, bundle.trial))
+
+
+def _log(client: "MlflowClient", found: Found, bundle: BestBundle, study_id: str, folder: Path) -> "LoggedModel":
+    run = _run_of(found, bundle)
+    run_id = None if run is None else str(run.info.run_id)
+    model = client.create_logged_model(
+        found.experiment_id,
+        name=f"trial-{bundle.trial}",
+        source_run_id=run_id,
+        tags={
+            TAG: f"{study_id}/{bundle.name}",
+            "skipstack.study": study_id,
+            "skipstack.trial": str(bundle.trial),
+            **note(_card(folder)),
+        },
+        params=provenance(folder / "bundle"),
+        model_type="skipstack",
+    )
+    _save(folder, run_id, str(model.model_id))
+    client.log_model_artifacts(model.model_id, str(folder / "model"))
+    return client.finalize_logged_model(model.model_id, "READY")
+
+
+def _save(folder: Path, run_id: str | None, model_id: str | None = None) -> None:
+    """Make the folder ``model`` of the bundle beside it."""
+    save = save_own_model if is_own(folder / "bundle") else save_model
+    save(folder / "bundle", folder / "model", run_id=run_id, model_id=model_id)
+
+
+def _card(folder: Path) -> str:
+    return (folder / "bundle" / CARD).read_text(encoding="utf-8")[:LONGEST]
+
+
+def _complete(client: "MlflowClient", found: Found, bundle: BestBundle, model: "LoggedModel", card: str) -> str | None:
+    """Give a model what it lacks: its card as its description, its trial's run as what made it, and what its network
+    reached on which corpus. The id of that run.
+    """
+    from mlflow.entities import LoggedModelOutput, Metric
+
+    if NOTE not in model.tags:
+        client.set_logged_model_tags(model.model_id, note(card))
+    if (known := _run_of(found, bundle)) is None:
+        return None
+    run = client.get_run(known.info.run_id)  # older servers search for runs without their outputs
+    made = () if run.outputs is None else run.outputs.model_outputs
+    if all(each.model_id != model.model_id for each in made):
+        client.log_outputs(run.info.run_id, [LoggedModelOutput(str(model.model_id), 0)])
+    held = {metric.key for metric in model.metrics or ()}
+    lacking = {name: value for name, value in _scores(bundle, model.params).items() if name not in held}
+    if lacking:
+        read = next((each.dataset for each in (() if run.inputs is None else run.inputs.dataset_inputs)), None)
+        corpus = {} if read is None else {"dataset_name": read.name, "dataset_digest": read.digest}
+        at, own = run.info.end_time or run.info.start_time, {"model_id": model.model_id, "run_id": run.info.run_id}
+        metrics = [Metric(name, value, at, 0, **own, **corpus) for name, value in lacking.items()]
+        client.log_batch(run.info.run_id, metrics=metrics)
+    return str(run.info.run_id)
+
+
+def _scores(bundle: BestBundle, provenance: Mapping[str, str]) -> Mapping[str, float]:
+    """What the network reached, that of one seed; none of an ensemble."""
+    seeds = provenance.get("seeds", provenance.get("seed", "")).strip("[]")
+    return next((scores for seed, scores in bundle.scores.items() if seeds == str(seed)), {})

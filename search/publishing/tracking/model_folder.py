@@ -1,0 +1,119 @@
+"""A bundle as the folder of one of MLflow's models: what it loads, serves and shows.
+
+Not written by MLflow's ``pyfunc.save_model``: that looks through all that is installed, for a second of the processor,
+to check the three requirements that were just asked of the installation, and puts the ``pyproject.toml`` of wherever
+one stands beside the model. ``tests/search/publishing/tracking/test_publishing.py`` compares the two folders.
+"""
+
+import json
+import platform
+import shutil
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+if TYPE_CHECKING:
+    from mlflow.models import ModelSignature
+
+LOADER: Final = "skipstack.search.publishing.bundles.served"
+"""Our module that loads the bundle: no code lies beside it."""
+
+EXAMPLE: Final = {"columns": ["text"], "data": [["the old dogs sleep"]]}
+"""A text of the kind that it reads, as a frame that was split: any will do."""
+
+NEEDS: Final = ("skipstack", "mlflow", "torch")
+
+
+def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
+    """Write the bundle in the new folder ``to``, as a ``python_function`` with signature and example."""
+    from mlflow.models import Model
+
+    data = Path("data", bundle.name)
+    shutil.copytree(bundle, to / data)
+    files = {"input_example.json": EXAMPLE, "serving_input_example.json": {"dataframe_split": EXAMPLE}}
+    for name, example in files.items():
+        (to / name).write_text(json.dumps(example), encoding="utf-8")
+    model = Model(
+        **_of(run_id, model_id),
+        signature=_signature(parses=provenance(bundle)["task"] == "parsing"),
+        saved_input_example_info={
+            "artifact_path": "input_example.json",
+            "pandas_orient": "split",
+            "serving_input_path": "serving_input_example.json",
+            "type": "dataframe",
+        },
+        model_size_bytes=sum(file.stat().st_size for file in to.rglob("*") if file.is_file()),
+    )
+    model.add_flavor(
+        "python_function",
+        loader_module=LOADER,
+        python_version=platform.python_version(),
+        data=data.as_posix(),
+        code=None,
+        env={"conda": "conda.yaml", "virtualenv": "python_env.yaml"},
+        streamable=False,
+    )
+    model.save(str(to / "MLmodel"))
+    _write_environment(to)
+
+
+def is_own(bundle: Path) -> bool:
+    """Whether a bundle has the model of a user's function, and no network."""
+    return bool(json.loads((bundle / "manifest.json").read_text(encoding="utf-8")).get("kind") == "own")
+
+
+def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
+    """Write the bundle of a function's model in the new folder ``to``. What is one of MLflow's models keeps its place,
+    its flavours and its every byte, with the rest of the bundle beside it; of other files MLflow knows nothing.
+    """
+    from mlflow.models import Model
+
+    (given,) = (bundle / "model").iterdir()
+    if (given / "MLmodel").is_file():
+        shutil.copytree(given, to)
+        shutil.copytree(bundle, to / "skipstack", ignore=shutil.ignore_patterns("model", "manifest.json"))
+        return
+    shutil.copytree(bundle, to / "data" / bundle.name)
+    Model(**_of(run_id, model_id)).save(str(to / "MLmodel"))
+
+
+def provenance(bundle: Path) -> dict[str, str]:
+    """Where a bundle comes from, as text."""
+    told = json.loads((bundle / "provenance.json").read_text(encoding="utf-8"))
+    return {name: str(value) for name, value in told.items()}
+
+
+def _of(run_id: str | None, model_id: str | None) -> dict[str, Any]:
+    """What a model belongs to; MLflow below version 3 knows no ids of models, and would write it as it stands."""
+    return {"run_id": run_id} if model_id is None else {"run_id": run_id, "model_id": model_id}
+
+
+def _write_environment(to: Path) -> None:
+    """What the model needs, for pip, virtualenv and conda; a version without what a package index does not know."""
+    needs = [f"{name}=={metadata.version(name).partition('+')[0]}" for name in NEEDS]
+    python = platform.python_version()
+    conda = {
+        "name": "mlflow-env",
+        "channels": ["conda-forge"],
+        "dependencies": [f"python={python}", "pip", {"pip": needs}],
+    }
+    virtual = {
+        "python": python,
+        "build_dependencies": ["pip", "setuptools", "wheel"],
+        "dependencies": ["-r requirements.txt"],
+    }
+    (to / "requirements.txt").write_text("\n".join(needs), encoding="utf-8")
+    for name, environment in (("conda.yaml", conda), ("python_env.yaml", virtual)):
+        (to / name).write_text(yaml.safe_dump(environment, sort_keys=False), encoding="utf-8")
+
+
+def _signature(*, parses: bool) -> "ModelSignature":
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, DataType, Schema
+    from mlflow.types.schema import Array
+
+    found = [ColSpec(Array(DataType.string), name) for name in ("words", "tags")]
+    heads = [ColSpec(Array(DataType.long), "heads")] if parses else []
+    return ModelSignature(inputs=Schema([ColSpec(DataType.string, "text")]), outputs=Schema([*found, *heads]))

@@ -1,0 +1,187 @@
+"""A study in Optuna's storage, so that its dashboard and others that read it open the study.
+
+An axis is a parameter: active axes alone are those of a trial. A trial that completed is COMPLETE, with what it is
+ranked by; one that the scheduler stopped is PRUNED; one that diverged, or that a fault ended, is FAIL; one that did not
+end yet is RUNNING. Intermediate values are the mean dev scores by epoch.
+"""
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy.exc import SQLAlchemyError
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.redaction import hide
+from skipstack.search.ledger.events import SCORELESS, Ended, Event, Started
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+
+Label = str | int | float | bool | None
+"""What Optuna takes for a value of a choice."""
+
+NAME: Final = "skipstack/{}"
+"""Of the study there, as of the experiment in MLflow."""
+
+
+def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
+    """Write the study as a new one into the storage at ``uri``, a database as Optuna names it; its name there.
+
+    ``events``: at least those by which trials started and ended, for the times. Values are in the measure's own unit.
+    Raises UserError where the storage cannot be reached, and where it has a study of this name; then nothing of ours is
+    in it.
+    """
+    hide(uri)
+    name = NAME.format(record.study.name)
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        storage = _opened(record, name, uri)
+        _fill(storage, name, record, _Times(events))
+    except optuna.exceptions.DuplicatedStudyError:
+        raise UserError(f"--optuna {uri}: holds a study {name!r} already (allowed: a storage without it)") from None
+    except (SQLAlchemyError, optuna.exceptions.StorageInternalError, OSError) as error:
+        raise _unwritten(uri, error) from None
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+    return name
+
+
+def _opened(record: StudyRecord, name: str, uri: str) -> optuna.storages.BaseStorage:
+    """The storage, with a study of this name that has no trial yet."""
+    score = StudyDirection.MAXIMIZE if record.measure.factor > 0 else StudyDirection.MINIMIZE
+    further = [each.sign > 0 for each in record.study.search.further]
+    directions = [score, *(StudyDirection.MAXIMIZE if larger else StudyDirection.MINIMIZE for larger in further)]
+    try:
+        storage = optuna.storages.get_storage(uri)
+        optuna.create_study(storage=storage, study_name=name, directions=directions)
+    except (ValueError, ImportError) as error:  # no address, a kind of database or a driver that is not there
+        raise _unwritten(uri, error) from None
+    return storage
+
+
+def _unwritten(uri: str, error: Exception) -> UserError:
+    why = (str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__])[0]
+    return UserError(f"--optuna {uri}: cannot be written: {why} (allowed: a database, as in sqlite:///PATH/optuna.db)")
+
+
+def _fill(storage: optuna.storages.BaseStorage, name: str, record: StudyRecord, times: "_Times") -> None:
+    """All of the study, or nothing."""
+    study = optuna.load_study(study_name=name, storage=storage)
+    axes = {path: _Axis(domain) for path, domain in record.space.domains.items()}
+    try:
+        search = record.study.search
+        _tell_names(study, list(search.reported) or [record.measure.name, *(each.name for each in search.further)])
+        study.set_user_attr("about", record.study.about)
+        study.set_user_attr("measure", record.measure.label)
+        study.add_trials([_trial(record, each, axes, times) for each in record.trials.values()])
+    except BaseException:
+        optuna.delete_study(study_name=name, storage=storage)
+        raise
+
+
+def _tell_names(study: Study, names: list[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.set_metric_names(names)
+
+
+def _trial(record: StudyRecord, trial: TrialRecord, axes: "Mapping[str, _Axis]", times: "_Times") -> FrozenTrial:
+    own = record.measure.score
+    state = _state(trial)
+    values = None
+    if trial.score is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
+        sought = record.study.search.further
+        ranked = zip(sought, trial.further(sought), strict=True)
+        values = [own(trial.score), *(each.sign * value for each, value in ranked)]
+        if not all(map(math.isfinite, values)):
+            state, values = TrialState.FAIL, None
+    ended = times.ended.get(trial.number) if state.is_finished() else None
+    return FrozenTrial(
+        number=-1,  # Optuna counts them as they come
+        trial_id=-1,
+        state=state,
+        value=None,
+        values=values,
+        datetime_start=times.started.get(trial.number, ended),
+        datetime_complete=ended,
+        params={path: axes[path].label(value) for path, value in trial.point.items()},
+        distributions={path: axes[path].distribution for path in trial.point},
+        intermediate_values={epoch: own(score) for epoch, score in trial.curve},
+        user_attrs=_about(trial),
+        system_attrs={},
+    )
+
+
+def _state(trial: TrialRecord) -> TrialState:
+    if trial.reason is None:
+        return TrialState.RUNNING
+    if trial.reason in SCORELESS or trial.score is None:
+        return TrialState.FAIL
+    return TrialState.COMPLETE if trial.reason == "completed" else TrialState.PRUNED
+
+
+def _about(trial: TrialRecord) -> dict[str, Any]:
+    """What Optuna has no place for; each takes it some milliseconds."""
+    known = {
+        "end": trial.reason,
+        "seeds": list(trial.seeds),
+        "best_epoch": None if trial.best is None else trial.best.epoch,
+        "test": list(trial.test.values()) or None,
+        "parameters": trial.parameters,
+        "seconds": trial.seconds,
+        "message": trial.message or None,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+class _Times:
+    """When trials started, for the first time, and when they ended."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self.started: dict[int, datetime] = {}
+        self.ended: dict[int, datetime] = {}
+        for event in events:
+            if isinstance(event, Started):
+                self.started.setdefault(event.trial, datetime.fromtimestamp(event.time))
+            elif isinstance(event, Ended):
+                self.ended[event.trial] = datetime.fromtimestamp(event.time)
+
+
+class _Axis:
+    """An axis as people read it in Optuna: values that are plain are themselves, others have a name or are JSON."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._labels: dict[str, Label] = {}
+        match domain:
+            case Choice():
+                self._labels = _labels(domain)
+                self.distribution: BaseDistribution = CategoricalDistribution(tuple(self._labels.values()))
+            case Integer(low, high):
+                self.distribution = IntDistribution(low, high)
+            case Real(low, high):
+                self.distribution = FloatDistribution(low, high)
+            case Log(low, high):
+                self.distribution = FloatDistribution(low, high, log=True)
+
+    def label(self, value: Json) -> Any:
+        """A value as Optuna has it."""
+        return self._labels[canonical_json(value)] if self._labels else value
+
+
+def _labels(domain: Choice) -> dict[str, Label]:
+    """By the JSON of each value; JSON itself where two would be the same to Optuna, as 1 and true are."""
+    texts = [canonical_json(value) for value in domain.values]
+    labels: list[Label] = [
+        domain.name(value) or (value if isinstance(value, Label) else text)
+        for value, text in zip(domain.values, texts, strict=True)
+    ]
+    return dict(zip(texts, labels if len(set(labels)) == len(labels) else texts, strict=True))

@@ -1,0 +1,124 @@
+"""What the runs of a study show once it is over: its report as a note and as files, its best network as a model."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from skipstack.data.basis.redaction import redacted, without_secrets
+from skipstack.search.publishing.tracking.client import Found, connected, found_study, put
+from skipstack.search.publishing.tracking.entry import NOTE, RunKey
+from skipstack.search.publishing.tracking.logged_models import BestBundle, keep
+from skipstack.search.publishing.tracking.names import stored_name
+from skipstack.search.publishing.tracking.retry_loop import RetryLoop
+from skipstack.search.publishing.tracking.stores import is_folder
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+FILES: Final = "skipstack.files"
+"""The tag of a run that says what the files there were made of."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Publication:
+    """What is shown, by run: ``notes``, in Markdown, ``metrics``, ``tags`` and ``files``.
+
+    ``made_of``: what says whether the files are others than those that are there.
+    """
+
+    made_of: str
+
+    notes: Mapping[RunKey, str] = field(default_factory=dict)
+    metrics: Mapping[RunKey, Mapping[str, float]] = field(default_factory=dict)
+    tags: Mapping[RunKey, Mapping[str, str]] = field(default_factory=dict)
+    files: Mapping[RunKey, Mapping[str, bytes]] = field(default_factory=dict)
+    best: BestBundle | None = None
+
+
+@dataclass(slots=True)
+class Shown:
+    """Where a study is shown: the number of its experiment, once it is known. ``missing``: one line, or None;
+    ``otherwise``: one line on what is shown in another way than by newer versions of MLflow, or None.
+    """
+
+    experiment_id: str | None = None
+    missing: str | None = None
+    otherwise: str | None = None
+
+
+def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> Shown:
+    """Write what is to be shown beside the numbers of a study, which are there.
+
+    The ``loop``, whose listener waits, tries again where the store fails; nothing is written twice.
+    """
+    shown = Shown()
+    told: set[object] = set()
+
+    def progressed(part: object) -> None:
+        if part not in told:  # what is written again, since something later failed, is no progress
+            told.add(part)
+            loop.progressed()
+
+    trouble = loop.run(lambda _: _publish(uri, experiment, study_id, publication, shown, progressed))
+    if trouble is not None:
+        shown.missing = unpublished(uri, trouble)
+    return shown
+
+
+def unpublished(uri: str, trouble: str) -> str:
+    """One line on why a report is not shown as a whole, without secrets."""
+    return redacted(f"MLflow at {uri}: the report is not all there ({trouble})")
+
+
+def _publish(
+    uri: str,
+    experiment: str,
+    study_id: str,
+    publication: Publication,
+    shown: Shown,
+    progressed: Callable[[object], None],
+) -> None:
+    client = connected(uri)
+    found = found_study(client, experiment, study_id)
+    if found is None:
+        return  # the user deleted the study's run
+    shown.experiment_id = found.experiment_id
+    for key in dict.fromkeys([*publication.notes, *publication.metrics, *publication.tags]):
+        if key in found.runs:
+            _say(client, found, key, publication, "." if is_folder(uri) else "/")
+            progressed(key)
+    for key, files in publication.files.items():
+        if key in found.runs and found.runs[key].data.tags.get(FILES) != publication.made_of:
+            for name, content in files.items():
+                put(client, found.runs[key].info.run_id, {name: content})
+                progressed((key, name))
+            client.set_tag(found.runs[key].info.run_id, FILES, publication.made_of)
+    if publication.best is not None:
+        kept = keep(client, uri, found, publication.best, study_id)
+        if kept is not None and kept.model_id is None:
+            shown.otherwise = (
+                f"MLflow at {without_secrets(uri)} has no page of models, which came with version 3 of server and "
+                "client: the best network is a folder among the artifacts of its trial's run"
+            )
+
+
+def _say(client: "MlflowClient", found: Found, key: RunKey, publication: Publication, between: str) -> None:
+    """The note, metrics and tags of a run, as far as it has others or none. ``between``: as for ``stored_name``."""
+    from mlflow.entities import Metric, RunTag
+
+    run = found.runs[key]
+    tags = dict(publication.tags.get(key, {}))
+    if key in publication.notes:
+        tags[NOTE] = publication.notes[key]
+    tags = {name: value for name, value in tags.items() if run.data.tags.get(name) != value}
+    held = run.data.metrics
+    own = {stored_name(name, between): value for name, value in publication.metrics.get(key, {}).items()}
+    metrics = {name: value for name, value in own.items() if held.get(name) != value}
+    if tags or metrics:
+        at, now = run.info.end_time or run.info.start_time, round(1000 * time.time())
+        client.log_batch(
+            run.info.run_id,  # of two points of a metric, the later one counts
+            metrics=[Metric(name, value, now if name in held else at, 0) for name, value in metrics.items()],
+            tags=[RunTag(name, value) for name, value in tags.items()],
+        )

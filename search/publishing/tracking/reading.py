@@ -1,0 +1,156 @@
+"""A study from where MLflow keeps it, without its folder: by the copy of its ledger among the artifacts of its run.
+
+What comes from there is a ledger like any other that was received: lines with checksums, in Parquet. It is read, and
+runs no code. The store is asked by a process of its own (``tracking_process.py``).
+"""
+
+import atexit
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Final
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.redaction import without_secrets
+from skipstack.search.ledger.events import StudyOpened
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.publishing.tracking.client import connected, search_runs, told
+from skipstack.search.publishing.tracking.runs import study_id
+from skipstack.search.publishing.tracking.stores import URI, chosen_store, database_file
+from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
+from skipstack.search.publishing.tracking.writer import LEDGER
+from skipstack.search.study.record.folder import StudyFolder
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+STUDY, RUN = "mlflow:", "runs:/"
+"""What begins the address of a study in MLflow: by its name or its id, or by the id of a run of it."""
+
+STUDIES: Final = "tags.`skipstack.kind` = 'study'"
+
+
+def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
+    """The folders of studies: where they are said to lie or, of an address in MLflow, a temporary one with its ledger.
+
+    Raises UserError where there is no such study, or more than one.
+    """
+    asked = [str(study) for study in studies if str(study).startswith((STUDY, RUN)) and not study.exists()]
+    if not asked:
+        return list(studies)
+    uri, folder = _store(asked[0], tracking_uri), _temporary_folder()
+    with TrackingProcess() as process:
+        found = process.call(asked[0], uri, fetch, asked, uri, folder)
+    return [found.get(str(study), study) for study in studies]
+
+
+def all_located(tracking_uri: str | None) -> dict[str, Path]:
+    """All studies of a store that has copies of their ledgers, the latest first: by address a temporary folder.
+
+    The address has the study's name, or its id where several have that name. Raises UserError where there is none.
+    """
+    uri, folder = _store(STUDY, tracking_uri), _temporary_folder()
+    with TrackingProcess() as process:
+        found = process.call(STUDY, uri, fetch_all, uri, folder)
+    if not found:
+        raise UserError(f"{STUDY} {without_secrets(uri)} has no study (allowed: a store that `skipstack search` wrote)")
+    return found
+
+
+def fetch(addresses: Sequence[str], uri: str, to: Path) -> dict[str, Path]:
+    """By address the folder of each study, made in ``to``. Raises UserError as ``located`` does."""
+    found = {}
+    for text in addresses:
+        with told(text, uri):
+            client = connected(uri)
+            folder = _received(client, _run(client, text), to, uri)
+        if folder is None:
+            raise UserError(
+                f"{text}: the run has no {LEDGER} (allowed: a study that runs or ran with this store; `skipstack sync "
+                "DIR --tracking-uri URI` writes it)"
+            )
+        found[text] = folder
+    return found
+
+
+def fetch_all(uri: str, to: Path) -> dict[str, Path]:
+    """By address the folder of each study of the store, made in ``to``. Raises UserError where it does not answer."""
+    with told(STUDY, uri):
+        client = connected(uri)
+        runs = sorted(_studies(client), key=lambda run: -(run.info.start_time or 0))
+        names = Counter(run.data.params.get("study") for run in runs)
+        found = {}
+        for run in runs:
+            name = run.data.params.get("study")
+            if (folder := _received(client, run, to, uri)) is not None:
+                found[f"{STUDY}{name if names[name] == 1 else run.data.tags['skipstack.study']}"] = folder
+    return found
+
+
+def _temporary_folder() -> Path:
+    """Removed when this process ends."""
+    folder = Path(mkdtemp(prefix="skipstack-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _store(text: str, tracking_uri: str | None) -> str:
+    """The URI of the store that has what stands at an address."""
+    uri = chosen_store(tracking_uri)
+    if uri is None:
+        raise UserError(f"{text}: in which store? (allowed: with --tracking-uri URI, or {URI} in the environment)")
+    return uri
+
+
+def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | None:
+    """A new folder in ``to`` with the ledger of the study whose own run this is, or the study's own folder where the
+    store is the file that lies in it; None where the run has no copy.
+    """
+    if all(file.path != LEDGER for file in client.list_artifacts(run.info.run_id)):
+        return _own_folder(run, uri)
+    folder = Path(mkdtemp(dir=to))
+    ledger = StudyFolder(folder).ledger
+    ledger.mkdir()
+    Path(client.download_artifacts(run.info.run_id, LEDGER, str(folder))).rename(ledger / "000001.parquet")
+    return folder
+
+
+def _own_folder(run: "Run", uri: str) -> Path | None:
+    """The folder of the study whose own run this is, if the store lies in it."""
+    database = database_file(uri)
+    folder = None if database is None else StudyFolder(database.resolve().parent)
+    if folder is None or database is None or database.name != folder.runs_database.name or not folder.ledger.is_dir():
+        return None
+    opened = next(iter(Ledger(folder.ledger).replay()), None)
+    same = isinstance(opened, StudyOpened) and study_id(opened) == run.data.tags.get("skipstack.study")
+    return folder.path if same else None
+
+
+def _studies(client: "MlflowClient") -> "Iterator[Run]":
+    """The own runs of all studies of a store."""
+    return search_runs(client, [each.experiment_id for each in client.search_experiments()], STUDIES)
+
+
+def _run(client: "MlflowClient", text: str) -> "Run":
+    """The own run of the study at an address."""
+    if text.startswith(RUN):
+        run = client.get_run(text.removeprefix(RUN).strip("/"))
+        for _ in range(2):  # of an ablation's trial there are two above
+            above = run.data.tags.get("mlflow.parentRunId")
+            run = run if above is None else client.get_run(above)
+        return run
+    wanted = text.removeprefix(STUDY)
+    runs = list(_studies(client))
+    by_id = {run.data.tags["skipstack.study"]: run for run in runs}
+    named = {study_id: run for study_id, run in by_id.items() if run.data.params.get("study") == wanted}
+    if wanted in by_id:
+        return by_id[wanted]
+    if len(named) > 1:
+        raise UserError(f"{text}: got {len(named)} studies of this name (allowed: one, {STUDY} and {', '.join(named)})")
+    if not named:
+        names = sorted({run.data.params.get("study", "") for run in runs})
+        raise UserError(f"{text}: {unknown('study', wanted, names)}")
+    return next(iter(named.values()))

@@ -1,0 +1,172 @@
+"""Every trial a run in MLflow: the loop that reads what is new in the ledger and writes it, a batch at a time.
+
+A batch is written in few calls: one for the metrics, parameters and tags of a run, however many reports they came from.
+The ledger stays the truth. Runs are found by their tags, so a later loop writes what an earlier one could not, and
+nothing twice.
+
+SQL stores keep an infinite metric as the largest float of its sign (MLflow's own way), and NaN as NaN.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from itertools import islice
+from pathlib import Path
+
+from skipstack.data.basis.redaction import hide, redacted
+from skipstack.search.ledger.events import Event
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.publishing.tracking.entry import STUDY, is_whole
+from skipstack.search.publishing.tracking.private_store import lay_tables, unflushed_sqlite
+from skipstack.search.publishing.tracking.retry_loop import RetryLoop
+from skipstack.search.publishing.tracking.runs import ExpectedRuns
+from skipstack.search.publishing.tracking.stores import artifacts_beside, database_file, experiment, is_folder
+from skipstack.search.publishing.tracking.views import views
+from skipstack.search.publishing.tracking.writer import Writer
+from skipstack.search.study.record.folder import StudyFolder
+
+BATCH = 1000
+"""Events that are turned into entries, at most, before these are written: memory does not grow with the past."""
+
+COPY_EVERY = 60.0
+"""Seconds between two copies of a ledger that grows, at least."""
+
+COPY_SHARE = 50.0
+"""And so many times as many as the last copy took: copying takes 2 % of the time of one thread, at most."""
+
+
+class Recorder:
+    """Writes the events of a study into the store at ``uri``, in the ``loop``.
+
+    ``news``: the events that were not given yet, the study's first ones at first; what the store has of them already is
+    left out.
+    ``private``: the store is an sqlite file of this study alone. The ledger can rebuild it, so commits
+    do not wait for the disk: a killed process harms nothing, but after a power cut the file may have
+    to be deleted before the study is resumed.
+
+    ``folder``: of the study; artifacts lie there where the store does not say where. A store that is not private gets a
+    copy of the ledger that lies there, from time to time and at the end.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        news: Callable[[], Iterator[Event]],
+        loop: RetryLoop,
+        *,
+        folder: Path | None = None,
+        private: bool = False,
+    ) -> None:
+        hide(uri)
+        self._uri = uri
+        self._artifacts = artifacts_beside(uri, folder)
+        self._folder = folder
+        self._database = database_file(uri) if private else None
+        self._ledger = None if folder is None or private else Ledger(StudyFolder(folder).ledger)
+        self._copy_next = time.monotonic() + COPY_EVERY
+        self._news = news
+        self._reading: Iterator[Event] | None = None
+        self._read_all = False
+        self._batch: deque[Event] = deque()
+        self._runs = ExpectedRuns("." if is_folder(uri) else "/")  # where a metric is a file, it can hold no others
+        self._writer: Writer | None = None
+        self._doubtful = False
+        self._loop = loop
+
+    def run(self) -> str | None:
+        """Write until nothing is left, once the loop's listener waits; None, or one line on what is missing and why."""
+        with unflushed_sqlite() if self._database is not None else nullcontext():
+            trouble = self._loop.run(self._step)
+        if trouble is None and self._writer is not None and self._writer.without_files is not None:
+            trouble = f"its artifacts: {self._writer.without_files}"
+        return None if trouble is None else unrecorded(self._uri, trouble)
+
+    def _step(self, closing: bool) -> None:
+        self._read_all = False
+        try:
+            while self._take_in():
+                self._write()
+            self._copy_ledger(closing)
+            if closing and self._doubtful:  # a request that was given up may have been carried out since
+                writer = self._connected()
+                writer.forget()
+                writer.recall()
+        except Exception:
+            self._doubtful = True
+            if self._writer is not None:
+                self._writer.forget()
+            raise
+
+    def _take_in(self) -> bool:
+        """Whether anything is to be written: what could not be, or else what comes of the next events."""
+        pending = self._runs.pending
+        while not pending and self._read():
+            while self._batch:
+                self._runs.apply(self._batch[0])
+                self._batch.popleft()
+        if not pending and self._writer is not None:
+            self._writer.caught_up()
+        return bool(pending)
+
+    def _read(self) -> bool:
+        """Whether there is a batch of events that were there in this step: what comes meanwhile makes the next batch.
+
+        A reading that fails goes on where it was.
+        """
+        if self._read_all:
+            return False
+        if self._reading is None:
+            self._reading = self._news()
+        try:
+            self._batch.extend(islice(self._reading, BATCH - len(self._batch)))
+        except Exception:
+            self._reading = None
+            raise
+        if len(self._batch) < BATCH:
+            self._reading, self._read_all = None, True
+        return bool(self._batch)
+
+    def _connected(self) -> Writer:
+        if self._writer is None:
+            if self._database is not None:
+                lay_tables(self._database)
+            named = experiment(self._runs.experiment)
+            self._writer = Writer(self._uri, named, self._runs.study_id, self._artifacts, self._folder)
+            self._loop.progressed()
+        return self._writer
+
+    def _write(self) -> None:
+        """Write all that is pending. Parents come first; a run that fails goes behind the others."""
+        pending, writer, record = self._runs.pending, self._connected(), self._runs.record
+        writer.recall()
+        if record.opened is not None and any(is_whole(key) for key in pending):
+            began = round(1000 * record.opened.time)
+            writer.show(views(record, self._runs.ablations, self._runs.study_id, began))
+        for entry in pending.values():
+            entry.fit()
+        writer.leave_out(pending)
+        for key in sorted(pending, key=lambda key: (key != STUDY, not is_whole(key))):
+            try:
+                writer.write(key, pending[key])
+            except Exception:
+                pending[key] = pending.pop(key)
+                raise
+            del pending[key]
+            self._loop.progressed()
+
+    def _copy_ledger(self, closing: bool) -> None:
+        """Keep the ledger beside the runs, where they are not beside the ledger; seldom, while the study goes on."""
+        now = time.monotonic()
+        if self._ledger is None or self._writer is None or not (closing or now >= self._copy_next):
+            return
+        ledger = self._ledger
+        self._writer.keep_ledger(lambda: ledger.whole(ledger.packed))
+        self._loop.progressed()
+        self._copy_next = now + max(COPY_EVERY, COPY_SHARE * (time.monotonic() - now))
+
+
+def unrecorded(uri: str, trouble: str) -> str:
+    """One line on why the store lacks some of what happened, without secrets."""
+    message = redacted(f"MLflow at {uri}: not everything is recorded ({trouble})")
+    return f"{message}; resuming the study writes what is missing"

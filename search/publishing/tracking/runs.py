@@ -1,0 +1,395 @@
+"""What the runs of a study should say: a reading of its events, without MLflow.
+
+The study is one run, each trial another, and each ablation a run with trials of its own. Runs are keyed by ablation and
+trial: the study's is ``STUDY``, its trials ``(None, number)``, an ablation ``(number, None)``. A trial of an ablation
+is a row beside its reference; where it plays a second part, beside another reference, that has a run of its own,
+which trains nothing, and so has the mean of a row over corpora. Metrics
+are points ``(key, step) -> (value, milliseconds)``: a metric's mean over the lanes under its name, and
+each lane's value under ``name/seed_3``. Steps are epochs; for the test split, the epoch whose weights
+were tested; for the study's best score, the number of trials that ended. ``score`` is a curve; what trials are ranked
+by is ``best_score``, that of ``best_epoch``: both have a point at each epoch that is the best so far, and end with no
+number where a trial lost its score to a fault. What is varied stands apart, as parameters that begin with ``axis.``.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from skipstack.data.basis.counted import counted
+from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.search.analysis.ablation.comparisons import Comparison, compared, in_words, means
+from skipstack.search.ledger.events import (
+    SCORELESS,
+    Ablated,
+    AblationPlanned,
+    CorpusPrepared,
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Metrics,
+    Placed,
+    Proposed,
+    Reported,
+    Resumed,
+    Retried,
+    Reused,
+    Shortened,
+    StudyOpened,
+    Tested,
+    Untested,
+    Used,
+)
+from skipstack.search.publishing.tracking.entry import (
+    ROW,
+    Entry,
+    RunKey,
+    as_file,
+    axis_value,
+    column_of,
+    corpus_read,
+    note,
+    part_of,
+    source_tags,
+    system_metrics,
+)
+from skipstack.search.publishing.tracking.names import LONGEST, LONGEST_NAME, stored_name, stored_value
+from skipstack.search.statistics.descriptive import mean
+from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.paths import inside
+from skipstack.spaces.short_names import names_by_path
+from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
+
+
+class ExpectedRuns:
+    """Turns events into entries, which wait in ``pending`` until who writes them takes them out.
+
+    ``between``: a metric and its lane, in the names of lanes. ``of``: the study, of whose ablation ``number`` these are
+    the events.
+    """
+
+    def __init__(self, between: str = "/", of: "ExpectedRuns | None" = None, number: int | None = None) -> None:
+        self._between = between
+        self._ablation = number
+        self._ablations: dict[int, ExpectedRuns] = {}
+        self.record = StudyRecord()
+        self.pending: dict[RunKey, Entry] = {} if of is None else of.pending
+        self.study_id: str = "" if of is None else of.study_id
+        self._code_version = ""
+        self._source: dict[str, str] = {}
+        self._ended = 0
+        self._further: dict[int, list[Comparison]] = {}
+        self._best: TrialRecord | None = None
+
+    @property
+    def experiment(self) -> str:
+        """The name of the experiment."""
+        return experiment_of(self.record.study)
+
+    @property
+    def ablations(self) -> "dict[int, StudyRecord]":
+        """The records of the study's ablations, by number."""
+        return {number: own.record for number, own in self._ablations.items()}
+
+    def apply(self, event: Event) -> None:
+        """Take in what happened next; events come in the order of the ledger, from its first."""
+        if isinstance(event, Ablated):
+            self._ablations.setdefault(
+                event.ablation, ExpectedRuns(self._between, of=self, number=event.ablation)
+            ).apply(event.event)
+            return
+        self.record.apply(event)
+        time = _milliseconds(event.time)
+        match event:
+            case StudyOpened():
+                self._open(event)
+            case AblationPlanned(corpora=(_, *_) as corpora):
+                self._entry().tags["skipstack.corpus"] = ", ".join(corpora)
+            case CorpusPrepared():
+                fingerprints = sorted({corpus.fingerprint for corpus in self.record.corpora.values()})
+                self._entry().tags["skipstack.data_fingerprint"] = ",".join(fingerprints)
+                base = as_network(self.record.study.space.base).data.corpus
+                if identity(base) == event.corpus:
+                    self._entry().corpus = corpus_read(base, event.fingerprint)
+            case Placed():
+                self._source = source_tags(event)
+                self._entry().tags |= self._source
+            case Proposed():
+                self._propose(event)
+            case Reused():
+                source = f"trial {event.source} of {event.study or 'this study'}"
+                self._entry(event.trial).tags["skipstack.reused"] = source
+            case Reported(trial=number):
+                self._report(event, self.record.trials[number])
+            case Used(trial=number):
+                if event.seeds in ((), self.record.trials[number].reports[0].seeds):
+                    self._measure(number, system_metrics(event.usage), event.epoch, time)
+            case Decided(trial=number, rung=int(rung)):
+                self._entry(number).tags["skipstack.rung"] = str(rung)
+            case Retried(trial=number):
+                self._entry(number).tags["skipstack.retries"] = str(len(self.record.trials[number].retries))
+            case Ended():
+                self._end(event)
+            case Tested(trial=number):
+                trial = self.record.trials[number]
+                step = trial.best.epoch if trial.best else len(trial.reports)
+                self._measure(number, _by_lane(event.metrics, trial.seeds, self._between), step, time)
+                self._entry(number).tags["skipstack.selected"] = "true"
+            case Untested(trial=number, then="give_up", message=message):
+                self._entry(number).tags |= {"skipstack.untested": message[:LONGEST], "skipstack.selected": "true"}
+            case Interrupted():
+                for entry in self._unfinished():
+                    entry.status, entry.end = "KILLED", time
+            case Resumed():
+                self._code_version = event.code_version
+                for entry in self._unfinished():
+                    entry.status, entry.end = "RUNNING", None
+                    entry.tags["skipstack.code_version"] = event.code_version
+            case Extended():
+                search = self.record.study.search
+                hours = "" if event.hours is None else f", {event.hours:g} hours"
+                trials, seeds = counted(search.trials, "trial"), counted(search.seeds, "seed")
+                self._entry().tags["skipstack.extended"] = f"to {trials}, {seeds}{hours}"
+            case Shortened():
+                self._entry().tags["skipstack.shortened"] = f"to {counted(event.trials, 'trial')}{_why(event)}"
+            case Finished():
+                entry = self._entry()
+                entry.status, entry.end = "FINISHED", time
+                for mean in means(self.record) if self._ablation is not None else ():
+                    self._stand(mean, time, time)
+            case _:
+                pass
+
+    def _open(self, event: StudyOpened) -> None:
+        study, search = self.record.study, self.record.study.search
+        self.study_id = self.study_id or study_id(event)
+        self._code_version = event.code_version
+        entry = self._entry()
+        entry.name, entry.start = study.name, _milliseconds(event.time)
+        entry.params = {
+            "study": study.name,
+            "proposer": search.proposer.kind,
+            "trials": str(search.trials),
+            "seeds": str(search.seeds),
+            "seed": str(search.seed),
+        }
+        if search.replicates:
+            entry.params["replicates"] = canonical_json(search.replicates)
+        if len(search.objectives) > 1:
+            entry.params["objectives"] = ",".join(_in_words(search))
+        entry.params |= {f"scheduler.{name}": str(value) for name, value in search.scheduler if value is not None}
+        kind = "study" if self._ablation is None else "ablation"
+        entry.tags = self._tags(kind) | {"skipstack.role": kind, "skipstack.corpus": study.space.base.title}
+        entry.tags |= {
+            f"skipstack.{column}": path
+            for path, column in _columns(tuple(self.record.space.domains), self._between).items()
+        }
+        entry.tags |= note(study.about)
+        entry.files = {"study.json": as_file(event.study)}
+
+    def _propose(self, event: Proposed) -> None:
+        trial = self.record.trials[event.trial]
+        config = trial.config
+        entry = self._entry(trial.number)
+        entry.name, entry.start = f"trial {trial.number}", _milliseconds(event.time)
+        entry.params = self._params(trial)
+        entry.files = {"config.json": as_file(config.model_dump(mode="json"))}
+        if isinstance(config, TrialConfig):
+            entry.corpus = corpus_read(config.data.corpus, self.record.corpus_of(config).fingerprint)
+        entry.tags = self._tags("trial" if self._ablation is None else "ablation_trial") | {
+            "skipstack.trial": str(trial.number),
+            "skipstack.identity": event.config_identity,
+            "skipstack.seeds": _listed(trial.seeds),
+            "skipstack.data_fingerprint": self.record.fingerprint_of(config),
+            "skipstack.role": "trial",
+            "skipstack.corpus": config.title,
+        }
+        if event.parameters is not None:
+            entry.tags["skipstack.parameters"] = str(event.parameters)
+        if (vectors := self.record.vectors_of(config)) is not None:
+            entry.tags["skipstack.vectors_sha256"] = vectors.sha256
+        if self._ablation is not None:
+            self._name(entry, trial)
+
+    def _name(self, entry: Entry, trial: TrialRecord) -> None:
+        """Say which row of the ablation a trial is, and give each further part that it plays a run of its own."""
+        entry.formerly = f"ablation {self._ablation}, trial {trial.number}"
+        own = [row for row in compared(self.record) if row.trials[0] is trial]
+        if not own:
+            entry.name, entry.tags["skipstack.role"] = in_words(self.record, trial.point), "ablation step"
+            return
+        first, *further = own
+        entry.name, entry.tags = self._named(first), entry.tags | _row_tags(first)
+        self._further[trial.number] = further
+        for row in further:
+            assert entry.start is not None, "it was just proposed"
+            part = self._stand(row, entry.start)
+            part.corpus, part.tags = entry.corpus, entry.tags | part.tags
+
+    def _stand(self, row: Comparison, start: int, end: int | None = None) -> Entry:
+        """A run for a row that no run trains; a mean ``end``s in the moment in which it is there."""
+        trial, entry = row.trials[0], self._part(row)
+        entry.name, entry.start = self._named(row), start
+        entry.tags = self._tags(ROW) | _row_tags(row)
+        if end is None:
+            entry.params = self._params(trial)
+        else:
+            entry.params = self._params(trial, without=CORPUS)
+            entry.status, entry.end = "FINISHED", end
+        return entry
+
+    def _part(self, row: Comparison) -> Entry:
+        trial = row.trials[0].number if len(row.trials) == 1 else None
+        assert self._ablation is not None, "only ablations have rows"
+        return self.pending.setdefault((self._ablation, trial, part_of(row.row, row.reference)), Entry())
+
+    def _named(self, row: Comparison) -> str:
+        """A row in words, with its corpus where there are several."""
+        if len(row.trials) > 1:
+            return f"{row.row}, mean of {len(row.trials)} corpora"
+        several = self.record.plan is not None and len(self.record.plan.corpora) > 1
+        return f"{row.row} on {row.corpus}" if several else row.row
+
+    def _params(self, trial: TrialRecord, without: str | None = None) -> dict[str, str]:
+        """The config of a trial and its values on the axes, as parameters, but for a part of the config."""
+        domains = self.record.space.domains
+        columns = _columns(tuple(domains), self._between)
+        flat = {
+            stored_name(path, self._between): str(value)
+            for path, value in trial.config.flatten().items()
+            if without is None or not inside(path, without)
+        }
+        varied = {
+            columns[path]: axis_value(domains[path], value) for path, value in trial.point.items() if path != without
+        }
+        return flat | varied
+
+    def _report(self, event: Reported, trial: TrialRecord) -> None:
+        """Means and lanes; of further seeds of a race, whose epochs begin anew, the lanes alone."""
+        values = _by_lane(event.metrics, event.seeds or trial.seeds, self._between)
+        if event.seeds and event.seeds != trial.reports[0].seeds:
+            means = {stored_name(name, self._between) for name in event.metrics}
+            values = {name: value for name, value in values.items() if name not in means}
+        else:
+            values = {"score": event.score, "seconds": event.seconds, **values}
+            values |= {} if event.latency is None else {"latency": event.latency}
+        self._measure(event.trial, values, event.epoch, _milliseconds(event.time))
+        self._lead(trial, event)
+        if event.seeds:
+            self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
+
+    def _lead(self, trial: TrialRecord, event: Reported) -> None:
+        """The best so far, where this report changed it; where seeds race, that of their groups as one."""
+        reports = trial.reports
+        if trial.raced or reports.best() == len(reports) - 1:
+            best, step = trial.best, len(reports) if trial.raced else event.epoch
+            if best is not None:
+                values = {"best_score": best.score, "best_epoch": float(best.epoch)}
+                self._measure(trial.number, values, step, _milliseconds(event.time))
+
+    def _end(self, event: Ended) -> None:
+        """Stopped by the scheduler is an ordinary end; what a fault ended or diverged has no score."""
+        time = _milliseconds(event.time)
+        entry = self._entry(event.trial)
+        entry.log = True
+        for each in self._of(event.trial):
+            each.status, each.end = "FAILED" if event.reason in SCORELESS else "FINISHED", time
+        entry.tags |= {"skipstack.end_reason": event.reason} | note(event.message)
+        self._ended += 1
+        trial = self.record.trials[event.trial]
+        if event.reason in SCORELESS and trial.best is not None:  # it is ranked no more
+            after = len(trial.reports) + 1
+            self._measure(trial.number, {"best_score": math.nan, "best_epoch": math.nan}, after, time)
+        if trial.score is not None and (self._best is None or trial.rank_key < self._best.rank_key):
+            self._best = trial
+        if self._best is not None and self._best.score is not None:
+            self._measure(None, {"best_score": self._best.score}, self._ended, time)
+
+    def _entry(self, trial: int | None = None) -> Entry:
+        return self.pending.setdefault((self._ablation, trial), Entry())
+
+    def _unfinished(self) -> Iterator[Entry]:
+        """Of the study and of the trials that did not end."""
+        yield self._entry()
+        for trial in self.record.trials.values():
+            if trial.reason is None:
+                yield from self._of(trial.number)
+
+    def _of(self, trial: int) -> Iterator[Entry]:
+        """Of a trial, and of the further parts that it plays."""
+        yield self._entry(trial)
+        yield from map(self._part, self._further.get(trial, ()))
+
+    def _measure(self, trial: int | None, values: dict[str, float], step: int, time: int) -> None:
+        metrics = self._entry(trial).metrics
+        for name, value in values.items():
+            metrics[name, step] = (value, time)
+
+    def _tags(self, kind: str) -> dict[str, str]:
+        return {
+            "skipstack.study": self.study_id,
+            "skipstack.kind": kind,
+            "skipstack.code_version": self._code_version,
+            **self._source,
+            **({} if self._ablation is None else {"skipstack.ablation": str(self._ablation)}),
+        }
+
+
+@cache
+def _columns(paths: tuple[str, ...], between: str) -> dict[str, str]:
+    """What axes are called among the parameters of a run, by their paths: ``axis.depth``."""
+    return {path: column_of(short, between) for path, short in names_by_path(paths).items()}
+
+
+def _row_tags(row: Comparison) -> dict[str, str]:
+    """Which row of an ablation a run is."""
+    tags = {"row": row.row, "reference": row.reference, "corpus": row.corpus, "role": "ablation row"}
+    return {f"skipstack.{name}": value for name, value in tags.items() if value}
+
+
+def experiment_of(study: StudyConfig) -> str:
+    """The name of the experiment that a study's runs stand in: studies of one name share it."""
+    return stored_value(f"skipstack/{study.name[:LONGEST_NAME]}")
+
+
+def study_id(opened: StudyOpened) -> str:
+    """16 hexadecimal digits that name this study, apart from others of the same name: by what was opened, and when."""
+    return opened.earlier_identity or identity(opened)
+
+
+def _why(event: Shortened) -> str:
+    """Why a study has fewer trials, where it found that itself."""
+    gain, over = event.gain, event.over
+    if over is not None:
+        return f": its {over.hours:g} hours were over"
+    if gain is None:
+        return ""
+    return f": {gain.trials} more, in {gain.hours:.3g} h, would raise the score by {gain.most:.2g} at most, on average"
+
+
+def _by_lane(metrics: Metrics, seeds: Sequence[int], between: str) -> dict[str, float]:
+    values = {}
+    for name, lanes in metrics.items():
+        stored = stored_name(name, between)
+        values[stored] = mean(lanes)
+        values |= {f"{stored}{between}seed_{seed}": value for seed, value in zip(seeds, lanes, strict=False)}
+    return values
+
+
+def _in_words(search: SearchConfig) -> Iterator[str]:
+    """The objectives by name, those of a function with their directions: ``accuracy:maximize``."""
+    if not search.reported:
+        yield from search.objectives
+    yield from (f"{name}:{direction}" for name, direction in search.reported.items())
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return ",".join(str(seed) for seed in seeds)
+
+
+def _milliseconds(time: float) -> int:
+    return round(time * 1000)

@@ -1,0 +1,246 @@
+"""The runs of a study's trials as a user's function sees them: where the function's own MLflow calls write.
+
+Where a trial has one call, it is the trial's run, which the study writes, too. Of several calls each has a run below
+that one, named by its seed, so that what they log under one name stays apart.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self, final
+
+from skipstack.data.basis.errors import one_line
+from skipstack.data.basis.parts import is_installed, missing
+from skipstack.data.basis.redaction import redacted, without_secrets
+from skipstack.search.execution.workers.reporting import ReportError, TrackedRun, TrackedRuns
+from skipstack.search.publishing.tracking.client import connected, search_runs
+from skipstack.search.publishing.tracking.entry import key_of, of_study
+from skipstack.search.publishing.tracking.stores import URI, database_file
+from skipstack.search.study.task import TrialTask
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+
+CALL: Final = "skipstack.call"
+"""The tag of a run below that of a trial which says whose it is: ``seed 1``."""
+
+PATIENCE: Final = 180.0
+"""Seconds after which a run that the study has not begun is not waited for any longer."""
+
+ASK_EVERY: Final = 0.2
+"""Seconds between two looks whether it is there."""
+
+STACK: Final = "_active_run_stack"
+"""MLflow's own stack of this thread's active runs, a private name (docs/decisions/private-names.md)."""
+
+_lock = threading.Lock()
+_active = 0
+"""How many runs are active in this process, for which MLflow's store is the study's."""
+
+_before: str | None = None
+"""The store that MLflow was set to before the first of them."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TrialRuns(TrackedRuns):
+    """Those of the study ``study_id``, or of its ``ablation`` of this number, in the ``experiment`` of the store at
+    ``uri``.
+    """
+
+    uri: str
+    experiment: str
+    study_id: str
+    ablation: int | None = None
+
+    def of(self, task: TrialTask, call: int) -> TrackedRun:
+        """That of a call of a trial; nothing is asked of the store yet."""
+        return CallRun(self, task, call)
+
+
+@final
+class CallRun(TrackedRun):
+    """The run of one ``call`` of a trial."""
+
+    def __init__(self, runs: TrialRuns, task: TrialTask, call: int) -> None:
+        self._runs = runs
+        self._trial = task.number
+        self._own = len(task.seeds) == 1
+        self._words = task.replicates.words(call)
+        self._id: str | None = None
+        self._is_active = False
+
+    @property
+    def id(self) -> str:
+        """The run's id in MLflow. Raises ReportError where the store cannot be reached, or has no such run."""
+        if self._id is None:
+            self._check_reachable()
+            run = self._trial_s_run()
+            try:
+                self._id = str(run.info.run_id) if self._own else self._below(run)
+            except Exception as error:
+                raise self._refused(one_line(error)) from error
+        return self._id
+
+    def begin(self) -> Self:
+        """Make it the active run of this thread, unless it is."""
+        run_id = self.id
+        if not self._is_active:
+            import mlflow
+
+            _set_store(self._runs.uri)
+            try:
+                mlflow.start_run(run_id=run_id)
+            except Exception as error:
+                _reset_store()
+                raise ReportError(
+                    redacted(
+                        f"report.mlflow_run: MLflow says: {one_line(error)} (allowed: where this thread has no other "
+                        "active run, and mlflow.set_experiment has set no other experiment)"
+                    )
+                ) from error
+            self._is_active = True
+        return self
+
+    def end(self, *, failed: bool = False) -> None:
+        """Make it inactive, in the thread in which it began. A trial's own run goes on: the study ends it. One below
+        ends, until it begins again.
+        """
+        if not self._is_active:
+            return
+        self._is_active = False
+        try:
+            if self._own:
+                _leave_active(self.id)
+            else:
+                _end_active(self.id, "FAILED" if failed else "FINISHED")
+        finally:
+            _reset_store()
+
+    def _check_reachable(self) -> None:
+        if not is_installed("mlflow"):
+            raise ReportError(str(missing("mlflow", "report.mlflow_run")))
+        database = database_file(self._runs.uri)
+        if database is not None and not database.parent.is_dir():
+            raise ReportError(
+                f"report.mlflow_run: {without_secrets(self._runs.uri)} is a file that this machine does not see "
+                "(allowed: a study with tracking_uri= of a server that all machines reach)"
+            )
+
+    def _trial_s_run(self) -> "Run":
+        """That of the trial, which the process that records the study begins, and gives its parameters."""
+        until, trouble = time.monotonic() + PATIENCE, "the study has not begun it"
+        while True:
+            try:
+                if (run := self._found()) is not None:
+                    return run
+            except Exception as error:  # noqa: BLE001 (a store may be in the making, or be back in a moment)
+                trouble = one_line(error)
+            if time.monotonic() > until:
+                raise self._refused(f"no run of trial {self._trial} after {PATIENCE:g} s ({trouble})")
+            time.sleep(ASK_EVERY)
+
+    def _found(self) -> "Run | None":
+        """The run of the trial, once it is whole."""
+        database = database_file(self._runs.uri)
+        if database is not None and not _has_experiment(database, self._runs.experiment):
+            return None
+        client, key = connected(self._runs.uri), (self._runs.ablation, self._trial)
+        named = client.get_experiment_by_name(self._runs.experiment)
+        having = f"{of_study(self._runs.study_id)} AND tags.`skipstack.trial` = '{self._trial}'"
+        runs = () if named is None else search_runs(client, [named.experiment_id], having)
+        return next((run for run in runs if key_of(run) == key and run.data.params), None)
+
+    def _below(self, trial: "Run") -> str:
+        """The run of this call below that of the trial, made if need be."""
+        client = connected(self._runs.uri)
+        above = f"tags.mlflow.parentRunId = '{trial.info.run_id}' AND tags.`{CALL}` = '{self._words}'"
+        for run in search_runs(client, [trial.info.experiment_id], above):
+            return str(run.info.run_id)
+        tags = {"mlflow.parentRunId": trial.info.run_id, CALL: self._words}
+        made = client.create_run(trial.info.experiment_id, tags=tags, run_name=f"{trial.info.run_name}, {self._words}")
+        return str(made.info.run_id)
+
+    def _refused(self, why: str) -> ReportError:
+        return ReportError(
+            redacted(
+                f"report.mlflow_run: MLflow at {without_secrets(self._runs.uri)}: {why} (allowed: a store that this "
+                "machine reaches, by tracking_uri= of the study)"
+            )
+        )
+
+
+def _has_experiment(database: Path, name: str) -> bool:
+    """Whether an sqlite store has the experiment. MLflow is not asked before: it would make the tables of a file that
+    lacks them, at the same time as the process that records the study.
+    """
+    try:
+        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT 1 FROM experiments WHERE name = ?", [name]).fetchone() is not None
+    except sqlite3.OperationalError:  # there is no such file or table yet
+        return False
+
+
+def _set_store(uri: str) -> None:
+    """Set MLflow of this process to the study's store, while any of its runs is active."""
+    global _active, _before
+    import mlflow
+
+    with _lock:
+        if _active and mlflow.get_tracking_uri() != uri:
+            raise ReportError(
+                f"report.mlflow_run: this process writes to {without_secrets(mlflow.get_tracking_uri())} now (allowed: "
+                "runs of one store at a time)"
+            )
+        if not _active:
+            _before = os.environ.get(URI)
+            mlflow.set_tracking_uri(uri)
+        _active += 1
+
+
+def _reset_store() -> None:
+    """Set it back, once none is active."""
+    global _active
+    import mlflow
+
+    with _lock:
+        _active -= 1
+        if not _active:
+            mlflow.set_tracking_uri(None)  # type: ignore[arg-type]  # as MLflow itself does
+            if _before is not None:
+                os.environ[URI] = _before
+
+
+def _end_active(run_id: str, status: str) -> None:
+    """End the active run of this thread, and whatever was begun within it and never ended."""
+    import mlflow
+
+    while (active := mlflow.active_run()) is not None:
+        mlflow.end_run(status)
+        if active.info.run_id == run_id:
+            return
+
+
+def _leave_active(run_id: str) -> None:
+    """Take the active run of this thread off MLflow's stack: ``end_run`` would also end it in the store, maybe after
+    the study did, and so change its end. Where MLflow has no such stack, what was changed is put back.
+    """
+    import mlflow
+    from mlflow.tracking import fluent
+
+    while (active := mlflow.active_run()) is not None and active.info.run_id != run_id:
+        mlflow.end_run()
+    if active is None:
+        return
+    if (stack := getattr(fluent, STACK, None)) is not None:
+        stack.get().pop()
+        return
+    client = mlflow.MlflowClient()
+    before = client.get_run(run_id).info
+    mlflow.end_run(before.status)
+    if before.end_time is not None:
+        client.set_terminated(run_id, before.status, before.end_time)

@@ -1,0 +1,273 @@
+"""The runs of one study in MLflow: found by their tags, made once, and completed."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.search.publishing.tracking.client import connected, put, search_runs
+from skipstack.search.publishing.tracking.entry import NOTE, STUDY, Entry, Read, RunKey, is_whole, key_of, of_study
+from skipstack.search.publishing.tracking.views import is_changed
+from skipstack.search.study.record.folder import ARTIFACTS, LOG, StudyFolder
+from skipstack.search.study.record.log_file import LogFile
+
+if TYPE_CHECKING:
+    from mlflow.entities import DatasetInput, Run
+
+KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
+"""The tag of an experiment that is about training networks: without it, MLflow's page looks for chats with a model."""
+
+
+LEDGER: Final = "ledger.parquet"
+"""The artifact of a study's run that has the whole ledger: a study can be read from there alone."""
+
+COPY: Final = "skipstack.ledger"
+"""The tag that says which copy it is: the first 16 hexadecimal digits of its SHA-256."""
+
+TEXTS: Final = "skipstack.texts"
+"""The tag that names the texts which lie among the artifacts of a run, once they do."""
+
+_FORMERLY: Final = re.compile(r"ablation \d+, trial \d+")
+"""What earlier versions called a trial of an ablation."""
+
+
+class _Had(NamedTuple):
+    """What a run that is over had when the store was looked at: names of what it has, its own name where it is one that
+    earlier versions gave, whether it names its corpus, and whether its texts are there.
+
+    A metric has every step or none.
+    """
+
+    names: frozenset[str]
+    named: str
+    corpus: bool
+    texts: bool
+
+
+class Writer:
+    """The runs of one study in MLflow. ``artifacts``: where those of a new experiment lie; None: where the store says.
+    ``folder``: the study's, where the logs of its trials are.
+
+    ``without_files``: why no files are written, once the place of the artifacts refused one.
+    """
+
+    def __init__(
+        self, uri: str, experiment: str, study_id: str, artifacts: str | None = None, folder: Path | None = None
+    ) -> None:
+        self._client = connected(uri)
+        self._experiment = experiment
+        self._artifacts = artifacts
+        self._folder = folder
+        self._experiment_id = ""
+        self._views: dict[str, str] = {}
+        self._study_id = study_id
+        self._run_ids: dict[RunKey, str] | None = None
+        # What the store had when it was looked at: of trials that are over the names, else the run.
+        self._whole: dict[RunKey, _Had] = {}
+        self._partial: dict[RunKey, tuple[Run, set[tuple[str, int]]]] = {}
+        self._copied: str | None = None
+        self.without_files: str | None = None
+
+    def forget(self) -> None:
+        """A call failed, so nobody knows what was written: the next ``recall`` looks."""
+        self._run_ids = self._copied = None
+
+    def recall(self) -> None:
+        """Find this study's runs, and what they have, unless they are known."""
+        if self._run_ids is not None:
+            return
+        self._find_experiment()
+        self._whole, self._partial = {}, {}
+        run_ids: dict[RunKey, str] = {}
+        empty: list[tuple[RunKey, Run]] = []
+        names: dict[_Had, _Had] = {}
+        for run in search_runs(self._client, [self._experiment_id], of_study(self._study_id)):
+            key = key_of(run)
+            if not run.data.params:
+                empty.append((key, run))
+            elif not is_whole(key) and run.info.status in ("FINISHED", "FAILED"):
+                own = _had(run)
+                run_ids[key], self._whole[key] = run.info.run_id, names.setdefault(own, own)
+            else:
+                run_ids[key], self._partial[key] = run.info.run_id, (run, self._points(run))
+        for key, run in empty:
+            if key in run_ids:  # made by a request that was given up, and made again
+                self._client.delete_run(run.info.run_id)
+            else:
+                run_ids[key], self._partial[key] = run.info.run_id, (run, set())
+        self._run_ids = run_ids
+
+    def leave_out(self, pending: dict[RunKey, Entry]) -> None:
+        """Take out of ``pending`` what the store had. A trial that is over has every step of a metric or none of it."""
+        for key, entry in pending.items():
+            if key in self._whole:
+                _leave_out_names(entry, self._whole[key])
+            elif key in self._partial:
+                _leave_out(entry, *self._partial[key])
+
+    def caught_up(self) -> None:
+        """What happens from now on, the store cannot have."""
+        self._whole, self._partial = {}, {}
+
+    def write(self, key: RunKey, entry: Entry) -> None:
+        """Make the run if need be; write the entry, the status last: a run that ended has all its metrics."""
+        from mlflow.entities import Metric, Param, RunTag
+
+        assert self._run_ids is not None, "the runs are not known"
+        if key in self._run_ids and not entry.says:
+            return
+        tags, made = entry.tags, key not in self._run_ids
+        if made:
+            if entry.start is None:
+                return  # the user deleted the run meanwhile
+            above = STUDY if is_whole(key) else (key[0], None)
+            parent = {"mlflow.parentRunId": self._run_ids[above]} if above in self._run_ids else {}
+            run = self._client.create_run(
+                self._experiment_id, start_time=entry.start, tags=tags | parent, run_name=entry.name
+            )
+            self._run_ids[key] = run.info.run_id
+            tags = {}
+        run_id = self._run_ids[key]
+        if entry.formerly and not made:
+            self._client.update_run(run_id, name=entry.name)
+        refused = self._put(run_id, entry.files | (self._left(key) if entry.log else {}))
+        if entry.files and refused is None:  # after the files: whoever finds the tag need not look for them
+            tags = tags | {TEXTS: ", ".join(entry.files)}
+        self._client.log_batch(
+            run_id,
+            metrics=[Metric(name, value, at, step) for (name, step), (value, at) in entry.metrics.items()],
+            params=[Param(name, value) for name, value in entry.params.items()],
+            tags=[RunTag(name, value) for name, value in tags.items()],
+        )
+        if entry.corpus is not None and refused is None:
+            self._client.log_inputs(run_id, [_dataset(entry.corpus)])
+        if entry.status == "RUNNING" and not made:
+            self._client.update_run(run_id, entry.status)
+        elif entry.status is not None and entry.end is not None:
+            self._client.set_terminated(run_id, entry.status, entry.end)
+        self.without_files = self.without_files or refused  # the store itself answers
+
+    def keep_ledger(self, made: Callable[[], bytes]) -> None:
+        """Write the copy of the ledger that is ``made`` among the artifacts of the study's run, unless it is there."""
+        assert self._run_ids is not None, "the runs are not known"
+        run_id = self._run_ids.get(STUDY)
+        if run_id is None or self.without_files is not None:
+            return
+        content = made()
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        if self._copied is None:
+            self._copied = self._client.get_run(run_id).data.tags.get(COPY, "")
+        if digest != self._copied:
+            self.without_files = self._put(run_id, {LEDGER: content})
+            if self.without_files is None:
+                self._client.set_tag(run_id, COPY, digest)
+                self._copied = digest
+
+    def show(self, views: Mapping[str, str]) -> None:
+        """Keep views of the experiment's page, by the names of their tags; those that people changed stay theirs."""
+        for tag, view in views.items():
+            if self._views.get(tag) != view and not is_changed(self._views.get(tag)):
+                self._client.set_experiment_tag(self._experiment_id, tag, view)
+                self._views[tag] = view
+
+    def _find_experiment(self) -> None:
+        found = self._client.get_experiment_by_name(self._experiment)
+        if found is None:
+            self._experiment_id = self._client.create_experiment(
+                self._experiment, artifact_location=self._artifacts, tags=dict(KIND)
+            )
+            return
+        self._experiment_id, self._views = found.experiment_id, dict(found.tags)
+        for name, value in KIND.items():
+            if name not in found.tags:
+                self._client.set_experiment_tag(found.experiment_id, name, value)
+
+    def _put(self, run_id: str, files: Mapping[str, str | bytes | Path]) -> str | None:
+        """Write files among the artifacts of a run; None, or why they are not there."""
+        if self.without_files is not None or not files:
+            return self.without_files
+        try:
+            put(self._client, run_id, files)
+        except Exception as error:  # noqa: BLE001 (artifacts lie elsewhere: numbers need not wait for them)
+            return one_line(error)
+        return None
+
+    def _left(self, key: RunKey) -> dict[str, str | bytes | Path]:
+        """The log of a trial by its name, and the artifacts of its function; no log if it said nothing, or cannot be
+        read.
+        """
+        if self._folder is None or key[1] is None:
+            return {}
+        folder, left = StudyFolder(self._folder, key[0]), dict[str, str | bytes | Path]()
+        with suppress(UserError):
+            if text := LogFile(folder.log(key[1])).whole():
+                left[LOG] = text
+        trial = folder.trial(key[1])
+        kept = [path for path in sorted((trial / ARTIFACTS).rglob("*")) if path.is_file() and not path.is_symlink()]
+        return left | {path.relative_to(trial / ARTIFACTS).as_posix(): path for path in kept}
+
+    def _points(self, run: "Run") -> set[tuple[str, int]]:
+        """The metrics of a run, each with all its steps."""
+        histories = [(name, self._client.get_metric_history(run.info.run_id, name)) for name in run.data.metrics]
+        return {(name, point.step) for name, history in histories for point in history}
+
+
+def _dataset(corpus: Read) -> "DatasetInput":
+    """A corpus as MLflow shows what a run has read."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    read = Dataset(corpus.name, corpus.fingerprint, "skipstack", corpus.config)
+    return DatasetInput(read, [InputTag("mlflow.data.context", "train, dev, test")])
+
+
+def has_corpus(run: "Run") -> bool:
+    """Whether a run names the corpus that it has read."""
+    return bool(run.inputs and run.inputs.dataset_inputs)
+
+
+def has_texts(run: "Run") -> bool:
+    """Whether the texts of a run lie among its artifacts; earlier versions said so by naming the corpus after them."""
+    return has_corpus(run) or TEXTS in run.data.tags
+
+
+def _had(run: "Run") -> _Had:
+    """What a run has, its names told apart by what they are of."""
+    held: list[tuple[str, Iterable[str]]] = [
+        ("metric", run.data.metrics),
+        ("param", run.data.params),
+        ("tag", run.data.tags),
+    ]
+    names = frozenset(f"{of} {name}" for of, names in held for name in names)
+    named = run.info.run_name if _FORMERLY.fullmatch(run.info.run_name or "") else ""
+    return _Had(names, named, has_corpus(run), has_texts(run))
+
+
+def _leave_out_names(entry: Entry, had: _Had) -> None:
+    """Take out of an entry what a run that is over has by name."""
+    entry.tags = {name: value for name, value in entry.tags.items() if f"tag {name}" not in had.names}
+    entry.params = {name: value for name, value in entry.params.items() if f"param {name}" not in had.names}
+    entry.metrics = {at: value for at, value in entry.metrics.items() if f"metric {at[0]}" not in had.names}
+    entry.status, entry.log = None, False
+    entry.formerly = entry.formerly if entry.formerly == had.named else ""
+    entry.files = {} if had.texts else entry.files
+    entry.corpus = None if had.corpus else entry.corpus
+
+
+def _leave_out(entry: Entry, run: "Run", points: set[tuple[str, int]]) -> None:
+    """Take out of an entry what the run has."""
+    held = run.data.tags
+    entry.tags = {
+        name: value
+        for name, value in entry.tags.items()
+        if held.get(name) != value and not (name == NOTE and name in held)
+    }
+    entry.params = {name: value for name, value in entry.params.items() if name not in run.data.params}
+    entry.metrics = {point: value for point, value in entry.metrics.items() if point not in points}
+    entry.files = {} if has_texts(run) else entry.files
+    entry.corpus = None if has_corpus(run) else entry.corpus
+    entry.formerly = entry.formerly if entry.formerly == run.info.run_name else ""
+    if entry.status == run.info.status and entry.end in (None, run.info.end_time):
+        entry.status = None

@@ -1,0 +1,97 @@
+"""Looks for the rows that promise most: first among many that are drawn, then axis by axis.
+
+Shapes: N known rows, C candidates, D axes, E columns, V values of an axis, M moves: values of all candidates.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
+from skipstack.search.strategy.proposers.regression import Process
+
+DRAWN, MUTATED = 384, 256
+"""Candidates drawn uniformly, and those that differ from one of the best known rows."""
+
+CHANGED: Final = 3.0
+"""The axes on which these differ, about."""
+
+CLIMBERS, SWEEPS = 3, 3
+"""How many candidates are improved, and the maximum number of times that each axis of them is."""
+
+GAIN: Final = 1e-6
+"""Smaller improvements do not count."""
+
+
+@final
+class Promises:
+    """What rows promise: an acquisition function of what processes expect there, less the charge for their time.
+
+    ``charge``: by axis, of values there.
+    """
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        processes: Sequence[Process],
+        of: Callable[[Sequence[tuple[Numbers, Numbers]]], Numbers],
+        charge: Callable[[int, Numbers], Numbers] | None,
+    ) -> None:
+        self._encoding = encoding
+        self._processes = processes
+        self._scales = [np.sqrt(process.kernel.weights_D[encoding.axes]) for process in processes]
+        self._of = of
+        self._charge = charge
+
+    def climbed(self, source: np.random.Generator, best_ND: Numbers) -> Numbers:
+        """Whole rows that promise much, the most promising first. ``best_ND``: the best known rows."""
+        parents_ND = best_ND[source.integers(len(best_ND), size=MUTATED)]
+        candidates_CD = np.concatenate(
+            [self._encoding.random(source, DRAWN), self._encoding.mutated(source, parents_ND, CHANGED)]
+        )
+        active_CD = self._encoding.active(candidates_CD)
+        values_C = self.value(candidates_CD, active_CD)
+        chosen = np.argsort(-values_C, kind="stable")[:CLIMBERS]
+        rows_CD, active_CD, values_C = candidates_CD[chosen], active_CD[chosen], values_C[chosen]
+        for _ in range(SWEEPS):
+            before_C = values_C.copy()
+            for axis in source.permutation(rows_CD.shape[1]):
+                self._improve(int(axis), rows_CD, active_CD, values_C)
+            if not (values_C > before_C + GAIN).any():
+                break
+        return rows_CD[np.argsort(-values_C, kind="stable")]
+
+    def value(self, rows_CD: Numbers, active_CD: NDArray[np.bool_]) -> Numbers:
+        """What whole rows promise: values of inactive axes make no difference."""
+        known_CD = np.where(active_CD, rows_CD, np.nan)
+        spread_CE = self._encoding.spread(known_CD)
+        expected = [
+            process.expected(spread_CE * scale_E)
+            for process, scale_E in zip(self._processes, self._scales, strict=True)
+        ]
+        value_C = self._of(expected)
+        if self._charge is not None:
+            for axis in range(rows_CD.shape[1]):
+                value_C = value_C - np.where(active_CD[:, axis], self._charge(axis, rows_CD[:, axis]), 0.0)
+        return value_C
+
+    def _improve(self, axis: int, rows_CD: Numbers, active_CD: NDArray[np.bool_], values_C: Numbers) -> None:
+        """Give each row in which an axis is active its most promising value, in place."""
+        among = np.flatnonzero(active_CD[:, axis])
+        if not len(among):
+            return
+        moves_CV = self._encoding.moves(axis, rows_CD[among])
+        count, width = moves_CV.shape
+        moved_MD = np.repeat(rows_CD[among], width, axis=0)
+        moved_MD[:, axis] = moves_CV.ravel()
+        decides = axis in self._encoding.asked
+        active_MD = self._encoding.active(moved_MD) if decides else np.repeat(active_CD[among], width, axis=0)
+        found_CV = self.value(moved_MD, active_MD).reshape(count, width)
+        best_C = found_CV.argmax(axis=1)
+        most_C = found_CV[np.arange(count), best_C]
+        better = most_C > values_C[among] + GAIN
+        values_C[among[better]] = most_C[better]
+        rows_CD[among[better], axis] = moves_CV[np.arange(count), best_C][better]
+        active_CD[among[better]] = active_MD.reshape(count, width, -1)[np.arange(count), best_C][better]

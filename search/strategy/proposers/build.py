@@ -1,0 +1,68 @@
+"""Builds the proposer of a config: the only place that maps a kind to its class."""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from skipstack.search.strategy.proposers.config import (
+    EvolutionConfig,
+    ListedConfig,
+    ModelBasedConfig,
+    ModelName,
+    PathConfig,
+    PlainProposerConfig,
+    ProposerConfig,
+)
+from skipstack.search.strategy.proposers.evolution import Evolution
+from skipstack.search.strategy.proposers.path import Path
+from skipstack.search.strategy.proposers.prior import Prior
+from skipstack.search.strategy.proposers.proposer import Grid, Listed, OneAtATime, Proposer, Random
+from skipstack.search.strategy.proposers.tpe import Tpe
+from skipstack.spaces.space import Space
+
+
+def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int, trials: int) -> Proposer:
+    """The proposer of a study with this ``seed``, so many ``objectives`` and so many ``trials``.
+
+    Raises UserError if it does not support the space.
+    """
+    match config:
+        case EvolutionConfig():
+            return Evolution(space, seed, config)
+        case ListedConfig():
+            return Listed(space, config.points)
+        case PathConfig():
+            return Path(space, config)
+        case PlainProposerConfig():
+            return _plain(config, space, seed)
+        case ModelBasedConfig():
+            return _model(config.kind)(space, seed, objectives, trials if config.per_second else None)
+        case _:
+            assert_never(config)
+
+
+def _plain(config: PlainProposerConfig, space: Space, seed: int) -> Proposer:
+    match config.kind:
+        case "grid":
+            return Grid(space)
+        case "one_at_a_time":
+            return OneAtATime(space)
+        case "random":
+            return Random(space, seed)
+        case _:
+            assert_never(config.kind)
+
+
+def _model(kind: ModelName) -> Callable[[Space, int, int, int | None], Proposer]:
+    match kind:
+        case "tpe":
+            return Tpe
+        case "gp":
+            from skipstack.search.strategy.proposers.gaussian_process import (
+                GaussianProcess,  # scipy takes a while to load
+            )
+
+            return GaussianProcess
+        case "prior":
+            return Prior
+        case _:
+            assert_never(kind)

@@ -1,0 +1,179 @@
+"""Points of a space as rows of numbers, one for each axis, which a model over all axes can learn from."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.strategy.proposers.costs import places
+from skipstack.spaces.activity import owners
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.spaces.paths import present, read
+from skipstack.spaces.space import Point, Space
+
+Numbers = NDArray[np.float64]
+
+STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
+"""How far a position in a range is moved down and up, as parts of the range."""
+
+LISTED: Final = 16
+"""Ranges of at most so many integers are tried whole."""
+
+
+@final
+class Encoding:
+    """Rows of a space: a number is its position in its range, from 0 to 1, a choice the index of its value, and an axis
+    that is not active is NaN. A whole row has values for inactive axes, too.
+
+    Shapes: N rows, D axes, E columns of a row that is spread out.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._domains: list[Domain] = list(space.domains.values())
+        self._indices = [
+            {canonical_json(value): float(index) for index, value in enumerate(domain.values)}
+            if isinstance(domain, Choice)
+            else {}
+            for domain in self._domains
+        ]
+        self._chosen = np.array([isinstance(domain, Choice) for domain in self._domains], dtype=bool)
+        self._widths = np.array([len(indices) or 1 for indices in self._indices], dtype=int)
+        self._steps = np.array([_steps(domain) for domain in self._domains], dtype=float)
+        self.starts = np.cumsum(self._widths) - self._widths
+        """The first column of each axis."""
+        self.axes = np.repeat(np.arange(len(self._widths)), self._widths)
+        """The axis of each column."""
+        asked = {
+            axis: (self._conditions_on(owners(space, path)), self._conditions_on(space.conditions[path]))
+            for axis, path in enumerate(space.domains)
+        }
+        self._asked = {axis: both for axis, both in asked.items() if any(both)}
+        self.asked = {each.on for both in self._asked.values() for own in both for each in own}
+        """The axes on which it depends whether others are active."""
+
+    def row(self, point: Point) -> Numbers:
+        """The row of a point."""
+        row = np.full(len(self._domains), np.nan)
+        for axis, (path, domain) in enumerate(self._space.domains.items()):
+            if path in point:
+                indices, value = self._indices[axis], point[path]
+                row[axis] = indices[canonical_json(value)] if indices else float(places(domain, float(str(value))))
+        return row
+
+    def point(self, row: Numbers) -> Point:
+        """The point of a whole row."""
+        numbers = dict(zip(self._space.domains, row, strict=True))
+        return self._space.compose(lambda path, domain: _value(domain, float(numbers[path])))
+
+    def active(self, rows_ND: Numbers) -> NDArray[np.bool_]:
+        """Where the axes of whole rows are active: their fields exist, and their conditions hold.
+
+        A condition on an axis that is not active is judged by the base's value, if the field exists. (Another kind has
+        other defaults than the base, which are not looked up; so a point is made of a row by the space itself.)
+        """
+        exist_ND = np.ones(rows_ND.shape, dtype=bool)
+        active_ND = np.ones(rows_ND.shape, dtype=bool)
+        for axis, (kinds, conditions) in self._asked.items():
+            for each in kinds:
+                exist_ND[:, axis] &= each.holds(rows_ND, active_ND, exist_ND)
+            active_ND[:, axis] = exist_ND[:, axis]
+            for each in conditions:
+                active_ND[:, axis] &= each.holds(rows_ND, active_ND, exist_ND)
+        return active_ND
+
+    def spread(self, rows_ND: Numbers) -> Numbers:
+        """The rows with a column for each value of a choice. Squared distances are 1 between two values of a choice,
+        and 1/2 between a value and none. A number that is not active is in the middle of its range.
+        """
+        spread_NE = np.zeros((len(rows_ND), len(self.axes)))
+        numbers_ND, chosen_ND = rows_ND[:, ~self._chosen], rows_ND[:, self._chosen]
+        spread_NE[:, self.starts[~self._chosen]] = np.where(np.isnan(numbers_ND), 0.5, numbers_ND)
+        rows, axes = np.nonzero(~np.isnan(chosen_ND))
+        spread_NE[rows, self.starts[self._chosen][axes] + chosen_ND[rows, axes].astype(int)] = math.sqrt(0.5)
+        return spread_NE
+
+    def random(self, source: np.random.Generator, count: int) -> Numbers:
+        """Whole rows, drawn uniformly."""
+        uniform_ND = source.random((count, len(self._domains)))
+        chosen, whole = self._chosen, self._steps > 0
+        uniform_ND[:, chosen] = np.floor(uniform_ND[:, chosen] * self._widths[chosen])
+        uniform_ND[:, whole] = np.floor(uniform_ND[:, whole] * (self._steps[whole] + 1)) / self._steps[whole]
+        return uniform_ND
+
+    def mutated(self, source: np.random.Generator, rows_ND: Numbers, axes: float) -> Numbers:
+        """Whole rows: these with values drawn uniformly where they have none, and on about so many axes each."""
+        changed_ND = source.random(rows_ND.shape) < axes / len(self._domains)
+        return np.where(changed_ND | np.isnan(rows_ND), self.random(source, len(rows_ND)), rows_ND)
+
+    def moves(self, axis: int, rows_ND: Numbers) -> Numbers:
+        """The values to be tried on one axis of each row."""
+        if (listed := self._listed[axis]) is not None:
+            return np.broadcast_to(listed, (len(rows_ND), len(listed)))
+        near_NV: Numbers = np.clip(rows_ND[:, axis, None] + _BOTH_WAYS, 0.0, 1.0)
+        if steps := self._steps[axis]:
+            near_NV = np.round(near_NV * steps) / steps
+        return near_NV
+
+    @cached_property
+    def _listed(self) -> list[Numbers | None]:
+        return [
+            np.arange(width, dtype=float)
+            if chosen
+            else np.linspace(0.0, 1.0, int(steps) + 1)
+            if 0 < steps < LISTED
+            else None
+            for width, chosen, steps in zip(self._widths, self._chosen, self._steps, strict=True)
+        ]
+
+    def _conditions_on(self, asked: Mapping[str, Sequence[Json]]) -> list["_Condition"]:
+        numbers = {path: axis for axis, path in enumerate(self._space.domains)}
+        found = []
+        for path, values in asked.items():
+            texts = [canonical_json(value) for value in values]
+            if path in numbers and (indices := self._indices[numbers[path]]):
+                allowed = np.array([text in texts for text in indices])
+                base = self._space.base
+                otherwise = present(base, path) and canonical_json(read(base, path)) in texts
+                found.append(_Condition(numbers[path], allowed, otherwise))
+        return found
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """Which values of the choice ``on`` fulfil a condition, and whether the base's value does."""
+
+    on: int
+    allowed: NDArray[np.bool_]
+    otherwise: bool
+
+    def holds(self, rows_ND: Numbers, active_ND: NDArray[np.bool_], exist_ND: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether it does in each row."""
+        chosen_N = self.allowed[rows_ND[:, self.on].astype(int)]
+        return np.where(active_ND[:, self.on], chosen_N, exist_ND[:, self.on] & self.otherwise)
+
+
+_BOTH_WAYS: Final = np.array([sign * step for step in STEPS for sign in (-1, 1)])
+
+
+def _steps(domain: Domain) -> int:
+    """The steps between the ends of a range of integers; 0 for any other domain, and for a single integer."""
+    return domain.high - domain.low if isinstance(domain, Integer) else 0
+
+
+def _value(domain: Domain, number: float) -> Json:
+    match domain:
+        case Choice():
+            return domain.values[int(number)]
+        case Integer(low, high):
+            return low + round(number * (high - low))
+        case Real(low, high):
+            return min(max(low + number * (high - low), low), high)
+        case Log(low, high):
+            return min(max(low * math.exp(number * math.log(high / low)), low), high)

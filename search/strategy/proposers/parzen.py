@@ -1,0 +1,140 @@
+"""Parzen estimators: densities of points, from points that were seen.
+
+Shapes: N points seen, K = N + 1 kernels, A axes, M candidates, V values of a choice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.search.strategy.proposers.encoding import Numbers
+
+NARROWEST = 100
+"""No kernel is narrower than its range over this."""
+
+
+class Uniform(Protocol):
+    """A source of numbers that are uniform in [0, 1)."""
+
+    def random(self, size: int) -> Numbers:
+        """So many of them."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The kind of an axis: ``values`` of a choice, or 0; ``step`` between positions of integers, or 0."""
+
+    values: int
+    step: float
+
+
+@final
+class Parzen:
+    """The density sum_k w_k prod_a p_ka(x_a), with a kernel at each of the points, and one over the whole space whose
+    weight is 1 (Bergstra et al., 2011; Falkner et al., 2018). The kernels of numbers are ``_Normals``, those of choices
+    ``_Categories``.
+    """
+
+    def __init__(self, kinds: Sequence[Kind], rows_NA: Numbers, weights_N: Numbers) -> None:
+        weights_K = np.append(weights_N, 1.0)
+        self._weights_K = weights_K / weights_K.sum()
+        self._axes = [
+            _Categories(seen_N.astype(int), kind.values) if kind.values else _Normals(seen_N, kind.step)
+            for kind, seen_N in zip(kinds, rows_NA.T, strict=True)
+        ]
+
+    def drawn(self, source: Uniform, count: int) -> Numbers:
+        """Points with this density: rows_MA."""
+        ends_K = np.cumsum(self._weights_K)
+        kernel_M = np.searchsorted(ends_K / ends_K[-1], source.random(count), side="right")
+        return np.stack([axis.drawn(kernel_M, source.random(count)) for axis in self._axes], axis=1)
+
+    def log(self, rows_MA: Numbers) -> Numbers:
+        """The logarithm of the density at these points."""
+        logs_MK = sum(axis.logs(x_M) for axis, x_M in zip(self._axes, rows_MA.T, strict=True)) + np.log(self._weights_K)
+        most_M = logs_MK.max(axis=1)
+        found_M: Numbers = np.log(np.exp(logs_MK - most_M[:, None]).sum(axis=1)) + most_M
+        return found_M
+
+
+@final
+class _Categories:
+    """The kernels of a choice: a point's own value has the probability (1 + 1/K) / (1 + V/K), each other one
+    1/K / (1 + V/K).
+    """
+
+    def __init__(self, index_N: NDArray[np.int_], values: int) -> None:
+        kernels = len(index_N) + 1
+        shares_KV = np.full((kernels, values), 1 / kernels)
+        shares_KV[np.arange(len(index_N)), index_N] += 1
+        self._shares_KV = shares_KV / shares_KV.sum(axis=1, keepdims=True)
+
+    def drawn(self, kernel_M: NDArray[np.int_], uniform_M: Numbers) -> Numbers:
+        """Indices of values."""
+        ends_MV = np.cumsum(self._shares_KV[kernel_M], axis=1)[:, :-1]
+        found_M: Numbers = (ends_MV < uniform_M[:, None]).sum(axis=1).astype(float)
+        return found_M
+
+    def logs(self, index_M: Numbers) -> Numbers:
+        """The logarithm of each kernel: logs_MK."""
+        found_MK: Numbers = np.log(self._shares_KV)[:, index_M.astype(int)].T
+        return found_MK
+
+
+@final
+class _Normals:
+    """The kernels of a number: normal distributions around the points' positions, cut off at the ends of the range; of
+    integers, each the part that is nearer to it than to another.
+
+    The width of a kernel is the distance to the farther one of its neighbours, that of the whole range where there is
+    no other point, and never below the range over K + 1 or ``NARROWEST``. The ends of the range are neighbours of a
+    point that is alone.
+    """
+
+    def __init__(self, position_N: Numbers, step: float) -> None:
+        self._step = step
+        low, high = -step / 2, 1 + step / 2
+        order = np.argsort(position_N)
+        gaps = np.diff(np.concatenate([[low], position_N[order], [high]]))
+        width_N = np.empty(len(order))
+        width_N[order] = np.maximum(gaps[:-1], gaps[1:])
+        if len(order) > 1:
+            width_N[order[[0, -1]]] = gaps[[1, -2]]
+        narrowest = (high - low) / min(NARROWEST, len(order) + 2)
+        self._at_K = np.append(position_N, 0.5)
+        self._width_K = np.append(np.clip(width_N, narrowest, high - low), high - low)
+        self._before_K = _below((low - self._at_K) / self._width_K)
+        self._inside_K = _below((high - self._at_K) / self._width_K) - self._before_K
+
+    def drawn(self, kernel_M: NDArray[np.int_], uniform_M: Numbers) -> Numbers:
+        """Positions in the range."""
+        from scipy.special import ndtri
+
+        away_M = ndtri(self._before_K[kernel_M] + uniform_M * self._inside_K[kernel_M])
+        position_M = self._at_K[kernel_M] + self._width_K[kernel_M] * away_M
+        if self._step:
+            position_M = np.round(position_M / self._step) * self._step
+        found_M: Numbers = np.clip(position_M, 0.0, 1.0)
+        return found_M
+
+    def logs(self, position_M: Numbers) -> Numbers:
+        """The logarithm of each kernel: logs_MK; far from it, -inf."""
+        away_MK = -np.abs(position_M[:, None] - self._at_K) / self._width_K  # where ndtr is exact
+        found_MK: Numbers = -0.5 * away_MK**2 - np.log(self._width_K * self._inside_K * np.sqrt(2 * np.pi))
+        if self._step:
+            half_K = self._step / 2 / self._width_K
+            with np.errstate(divide="ignore"):
+                found_MK = np.log((_below(away_MK + half_K) - _below(away_MK - half_K)) / self._inside_K)
+        return found_MK
+
+
+def _below(x: Numbers) -> Numbers:
+    """The standard normal distribution function."""
+    from scipy.special import ndtr  # which takes a while to load
+
+    found: Numbers = ndtr(x)
+    return found

@@ -1,0 +1,200 @@
+"""The tree-structured Parzen estimator."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.data.basis.seeding import generator
+from skipstack.search.ledger.events import Reason
+from skipstack.search.strategy.objectives.pareto import Vector
+from skipstack.search.strategy.proposers.costs import Charged, Costs
+from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
+from skipstack.search.strategy.proposers.parzen import Kind, Parzen, Uniform
+from skipstack.search.strategy.proposers.proposer import Curve, Proposer, Seen
+from skipstack.search.strategy.proposers.standing import Standing, leading
+from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
+from skipstack.spaces.space import Point, Space
+
+RANDOM: Final = 10
+"""So many trials have a score before anything is learnt."""
+BETTER: Final = 0.1
+"""The share of the trials that l(x) is the density of."""
+MOST: Final = 25
+"""With one objective, l(x) is the density of no more; of the others, so many of the latest have their whole weight."""
+CANDIDATES: Final = 24
+TRIES: Final = 5
+"""How often a point is sampled until it is new and allowed, before one is drawn at random."""
+
+
+@dataclass(slots=True)
+class _Trial:
+    """A row of the history; without ``standing``, it runs."""
+
+    row: Numbers
+    standing: Standing | None = None
+
+
+@final
+class Tpe(Proposer):
+    """Multivariate TPE (Bergstra et al., 2011; Falkner et al., 2018), asynchronous, as in Optuna 5.
+
+    24 points are drawn from the density l(x) of the better trials, and the one with the largest l(x) / g(x) is taken,
+    g being the density of the other trials, in which earlier ones weigh less; the first ten trials are random. Axes
+    that are active together are modelled together. A running trial counts among the others ("constant liar"), so that
+    parallel trials differ. Trials are ordered by ``standing.py``: stopped ones rank behind the completed ones, by their
+    number of epochs and last score, and several objectives by the non-dominated ranks, within one by the epsilon-net;
+    trials that diverged or failed are ignored. The values of a choice are categories without an order. A trial that is
+    paused at a rung counts as stopped there, and once more when it ends after a promotion: its earlier entry then
+    counts for g, and l(x) / g(x) orders points in the same way whether g is the density of the others or of all.
+
+    If costs count, the one of the 24 points with the largest expected improvement per second is taken: the expected
+    improvement is proportional to 1 / (y + (1 - y) g(x) / l(x)), y being the share of the better trials (Bergstra et
+    al., 2011, equation 15). Where l(x) is far above g(x) it is constant, and the cost decides. It is divided by the
+    time of an epoch to the power of 1 - n / ``cooled``, n being the trial's number: the fewer trials are left, the less
+    the time counts (cost cooling: Lee et al., 2020). None: the time does not count. The time is predicted from this
+    study's epochs (``costs.py``).
+
+    A point that breaks the study's own rules is replaced by one near it that keeps them (``Space.repaired``). A point
+    that is still not allowed, or was proposed before, is sampled again. Departures from Optuna: the order of several
+    objectives, where Optuna cuts a rank by hypervolume and all stopped trials are alike; and an axis that no trial had
+    yet is drawn uniformly.
+    """
+
+    def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:
+        self._space = space
+        self._seed = seed
+        self._objectives = objectives
+        self._cooled = cooled
+        self._costs = Costs(space)
+        self._seen = Seen(space)
+        self._encoding = Encoding(space)
+        self._trials: list[_Trial] = []
+        """Those that run or have a score, in the order in which they began."""
+        self._running: dict[int, _Trial] = {}
+        by_path = sorted(enumerate(space.domains.items()), key=lambda each: each[1][0])
+        kinds = {axis: kind for axis, (_, domain) in by_path if (kind := _kind(domain)) is not None}
+        self._kinds = dict(sorted(kinds.items(), key=lambda each: each[1].values == 0))
+        """Of the axes with more than one value, choices first."""
+
+    def ask(self, number: int) -> Point | None:
+        """The point that promises most; None if the space is exhausted."""
+        source = generator(self._seed, "tpe", number)
+        over = [trial.standing for trial in self._trials if trial.standing is not None]
+        if len(over) >= RANDOM:
+            groups, charged = self._learnt(over), self._costs.charged(number, self._cooled)
+            for _ in range(TRIES):
+                row = np.full(len(self._space.domains), np.nan)
+                for group in groups:
+                    row[group.axes] = group.best(source, charged)
+                if (unknown := np.isnan(row)).any():
+                    row[unknown] = self._encoding.random(source, 1)[0, unknown]
+                point = self._space.repaired(self._encoding.point(row), source)
+                if point not in self._seen and self._space.allowed(point):
+                    return point
+        return self._seen.unseen(source)
+
+    def took(self, number: int, seconds: float) -> None:
+        """Learn the time of an epoch."""
+        if self._cooled is not None:
+            self._costs.took(number, seconds)
+
+    def proposed(self, number: int, point: Point) -> None:
+        """Trial ``number`` runs at ``point``; the next asks avoid its neighbourhood."""
+        self._seen.add(point)
+        if self._cooled is not None:
+            self._costs.proposed(number, point)
+        self.promoted(number, point)
+
+    def promoted(self, number: int, point: Point) -> None:
+        """Trial ``number`` runs again, as another one at the same point."""
+        self._running[number] = _Trial(self._encoding.row(point))
+        self._trials.append(self._running[number])
+
+    def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
+        """Learn from the reports of trial ``number`` so far, as if it were stopped."""
+        self.ended(number, "stopped", curve, further)
+
+    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
+        """Learn from the reports of trial ``number``; one that ends while paused was learnt before."""
+        if (trial := self._running.pop(number, None)) is not None:
+            trial.standing = _standing(reason, curve, further)
+            if trial.standing is None:
+                self._trials = [each for each in self._trials if each is not trial]
+
+    def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
+        """Learn from what an earlier study reported."""
+        if (standing := _standing(reason, curve, further)) is not None:
+            self._trials.append(_Trial(self._encoding.row(point), standing))
+
+    def _learnt(self, over: Sequence[Standing]) -> list["_Group"]:
+        """l(x) and g(x) of each group of axes."""
+        rows_ND = np.array([trial.row for trial in self._trials])
+        over_N = np.array([trial.standing is not None for trial in self._trials])
+        count = math.ceil(BETTER * len(over))
+        better_N = np.zeros(len(rows_ND), dtype=bool)
+        better_N[np.nonzero(over_N)[0][leading(over, min(count, MOST) if self._objectives == 1 else count)]] = True
+        groups = self._groups(~np.isnan(rows_ND[over_N]))
+        return [
+            _Group(axes, self._density(axes, rows_ND[better_N], ramp=False), self._density(axes, rows_ND[~better_N]))
+            for axes in groups
+        ]
+
+    def _groups(self, active_ND: NDArray[np.bool_]) -> list[list[int]]:
+        """The axes with more than one value, parted into those that were active in the same trials."""
+        found: list[set[int]] = []
+        for active_D in dict.fromkeys(map(tuple, active_ND.tolist())):
+            axes = {axis for axis in self._kinds if active_D[axis]}
+            parts = [part for each in found for part in (each & axes, each - axes)]
+            found = [part for part in (*parts, axes.difference(*found)) if part]
+        return [[axis for axis in self._kinds if axis in each] for each in found]
+
+    def _density(self, axes: Sequence[int], rows_ND: Numbers, *, ramp: bool = True) -> Parzen:
+        """Of the trials in which these axes are active. ``ramp``: the earlier ones weigh less, in proportion to how
+        many come before; the latest ``MOST`` weigh the same.
+        """
+        rows_NA = rows_ND[:, axes]
+        rows_NA = rows_NA[~np.isnan(rows_NA).any(axis=1)]
+        count, weights_N = len(rows_NA), np.ones(len(rows_NA))
+        if ramp and count > MOST:
+            weights_N[:-MOST] = np.linspace(1 / count, 1.0, count - MOST)
+        return Parzen([self._kinds[axis] for axis in axes], rows_NA, weights_N)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Axes that are modelled together: the density of the better trials, and that of the others."""
+
+    axes: list[int]
+    better: Parzen
+    others: Parzen
+
+    def best(self, source: Uniform, charged: Charged | None) -> Numbers:
+        """The numbers on these axes that promise most, of some that are drawn."""
+        rows_MA = self.better.drawn(source, CANDIDATES)
+        value_M = self.better.log(rows_MA) - self.others.log(rows_MA)
+        if charged is not None:
+            value_M = -np.logaddexp(math.log(BETTER), math.log(1 - BETTER) - value_M)
+            value_M -= sum(charged.of(axis, x_M) for axis, x_M in zip(self.axes, rows_MA.T, strict=True))
+        best: Numbers = rows_MA[np.argmax(value_M)]
+        return best
+
+
+def _standing(reason: Reason, curve: Curve, further: Vector) -> Standing | None:
+    """None where nothing is learnt: a trial that diverged or failed, or lacks an objective."""
+    return Standing.of(reason, curve, further) if all(map(math.isfinite, further)) else None
+
+
+def _kind(domain: Domain) -> Kind | None:
+    """None where there is but one value."""
+    match domain:
+        case Choice(values):
+            return Kind(len(values), 0.0) if len(values) > 1 else None
+        case Integer(low, high):
+            return Kind(0, 1 / (high - low)) if high > low else None
+        case Real(low, high) | Log(low, high):
+            return Kind(0, 0.0) if high > low else None

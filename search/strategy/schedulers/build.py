@@ -1,0 +1,60 @@
+"""Builds the scheduler of a config: the only place that maps a kind to its class."""
+
+from typing import assert_never
+
+from skipstack.search.strategy.schedulers.asha import Asha
+from skipstack.search.strategy.schedulers.config import (
+    AshaConfig,
+    HyperbandConfig,
+    KeepBestConfig,
+    MedianConfig,
+    NeverStopConfig,
+    SchedulerConfig,
+)
+from skipstack.search.strategy.schedulers.hyperband import Hyperband
+from skipstack.search.strategy.schedulers.keep_best import KeepBest
+from skipstack.search.strategy.schedulers.median import Median
+from skipstack.search.strategy.schedulers.promotion import Promotion
+from skipstack.search.strategy.schedulers.scheduler import NeverStop, Scheduler
+
+RARE = ("resource", "maximum", "brackets")
+"""Options that most studies leave at their defaults."""
+
+
+def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = frozenset(), *, seeds: int) -> Scheduler:
+    """The scheduler of a study whose trials have so many ``epochs`` and ``seeds``; ``spared`` trials are never stopped.
+
+    Raises UserError for more brackets than there are rungs to start at.
+    """
+    match config:
+        case AshaConfig(variant="stopping"):
+            return Asha(config, epochs, spared, seeds=seeds)
+        case AshaConfig():
+            return Promotion(config, epochs, spared, seeds=seeds)
+        case HyperbandConfig():
+            return Hyperband(config, epochs, spared, seeds=seeds)
+        case MedianConfig():
+            return Median(config, epochs, spared)
+        case KeepBestConfig():
+            return KeepBest(config, epochs, spared)
+        case NeverStopConfig():
+            return NeverStop(epochs, spared)
+        case _:
+            assert_never(config)
+
+
+def name_of(config: SchedulerConfig) -> str:
+    """The kind as ``skipstack simulate`` names it: ASHA's promotion variant has a name of its own."""
+    promotes = isinstance(config, AshaConfig) and config.variant == "promotion"
+    return "asha-promotion" if promotes else config.kind
+
+
+def described(config: SchedulerConfig) -> str:
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options appear only if set."""
+    fields = type(config).model_fields
+    options = ", ".join(
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in config
+        if name not in ("kind", "variant") and (name not in RARE or value != fields[name].default)
+    )
+    return f"{name_of(config)} ({options})" if options else name_of(config)

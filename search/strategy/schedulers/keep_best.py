@@ -1,0 +1,43 @@
+"""One epoch for all trials, then only the best go on: a baseline for other schedulers."""
+
+from typing import final
+
+from skipstack.search.strategy.schedulers.config import KeepBestConfig
+from skipstack.search.strategy.schedulers.rungs import Arrivals
+from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Scheduler
+
+
+@final
+class KeepBest(Scheduler):
+    """All trials train one epoch; the ``keep`` best after it train on.
+
+    The ``keep`` best are known only at the end, so the decision is made as trials arrive: a trial goes on while fewer
+    than ``keep`` trials have a better first epoch, and stops after the epoch in which one more has. Of equal scores the
+    first to arrive is better. Once all trials have reported, exactly the ``keep`` best are left; the more trials run in
+    parallel, the less the others cost. A trial that diverges after its first epoch keeps its place.
+    """
+
+    def __init__(self, config: KeepBestConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:
+        super().__init__(maximum, spared)
+        self._keep = config.keep
+        self._first_epoch = Arrivals()
+
+    @property
+    def rungs(self) -> tuple[int, ...]:
+        """The first epoch."""
+        return (1,) if self.maximum > 1 else ()
+
+    @property
+    def earliest(self) -> int:
+        """The first epoch."""
+        return 1
+
+    def _ahead(self, trial: int) -> tuple[Ahead, ...]:
+        return () if self.spending.last(trial) else tuple(self._first_epoch.ahead(1, self._keep) for _ in self.rungs)
+
+    def _decide(self, trial: int, amount: float, score: float) -> Decision:
+        epoch = self.spending.last(trial)
+        if epoch == 1:
+            self._first_epoch.enter(trial, score)
+        kept = trial in self._first_epoch.best(self._keep)
+        return Decision("continue" if kept else "stop", rung=1 if epoch == 1 else None)

@@ -1,0 +1,73 @@
+"""Median stopping."""
+
+from bisect import insort
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import final
+
+from skipstack.search.strategy.schedulers.config import MedianConfig
+from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Scheduler
+
+
+@dataclass(slots=True)
+class _Curve:
+    """The best score of a trial so far, and the sum of all its scores."""
+
+    best: float
+    total: float
+
+
+@final
+class Median(Scheduler):
+    """A trial stops if its best score is below the median of the others' mean scores.
+
+    Source: Golovin et al., "Google Vizier" (2017), section 3.2.2. After epoch e >= ``grace``, trial i stops if
+
+        max(s_i1, ..., s_ie) < median over j of (s_j1 + ... + s_je) / e
+
+    s_je: the score of trial j at epoch e; j: the trials that reported epoch e before i did, of which there must be
+    ``minimum_trials``. The median of an even number is the mean of the two in the middle.
+
+    Departure from Vizier, which compares with completed trials only: then the first trials would all run to the end.
+    """
+
+    def __init__(self, config: MedianConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:
+        super().__init__(maximum, spared)
+        self._config = config
+        self._curves: dict[int, _Curve] = {}
+        self._means: defaultdict[int, list[float]] = defaultdict(list)
+
+    @property
+    def rungs(self) -> tuple[int, ...]:
+        """None: a trial is compared after every epoch."""
+        return ()
+
+    @property
+    def earliest(self) -> int:
+        """The end of the grace period."""
+        return min(self._config.grace, self.maximum)
+
+    def _ahead(self, trial: int) -> tuple[Ahead, ...]:
+        """Each epoch ahead: the best score so far is compared there."""
+        first = max(self.earliest, self.spending.last(trial) + 1)
+        return tuple(self._epoch_ahead(epoch) for epoch in range(first, self.maximum))
+
+    def _epoch_ahead(self, epoch: int) -> Ahead:
+        means = self._means.get(epoch, [])
+        return Ahead(epoch, len(means), _median(means) if len(means) >= self._config.minimum_trials else None)
+
+    def _decide(self, trial: int, amount: float, score: float) -> Decision:
+        epoch = self.spending.last(trial)
+        curve = self._curves.setdefault(trial, _Curve(score, 0.0))
+        curve.best = max(curve.best, score)
+        curve.total += score
+        others = self._means[epoch]
+        judged = epoch >= self._config.grace and len(others) >= self._config.minimum_trials
+        below = judged and curve.best < _median(others)
+        insort(others, curve.total / epoch)
+        return Decision("stop" if below else "continue")
+
+
+def _median(ordered: list[float]) -> float:
+    middle, odd = divmod(len(ordered), 2)
+    return ordered[middle] if odd else (ordered[middle - 1] + ordered[middle]) / 2

@@ -1,0 +1,162 @@
+"""Writes trials that ended elsewhere as a study folder."""
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import shown
+from skipstack.search.ledger.events import Decided, Ended, Event, Finished, Proposed, Reported, Started, StudyOpened
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.code_version import code_version
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.study_files.study_file import load_study
+from skipstack.spaces.config import Axis
+from skipstack.spaces.domains import Json
+from skipstack.spaces.function import ELSEWHERE, RECORDED, Direction, FunctionSource
+from skipstack.spaces.python_space import choice, randint, uniform
+from skipstack.spaces.space import Space
+
+AT_ONCE: Final = 100
+"""Events in an append, since each append waits for the disk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedTrial:
+    """A trial that ended elsewhere.
+
+    ``values``: by axis. ``curve``: its scores, an epoch each. ``began``, ``ended``: in Unix seconds. ``reason``: how it
+    ended; ``message``: of one that failed.
+    """
+
+    values: Mapping[str, Any]
+    curve: Sequence[float]
+    began: float
+    ended: float
+    reason: Literal["completed", "stopped", "failed"]
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedSearch:
+    """What another tool has searched. ``axes``: what it varied; ``left_out``: how many trials are not here, by why.
+
+    ``unknown``: what the tool does not say, in words.
+    """
+
+    name: str
+    source: str
+    direction: Direction
+    axes: Mapping[str, Axis]
+    trials: Sequence[FinishedTrial]
+    left_out: Counter[str] = field(default_factory=Counter)
+    unknown: str = "seeds and rungs"
+
+    @property
+    def about(self) -> str:
+        """Where it comes from, and what is not known of it."""
+        left = "".join(f"; {count} left out, which {why}" for why, count in sorted(self.left_out.items()))
+        return f"read from {self.source}, which does not say {self.unknown}{left}"
+
+
+def write_study(search: FinishedSearch, folder: Path) -> None:
+    """Write a search as a finished study of a function. Its base is the first trial: no tool says where it began.
+
+    Raises UserError where no trial is left, for values that no axis has, and where the folder exists.
+    """
+    if folder.exists():
+        raise UserError(f"{folder}: it exists (allowed: a folder that does not)")
+    trials = [each for each in search.trials if each.values.keys() >= search.axes.keys()]
+    if partial := len(search.trials) - len(trials):
+        search = replace(search, left_out=search.left_out + Counter({"have no value of some axis": partial}))
+    if not any(each.curve for each in trials):
+        raise UserError(f"{search.source}: none of its trials can be read ({search.about})")
+    trials.sort(key=lambda each: each.began)
+    beside = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        with Ledger(StudyFolder(beside).ledger) as ledger:
+            opened, *events = _events(search, trials)
+            ledger.append(opened)
+            for first in range(0, len(events), AT_ONCE):
+                ledger.append(*events[first : first + AT_ONCE])
+        beside.rename(folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def inferred_axes(values: Mapping[str, Sequence[Any]]) -> dict[str, Axis]:
+    """An axis for each name, from the values that were tried: a range of numbers, or a choice of all else. What has one
+    value alone is no axis.
+    """
+    axes: dict[str, Axis] = {}
+    for name, tried in values.items():
+        if len({repr(each) for each in tried}) == 1:
+            continue
+        numbers = [each for each in tried if isinstance(each, int | float) and not isinstance(each, bool)]
+        whole = [each for each in numbers if isinstance(each, int)]
+        if len(numbers) < len(tried):
+            axes[name] = choice(*sorted({json_value(name, each) for each in tried}, key=repr))
+        elif len(whole) == len(tried):
+            axes[name] = randint(min(whole), max(whole))
+        else:
+            axes[name] = uniform(float(min(numbers)), float(max(numbers)))
+    return axes
+
+
+def json_value(name: str, value: Any) -> Any:
+    """The value, if an axis can have it. Raises UserError for one that is no text, number, truth value or nothing."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise UserError(f"{name}: got {shown(value)} (allowed: text, numbers, true, false or null)")
+
+
+def _events(search: FinishedSearch, trials: Sequence[FinishedTrial]) -> list[Event]:
+    base: dict[str, Any] = {name: trials[0].values[name] for name in search.axes}
+    function = FunctionSource(
+        name=search.name,
+        file="",
+        source=ELSEWHERE,
+        direction=RECORDED[search.direction],
+        epochs=max(1, *(len(each.curve) for each in trials)),
+    )
+    asked = {"proposer": "random", "scheduler": "none", "trials": len(trials), "seeds": 1}
+    given = {"about": search.about, "base": base, "axes": dict(search.axes), "search": asked}
+    study, _ = load_study(given, function=function)
+    space = Space(study.space)
+    opened = StudyOpened(time=trials[0].began, study=study.model_dump(mode="json"), code_version=code_version())
+    happened = [
+        (event.time, order, event)
+        for number, trial in enumerate(trials)
+        for order, event in enumerate(_of(number, trial, space, search.direction))
+    ]
+    happened.sort(key=lambda each: each[0])  # of one moment in order, since sorting is stable
+    events = [event for _, _, event in happened]
+    return [opened, *events, Finished(time=max(each.ended for each in trials))]
+
+
+def _of(number: int, trial: FinishedTrial, space: Space, direction: Direction) -> list[Event]:
+    point: dict[str, Json] = {name: json_value(name, trial.values[name]) for name in space.domains}
+    for name, domain in space.domains.items():
+        if not domain.contains(point[name]):
+            raise UserError(f"{name}: got {shown(point[name])} (allowed: {domain})")
+    sign = 1 if RECORDED[direction] == "maximise" else -1
+    took = (trial.ended - trial.began) / max(1, len(trial.curve))
+    events: list[Event] = [
+        Proposed(time=trial.began, trial=number, point=point, config_identity=space.config(point).identity, seeds=(0,)),
+        Started(time=trial.began, trial=number),
+    ]
+    for epoch, score in enumerate(trial.curve, start=1):
+        time = trial.began + epoch * took
+        metrics = {"dev_score": (score,)}
+        events.append(Reported(time=time, trial=number, epoch=epoch, score=sign * score, metrics=metrics, seconds=took))
+        last = epoch == len(trial.curve)
+        ends: Literal["stop", "complete"] = "stop" if trial.reason == "stopped" else "complete"
+        if not last or trial.reason != "failed":
+            events.append(
+                Decided(time=time, trial=number, epoch=epoch, decision=ends if last else "continue", rung=None)
+            )
+    return [*events, Ended(time=trial.ended, trial=number, reason=trial.reason, message=trial.message)]

@@ -1,0 +1,72 @@
+"""Reads the trials of an Optuna study, which is given as it is: optuna itself is not imported."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.study.earlier_studies.elsewhere.finished_trials import FinishedSearch, FinishedTrial, json_value
+from skipstack.spaces.config import Axis
+from skipstack.spaces.python_space import choice, loguniform, randint, uniform
+
+REASONS: Final[Mapping[str, Literal["completed", "stopped", "failed"]]] = {
+    "COMPLETE": "completed",
+    "PRUNED": "stopped",
+    "FAIL": "failed",
+}
+"""How its trials ended."""
+
+
+def optuna_search(study: Any) -> FinishedSearch:
+    """Its finished trials; those that were pruned are stopped ones, with the curve that they reported.
+
+    A trial is ranked by its best epoch here, where Optuna has its last. Raises UserError for several objectives, and
+    where no trial ended.
+    """
+    if len(study.directions) > 1:
+        raise UserError(f"from_optuna: got {len(study.directions)} objectives (allowed: a study of one)")
+    left_out: Counter[str] = Counter()
+    trials: list[FinishedTrial] = []
+    ranges: dict[str, list[Any]] = {}
+    for each in study.get_trials(deepcopy=False):
+        state = each.state.name
+        if state not in REASONS or each.datetime_start is None or each.datetime_complete is None:
+            left_out["have not ended"] += 1
+            continue
+        for name, distribution in each.distributions.items():
+            ranges.setdefault(name, []).append(distribution)
+        curve = [value for _, value in sorted(each.intermediate_values.items())]
+        trials.append(
+            FinishedTrial(
+                values=each.params,
+                curve=curve or ([] if each.value is None else [each.value]),
+                began=each.datetime_start.timestamp(),
+                ended=each.datetime_complete.timestamp(),
+                reason=REASONS[state] if curve or each.value is not None else "failed",
+                message="" if state == "COMPLETE" else f"{state.lower()} in Optuna",
+            )
+        )
+    axes = {name: axis for name, found in ranges.items() if (axis := _axis(name, found)) is not None}
+    return FinishedSearch(
+        name="objective",
+        source=f"the Optuna study {study.study_name!r}",
+        direction="minimize" if study.direction.name == "MINIMIZE" else "maximize",
+        axes=axes,
+        trials=trials,
+        left_out=left_out,
+    )
+
+
+def _axis(name: str, found: list[Any]) -> Axis | None:
+    """The axis that holds all distributions of a name; None where it has one value alone."""
+    if all(hasattr(each, "choices") for each in found):
+        values = dict.fromkeys(json_value(name, value) for each in found for value in each.choices)
+        return choice(*values) if len(values) > 1 else None
+    if any(hasattr(each, "choices") for each in found):
+        raise UserError(f"{name}: Optuna has it as numbers and as a choice (allowed: one of them)")
+    low, high = min(each.low for each in found), max(each.high for each in found)
+    if low == high:
+        return None
+    if all(isinstance(value, int) for value in (low, high)):
+        return randint(low, high)
+    return (loguniform if all(each.log for each in found) else uniform)(float(low), float(high))

@@ -1,0 +1,66 @@
+"""Reads the runs of a Weights & Biases project from the table that its page exports as CSV."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.search.study.earlier_studies.elsewhere.finished_trials import FinishedSearch, FinishedTrial
+from skipstack.spaces.config import Axis
+from skipstack.spaces.function import Direction
+
+STATE, CREATED, RUNTIME = "State", "Created", "Runtime"
+"""Columns of such a table beside configs and metrics, where they were exported."""
+
+FAILED = ("crashed", "failed")
+
+
+def wandb_search(table: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
+    """Its finished runs, by the columns ``score`` and those of the ``axes``. Raises UserError for columns that are not
+    there.
+    """
+    try:
+        frame = pd.read_csv(table)
+    except (OSError, ValueError) as error:
+        raise UserError(f"from_wandb: {table}: {error}") from None
+    for name in (score, *axes):
+        if name not in frame:
+            raise UserError(f"from_wandb: {table.name}: {unknown('column', name, list(frame))}")
+    left_out: Counter[str] = Counter()
+    trials: list[FinishedTrial] = []
+    for number, row in enumerate(frame.to_dict("records")):
+        state = row.get(STATE, "finished")
+        failed = state in FAILED
+        if not failed and (state != "finished" or pd.isna(row[score])):
+            left_out["have not finished with a score"] += 1
+            continue
+        began = pd.Timestamp(row[CREATED]).timestamp() if CREATED in frame else float(number)
+        trials.append(
+            FinishedTrial(
+                values={name: _plain(row[name], axis) for name, axis in axes.items() if not pd.isna(row[name])},
+                curve=[] if failed else [float(row[score])],
+                began=began,
+                ended=began + (float(row[RUNTIME]) if RUNTIME in frame else 0.0),
+                reason="failed" if failed else "completed",
+                message=f"{state} in W&B" if failed else "",
+            )
+        )
+    return FinishedSearch(
+        name="objective",
+        source=f"the table {table.name!r} of W&B",
+        direction=direction,
+        axes=axes,
+        trials=trials,
+        left_out=left_out,
+        unknown="seeds, rungs and curves",
+    )
+
+
+def _plain(value: Any, axis: Axis) -> Any:
+    """A cell as the axis has it: pandas reads integers beside empty cells as numbers with a point."""
+    value = value.item() if hasattr(value, "item") else value
+    whole = isinstance(value, float) and value.is_integer() and not axis.domain.contains(value)
+    return int(value) if whole and axis.domain.contains(int(value)) else value

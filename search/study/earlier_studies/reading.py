@@ -1,0 +1,114 @@
+"""Reads the trials of earlier studies that a new study learns from, or tries first."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import identity
+from skipstack.search.ledger.events import CorpusPrepared, Observed, Reason, Recording, Suggestion
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.earlier_studies.suggestions import Candidate
+from skipstack.search.study.earlier_studies.translation import Translated, Translation
+from skipstack.search.study.record.comparable import comparable, resource_of
+from skipstack.search.study.record.folder import BEST, StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.space import Point
+from skipstack.spaces.trial import as_network
+
+INFORMATIVE = ("completed", "stopped", "diverged")
+"""The end reasons that tell something about a config."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The usable trials of an earlier study: ``observed`` on this study's corpora, ``elsewhere`` on others; and the
+    numbers of those left out, by reason.
+    """
+
+    observed: list[Observed] = field(default_factory=list)
+    elsewhere: list[Candidate] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+class Reading:
+    """Finds the trials of earlier studies that a ``study`` on these corpora can use."""
+
+    def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
+        self.study = study
+        self.translation = Translation(study, corpora)
+
+    def of(self, path: str, record: StudyRecord) -> Found:
+        """The usable trials of the study in the folder ``path``. Raises UserError if there are none."""
+        found = Found()
+        refusals: list[str] = []
+        scored: dict[int, tuple[Point, float]] = {}
+        for trial in record.trials.values():
+            if trial.reason not in INFORMATIVE or not trial.reports:
+                found.left_out["without an end to learn from"] += 1
+                continue
+            try:
+                translated = self.translation.of(record, trial.config)
+                if translated.similarity is None:
+                    found.observed.append(self._observed(path, record, trial, translated))
+                elif trial.score is not None:
+                    scored[trial.number] = translated.point, translated.similarity
+            except UserError as error:
+                found.left_out["outside of this space or its corpora"] += 1
+                refusals.append(f"trial {trial.number}: {error}")
+        found.elsewhere.extend(_ranked(path, record, scored))
+        if not found.observed and not found.elsewhere:
+            why = refusals[0] if refusals else ", ".join(f"{count} {why}" for why, count in found.left_out.items())
+            raise UserError(f"warm start: {path}: none of its {len(record.trials)} trials can be used; {why}")
+        return found
+
+    def _observed(self, path: str, record: StudyRecord, trial: TrialRecord, translated: Translated) -> Observed:
+        search = self.study.search
+        values = {each: trial.value(each) for each in search.further}
+        known = {each.column: value for each, value in values.items() if value is not None}
+        for each in values:
+            if each.column not in known and not (search.reported and trial.reason == "diverged"):
+                raise UserError(f"got no {each.name} (allowed: trials of a study that has them as an objective)")
+        curve, whole = comparable(trial, self.study)
+        ended: Reason = "completed" if whole else "stopped"
+        return Observed(
+            trial=trial.number,
+            point=translated.point,
+            config_identity=translated.config.identity,
+            reason="diverged" if trial.reason == "diverged" else ended,
+            curve=tuple(curve),
+            parameters=trial.parameters,
+            latency=trial.latency,
+            reported=known if search.reported else {},
+            recording=self._recording(path, record, trial, whole=whole),
+        )
+
+    def _recording(self, path: str, record: StudyRecord, trial: TrialRecord, *, whole: bool) -> Recording | None:
+        """The recording of a trial that can be reused, else None.
+
+        Trials are reused in studies that count epochs: those that are ``whole``, or diverged with the same epochs. They
+        need the same seeds and, if they have a score, their weights.
+        """
+        study, search = self.study, self.study.search
+        diverged = trial.reason == "diverged" and trial.config.epochs == study.space.base.epochs
+        seeds = tuple(search.lane_seeds)
+        if resource_of(study) != "epochs" or not (whole or diverged) or trial.raced:
+            return None
+        if trial.seeds != seeds or record.study.search.seed != search.seed:
+            return None
+        if trial.score is not None and not (StudyFolder(Path(path)).trial(trial.number) / BEST).is_file():
+            return None
+        return record.recording(trial)
+
+
+def _ranked(path: str, record: StudyRecord, scored: Mapping[int, tuple[Point, float]]) -> Iterator[Candidate]:
+    """The trials on other corpora, each with its rank among those on the same corpus."""
+    ranks: Counter[str] = Counter()
+    for trial in record.ranked():
+        if trial.number in scored:
+            point, alike = scored[trial.number]
+            corpus = identity(as_network(trial.config).data.corpus)
+            ranks[corpus] += 1
+            yield Candidate(ranks[corpus], Suggestion(study=path, trial=trial.number, similarity=alike, point=point))

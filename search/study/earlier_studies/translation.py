@@ -1,0 +1,98 @@
+"""Translates trials of earlier studies into points of a new study's space, with its corpus."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import identity
+from skipstack.data.corpora.config import Corpus
+from skipstack.data.health.similarity import similarity
+from skipstack.search.ledger.events import CorpusPrepared
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.preparation import needs
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.function import ELSEWHERE, FunctionConfig
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import TrialConfig, as_network
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """An earlier trial's config in terms of this study. ``similarity``: of its corpus to this study's; None if their
+    content is the same, so that scores are comparable.
+    """
+
+    config: Subject
+    point: Point
+    similarity: float | None
+
+
+class Translation:
+    """Translates configs of earlier studies into those of a new ``study``, whose ``corpora`` are prepared."""
+
+    def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
+        self._study = study
+        self.space = Space(study.space)
+        self._corpora = {prepared.corpus: prepared for prepared in corpora}
+        self._named: dict[str, Corpus] = {identity(needed.corpus): needed.corpus for needed in needs(study.space)}
+
+    def of(self, record: StudyRecord, subject: Subject) -> Translated:
+        """The config of a trial of the study ``record``, with this study's corpus, vectors and epochs.
+
+        Raises UserError for a config that this study could not have chosen.
+        """
+        if isinstance(self._study.space.base, FunctionConfig):
+            config, alike = self._function(subject, self._study.space.base), None
+        else:
+            config, alike = self._network(record, as_network(subject))
+        point = self.space.point(config)
+        if (refusal := self.space.refusal(point)) is not None:
+            raise UserError(refusal)
+        return Translated(config, point, alike)
+
+    @staticmethod
+    def _function(subject: Subject, base: FunctionConfig) -> Subject:
+        """The config of a function; one with another source is another function. What another tool has called is not
+        known: whoever names its trials says that it is the same.
+        """
+        own = base.function
+        if not isinstance(subject, FunctionConfig) or subject.function.source not in (own.source, ELSEWHERE):
+            raise UserError(f"got {subject.title} (allowed: {base.title}, with the same source)")
+        if subject.function.direction != own.direction:
+            raise UserError(f"got scores to {subject.function.direction} (allowed: {own.direction})")
+        return subject.model_copy(update={"function": base.function})
+
+    def _network(self, record: StudyRecord, config: TrialConfig) -> tuple[Subject, float | None]:
+        theirs = record.corpora.get(identity(config.data.corpus))
+        if theirs is None:
+            raise UserError(f"got an unknown corpus (allowed: {self._fingerprints}, by the fingerprint of its content)")
+        ours, alike = self._ours(theirs)
+        if (path := config.data.vectors) is not None:
+            own, before = ours.vectors.get(path), theirs.vectors.get(path)
+            if own is None or before is None or own.sha256 != before.sha256:
+                raise UserError(f"data.vectors: got {path} (allowed: the same file as this study's)")
+        data = config.data.model_copy(update={"corpus": self._named[ours.corpus]})
+        training = config.training.model_copy(update={"epochs": self._study.space.base.epochs})
+        return config.model_copy(update={"data": data, "training": training}), alike
+
+    def _ours(self, theirs: CorpusPrepared) -> tuple[CorpusPrepared, float | None]:
+        """The corpus of this study for an earlier one, and their similarity; None if they are the same.
+
+        That is the corpus with the same content, whatever its name, or else the study's only corpus.
+        """
+        content = (theirs.fingerprint, theirs.measure)
+        same = [own for own in self._corpora.values() if (own.fingerprint, own.measure) == content]
+        if same:
+            return next((own for own in same if own.corpus == theirs.corpus), same[0]), None
+        only = next(iter(self._corpora.values())) if len(self._corpora) == 1 else None
+        if only is None or only.health is None or theirs.health is None:
+            raise UserError(
+                f"got corpus {theirs.fingerprint} (allowed: {self._fingerprints}, by the fingerprint of its content; "
+                "or another one for a study of one corpus, if version 0.2.0 or later prepared both)"
+            )
+        return only, similarity(theirs.health, only.health)
+
+    @property
+    def _fingerprints(self) -> str:
+        return ", ".join(prepared.fingerprint for prepared in self._corpora.values())

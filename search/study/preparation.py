@@ -1,0 +1,184 @@
+"""Finds all corpora and vectors that the trials of a study may read, and stores them in its folder before training."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.corpora.config import Corpus, VocabularyConfig, called
+from skipstack.data.health.counting import health_of
+from skipstack.data.health.health import Health
+from skipstack.data.health.spoiling import warnings
+from skipstack.data.labels.schemes import Scheme
+from skipstack.data.store.cutting import with_longest
+from skipstack.data.store.prepared import vocabulary_of, with_learnt_tags
+from skipstack.data.store.stored import StoredCorpus, open_store
+from skipstack.data.store.vectors import coverage, open_vectors, pretrained, store_vectors
+from skipstack.data.store.vocabulary import Vocabulary
+from skipstack.data.store.word_classes import word_classes
+from skipstack.data.store.writing import store
+from skipstack.data.tasks.measures import MEASURES
+from skipstack.data.tasks.tasks import TASKS
+from skipstack.models.configs.inputs import OneHotConfig
+from skipstack.models.configs.model import ModelConfig, check_task
+from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.function import FunctionConfig
+from skipstack.spaces.paths import overlap
+from skipstack.spaces.space import Space
+from skipstack.spaces.trial import CORPUS, as_network
+
+SCHEME, CUT_OFF = "data.scheme", "data.minimum_tag_count"
+CLASSES, LONGEST = "data.vocabulary.word_classes", "data.longest"
+HEAD, CONSTRAINED = "model.head.kind", "model.head.constrained"
+STACK, ONE_HOT = "model.stack.kind", "model.embedder.size"
+VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "model.embedder.kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """A corpus that trials may read, with all ways in which they may read it.
+
+    The keys of each dictionary are used as an ordered set. ``tags``: pairs of a scheme and a cut-off; ``words``:
+    vocabularies, which may need a scheme; ``models``: networks with their vocabularies, which must fit the task;
+    ``lengths``: the lengths that texts are cut to. ``vectors``: paths of pretrained vectors, each with the word sizes
+    of the networks that read them.
+    """
+
+    corpus: Corpus
+    tags: dict[tuple[Scheme | None, int | None], None] = field(default_factory=dict)
+    words: dict[VocabularyConfig, None] = field(default_factory=dict)
+    models: dict[tuple[ModelConfig, VocabularyConfig], None] = field(default_factory=dict)
+    lengths: dict[int, None] = field(default_factory=dict)
+    vectors: dict[str, set[int]] = field(default_factory=dict)
+
+
+def prepared(
+    study: StudyConfig,
+    folder: StudyFolder,
+    *,
+    data_dir: Path | None,
+    corpus_folder: Path,
+    clock: Callable[[], float],
+    ready: Mapping[str, CorpusPrepared] = MappingProxyType({}),
+) -> list[CorpusPrepared]:
+    """Store every corpus of the study with its pretrained vectors, the base's corpus first; returns their events.
+
+    ``ready``: corpora that are prepared already, by identity; they are left out unless they get further vectors.
+    ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``. Raises
+    UserError for files that cannot be read, for corpora with different measures, for vectors whose size differs from
+    the networks', and for a scheme, cut-off, word classes or network that does not fit the corpus.
+    """
+    events = []
+    for needed in needs(study.space):
+        before = ready.get(identity(needed.corpus))
+        if before is None:
+            path = store(needed.corpus, root=folder.corpora, data_dir=data_dir, folder=corpus_folder)
+        else:
+            path = folder.corpus(before)
+        stored = open_store(path)
+        task = TASKS[stored.task]
+        for scheme, minimum_tag_count in needed.tags:
+            task.check_cut_off(minimum_tag_count)
+            with_learnt_tags(stored, scheme, minimum_tag_count)
+        for words in needed.words:
+            word_classes(stored, words)
+        for model, words in needed.models:
+            known = len(vocabulary_of(stored, words).words)
+            check_task(model, task, has_scheme=stored.scheme is not None, words=known)
+        for longest in needed.lengths:
+            with_longest(stored, longest)
+        vectors = dict(before.vectors) if before else {}
+        for name, sizes in needed.vectors.items():
+            vocabulary = vocabulary_of(stored, as_network(study.space.base).data.vocabulary)
+            if name not in vectors:
+                vectors[name] = _vectors(corpus_folder / name, stored, vocabulary, root=folder.corpora)
+            _check_sizes(name, vectors[name].size, sizes)
+        health = health_of(stored) if before is None else before.health
+        events.append(
+            CorpusPrepared(
+                time=clock(),
+                corpus=identity(needed.corpus),
+                fingerprint=stored.fingerprint,
+                store=path.name,
+                baseline_dev=task.baseline(stored, "dev"),
+                baseline_test=task.baseline(stored, "test"),
+                measure=task.measure(stored.scheme).name,
+                vectors=vectors,
+                health=health,
+                warnings=_warnings(needed.corpus, health) if before is None else before.warnings,
+                documents=stored.documents,
+            )
+        )
+    if len({event.measure for event in events}) > 1:
+        got = " and ".join(
+            f"corpora scored by {MEASURES[each].label}" for each in sorted({event.measure for event in events})
+        )
+        raise UserError(f"data.corpus: got {got} (allowed: one kind in a study, or its trials could not be compared)")
+    return [event for event in events if event.corpus not in ready or event.vectors != ready[event.corpus].vectors]
+
+
+def _warnings(corpus: Corpus, health: Health | None) -> tuple[str, ...]:
+    return () if health is None else tuple(f"{called(corpus)}: {line}" for line in warnings(health))
+
+
+def _vectors(path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: Path) -> VectorsPrepared:
+    folder = store_vectors(path, stored, root=root)
+    vectors = open_vectors(folder)
+    reach = coverage(pretrained(vectors, vocabulary), vocabulary, stored)
+    return VectorsPrepared(
+        sha256=vectors.sha256, store=folder.name, size=vectors.size, cut_line=vectors.cut_line, **asdict(reach)
+    )
+
+
+def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
+    wrong = sorted(sizes - {0, size})
+    if wrong:
+        raise UserError(
+            f"{WORD_SIZE}: got {wrong[0]} with data.vectors {name} (allowed: {size}, the numbers of its words, "
+            "or 0 for no word vectors)"
+        )
+
+
+def needs(space: SpaceConfig) -> list[Needed]:
+    """All corpora that a trial of the space may read, the base's first; none if trials call a function."""
+    if isinstance(space.base, FunctionConfig):
+        return []
+    corpora = {identity(space.base.data.corpus): Needed(space.base.data.corpus)}
+    varied = Space(SpaceConfig(code=space.code, base=space.base, axes=_settling(space)))
+    if varied.count() is None:
+        raise UserError(
+            "an axis under data.corpus is continuous (allowed: choices, since each corpus is prepared first)"
+        )
+    for point in varied.enumerate():
+        config = as_network(varied.config(point))
+        needed = corpora.setdefault(identity(config.data.corpus), Needed(config.data.corpus))
+        needed.tags[config.data.scheme, config.data.minimum_tag_count] = None
+        needed.words[config.data.vocabulary] = None
+        needed.models[config.model, config.data.vocabulary] = None
+        if config.data.longest is not None:
+            needed.lengths[config.data.longest] = None
+        if config.data.vectors is not None:
+            embedder = config.model.embedder
+            size = 0 if isinstance(embedder, OneHotConfig | OwnConfig) else embedder.word_size
+            needed.vectors.setdefault(config.data.vectors, set()).add(size)
+    return list(corpora.values())
+
+
+def _settling(space: SpaceConfig) -> dict[str, Axis]:
+    """The axes that determine what is read, and the axes in their conditions. Word sizes matter only for vectors."""
+    given = as_network(space.base).data.vectors is not None or any(overlap(path, VECTORS) for path in space.axes)
+    reads = [CORPUS, SCHEME, CUT_OFF, CLASSES, LONGEST, HEAD, CONSTRAINED, STACK, EMBEDDER, ONE_HOT]
+    reads += [VECTORS, WORD_SIZE] if given else []
+    kept = {path for path in space.axes if any(overlap(path, each) for each in reads)}
+    while (
+        more := {path for path in space.axes for each in kept for on in space.axes[each].when if overlap(path, on)}
+        - kept
+    ):
+        kept |= more
+    return {path: axis for path, axis in space.axes.items() if path in kept}

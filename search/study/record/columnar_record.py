@@ -1,0 +1,139 @@
+"""Reads the record of a long ledger in a third of the time: reports as columns, all other events one by one.
+
+Array legend: N reports, M metrics times lanes.
+"""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, final
+
+import numpy as np
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.ledger.events import Decided, Event, Reported
+from skipstack.search.ledger.ledger import events_of
+from skipstack.search.ledger.lines import Line
+from skipstack.search.ledger.numeric_columns import NumericColumns
+from skipstack.search.study.record.next_event import check_report
+from skipstack.search.study.record.reports import NUMBERS, Block, Layout
+from skipstack.search.study.record.study_record import StudyRecord
+
+MOST: Final = 4
+"""Maximum number of line formats read as columns: a study has one, and one more for each extension by seeds."""
+
+EPOCH: Final = NUMBERS.index("epoch")
+
+
+@final
+@dataclass(slots=True)
+class _Columns:
+    """Lines of one format, each a report and the decision to go on."""
+
+    lines: NumericColumns
+    layout: Layout
+    events: "array[int]" = field(default_factory=lambda: array("q"))
+    """The number of each report in the ledger."""
+
+    def blocks(self) -> Iterator[tuple[int, Block]]:
+        """The reports of each trial in order. Raises ValueError if a decision belongs to another report."""
+        columns = dict(zip(self.lines.paths, self.lines.columns().T, strict=True))
+        for key in ("trial", "epoch"):  # a NaN is unequal, too
+            if not np.array_equal(columns[0, key], columns[1, key]):
+                raise ValueError(f"a decision has another {key} than its report")
+        trial_N = columns[0, "trial"].astype(np.int64)
+        order_N = np.argsort(trial_N, kind="stable")
+        numbers_N4 = np.stack([columns[0, name][order_N] for name in NUMBERS], axis=1)
+        metrics = [columns[0, "metrics", name, lane] for name, lanes in self.layout for lane in range(lanes)]
+        metrics_NM = np.stack(metrics, axis=1)[order_N]
+        every = Block(self.layout, (), numbers_N4, metrics_NM, np.frombuffer(self.events, np.int64)[order_N])
+        starts = np.flatnonzero(np.diff(trial_N[order_N], prepend=-1)).tolist()
+        for first, last in pairwise([*starts, len(trial_N)]):
+            yield int(trial_N[order_N[first]]), every.between(first, last)
+
+
+def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambda event: None) -> StudyRecord | None:
+    """The record after all events of ``lines``; None if they do not fit columns and must be read as events.
+
+    ``told`` is called with each event that is read one by one.
+
+    Raises UserError for events that this version does not know.
+    """
+    record, columns = StudyRecord(), list[_Columns]()
+    late: dict[int, list[tuple[int, Reported]]] = defaultdict(list)
+    for line in lines:
+        assert line.payload is not None
+        for each in columns:
+            if each.lines.take(line.payload):
+                each.events.append(record.events)
+                record.events += 2
+                break
+        else:
+            events = events_of(line)
+            if len(columns) < MOST and (layout := _layout(events)):
+                columns.append(_Columns(NumericColumns(line.payload), layout))
+            for event in events:
+                told(event)
+                if isinstance(event, Reported):
+                    late[event.trial].append((record.events, event))
+                    record.events += 1
+                else:
+                    record.apply(event)
+    blocks: dict[int, list[Block]] = defaultdict(list)
+    try:
+        for each in columns:
+            for number, block in each.blocks():
+                blocks[number].append(block)
+    except ValueError:
+        return None
+    if not record.trials.keys() >= blocks.keys() | late.keys():
+        return None
+    try:
+        for number in record.trials:
+            for block in blocks[number]:
+                check_report(record, number, dict(block.layout), 0, float(block.numbers_N4[:, EPOCH].max()))
+            for _, report in late[number]:
+                lanes = {name: len(values) for name, values in report.metrics.items()}
+                check_report(record, number, lanes, len(report.seeds), report.epoch)
+            _report(record, number, blocks[number], late[number])
+    except UserError:  # which reading the events one by one tells with its number
+        return None
+    return record
+
+
+def _layout(events: tuple[Event, ...]) -> Layout:
+    """The layout of the report, if the events are a report with finite numbers and the decision to go on; else ()."""
+    match events:
+        case (Reported(seeds=(), latency=None) as report, Decided(decision="continue", rung=None)):
+            layout = tuple((name, len(lanes)) for name, lanes in report.metrics.items())
+            finite = np.isfinite([report.score, *(value for lanes in report.metrics.values() for value in lanes)])
+            return layout if finite.all() and len(finite) > 1 else ()
+        case _:
+            return ()
+
+
+def _report(record: StudyRecord, number: int, blocks: list[Block], late: list[tuple[int, Reported]]) -> None:
+    """Add all reports of a trial to its record, in the order of the ledger."""
+    if len(blocks) > 1:
+        blocks = sorted(
+            (block.between(place, place + 1) for block in blocks for place in range(len(block.events_N))),
+            key=lambda block: int(block.events_N[0]),
+        )
+    reports = record.trials[number].reports
+    waiting = iter([*late, (record.events, None)])
+    event, report = next(waiting)
+    for block in blocks:
+        done = 0
+        while done < len(block.events_N):
+            until = int(np.searchsorted(block.events_N, event))
+            if until > done:
+                reports.extend(number, block.between(done, until))
+                done = until
+            elif report is not None:
+                record.report(report, event)
+                event, report = next(waiting)
+    while report is not None:
+        record.report(report, event)
+        event, report = next(waiting)

@@ -1,0 +1,43 @@
+"""Converts the reports of an earlier trial for a study that counts another resource, or more or less of it."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from skipstack.search.strategy.schedulers.config import Resource, RungConfig
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.trial_record import TrialRecord
+
+Curve = Sequence[tuple[int, float]]
+
+
+def resource_of(study: StudyConfig) -> Resource:
+    """The resource that the rungs of a study are counted in."""
+    scheduler = study.search.scheduler
+    return scheduler.resource if isinstance(scheduler, RungConfig) else "epochs"
+
+
+def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
+    """The curve that an earlier ``trial`` would have in ``study``, and whether it is a whole trial there.
+
+    A whole trial has used the full resource of a trial of ``study``: all epochs; the maximum of seconds, or else all
+    epochs; or all seeds, each trained to the end. A trial with another number of epochs in its config is never whole,
+    since its learning rate may depend on it.
+    """
+    epochs = study.space.base.epochs
+    alike = trial.config.epochs == epochs
+    ended = len(trial.reports) >= trial.config.epochs  # of the first seeds, where seeds race
+    if resource_of(study) == "seeds":
+        score = trial.curve[-1][1] if trial.score is None else trial.score
+        seeds = len(trial.seeds) if ended else 1
+        return [(seeds, score)], alike and ended and seeds >= study.search.lanes_of_a_trial
+    if trial.raced:
+        last = min(epochs, trial.config.epochs if ended else len(trial.reports))
+        return [(last, trial.curve[-1][1])], alike and ended and len(trial.seeds) >= study.search.lanes_of_a_trial
+    curve = trial.curve[:epochs]
+    whole = len(curve) == epochs
+    scheduler = study.search.scheduler
+    if isinstance(scheduler, RungConfig) and scheduler.maximum is not None:
+        spent = accumulate(report.seconds for report in trial.reports)
+        last = next((place for place, seconds in enumerate(spent, 1) if seconds >= scheduler.maximum), epochs)
+        curve, whole = curve[:last], whole or last <= len(curve)
+    return curve, alike and whole

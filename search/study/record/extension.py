@@ -1,0 +1,130 @@
+"""Extends and shortens studies: the resulting config, and the checks of an extension."""
+
+from collections.abc import Mapping, Sequence
+from math import inf
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.search.ledger.event_values import HoursOver
+from skipstack.search.ledger.events import Extended, Shortened
+from skipstack.search.strategy.objectives.hours import HOUR
+from skipstack.search.strategy.schedulers.config import RungConfig
+from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.spaces.config import Axis
+from skipstack.spaces.domains import Json
+
+
+def extended(study: StudyConfig, by: Extended) -> StudyConfig:
+    """The study with more trials, more seeds for the trials to come, more values on its axes, and other hours.
+
+    Raises UserError for an axis that it does not have, or that is not a choice.
+    """
+    axes = dict(study.space.axes)
+    for path, values in by.choices.items():
+        if path not in axes:
+            raise UserError(unknown("axis", path, axes))
+        axes[path] = _with_values(path, axes[path], values)
+    more = {
+        "trials": study.search.trials + by.trials,
+        "seeds": study.search.seeds + by.seeds,
+        "hours": study.search.hours if by.hours is None else by.hours,
+    }
+    return study.model_copy(
+        update={
+            "space": study.space.model_copy(update={"axes": axes}),
+            "search": SearchConfig.model_validate({**dict(study.search), **more}),
+        }
+    )
+
+
+def shortened(study: StudyConfig, to: Shortened) -> StudyConfig:
+    """The study with at most so many trials. If it stopped itself (``search.enough``, ``search.hours``), that rule is
+    dropped: a later extension trains all its trials.
+    """
+    rules = {
+        "enough": study.search.enough if to.gain is None else None,
+        "hours": study.search.hours if to.over is None else None,
+    }
+    return study.model_copy(update={"search": study.search.model_copy(update={"trials": to.trials, **rules})})
+
+
+def extension(
+    study: StudyConfig,
+    proposed: int,
+    *,
+    trials: int,
+    seeds: int,
+    choices: Mapping[str, Sequence[Json]],
+    points: int = 0,
+    time: float,
+) -> Extended:
+    """The event that extends a study with ``proposed`` trials, by so many ``points`` beside ``trials``.
+
+    Raises UserError if it would change nothing.
+    """
+    if not (trials or seeds or choices or points):
+        raise UserError(
+            "nothing to extend the study by (allowed: --trials N, --seeds N, --axis PATH=CHOICE, --point AXIS=VALUE)"
+        )
+    if seeds and _races(study.search):
+        raise UserError("--seeds: the trials of this study race by their seeds (allowed: --trials N)")
+    by = Extended(
+        time=time,
+        trials=trials + points,
+        seeds=seeds,
+        choices={path: tuple(values) for path, values in choices.items()},
+    )
+    if extended(study, by).search.trials <= proposed:
+        raise UserError(
+            f"all {proposed} trials are proposed, and seeds and choices are for trials to come (allowed: --trials N "
+            "with them)"
+        )
+    return by
+
+
+def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shortened]:
+    """The event that ends a study with its ``proposed`` trials; none if no further trial was due.
+
+    Raises UserError if it has no trial.
+    """
+    if proposed == 0:
+        raise UserError("--enough: the study has no trial yet (allowed: resume without it)")
+    return [Shortened(time=time, trials=proposed)] if proposed < study.search.trials else []
+
+
+def more_hours(hours: float, over: HoursOver | None, *, ended: int | None, worked: float, time: float) -> Extended:
+    """The event that gives a study ``hours`` in all, and the trials back that it left out when its hours were ``over``.
+
+    ``ended``: the number of trials if the study is finished; ``worked``: the seconds for which it was run. Raises
+    UserError for hours that are none, if nothing is left to run, and if no time is left to run it.
+    """
+    if not 0 < hours < inf:
+        raise UserError(f"--hours: got {hours:g} (allowed: a number above 0)")
+    if ended is not None and over is None:
+        raise UserError(f"--hours: all {ended} trials of the study have ended (allowed: `skipstack extend` with more)")
+    if hours * HOUR <= worked:
+        raise UserError(
+            f"--hours: got {hours:g}, and the study was run for {worked / HOUR:.3g} already (allowed: more than that)"
+        )
+    return Extended(time=time, trials=0 if over is None else over.left_out, hours=hours)
+
+
+def _races(search: SearchConfig) -> bool:
+    return isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds"
+
+
+def _with_values(path: str, axis: Axis, values: Sequence[Json]) -> Axis:
+    if axis.choice is not None:
+        return Axis(choice=(*axis.choice, *values), prior=axis.prior, when=axis.when)
+    if axis.named is None:
+        raise UserError(f"--axis {path}: the axis has {axis.domain} (allowed: an axis of choices)")
+    named = dict(axis.named)
+    for value in values:
+        if not isinstance(value, dict):
+            raise UserError(
+                f"--axis {path}: got a value without a name (allowed: '{{NAME: VALUE}}', as the others have)"
+            )
+        for name in value:
+            if not name.isprintable() or not name.strip() or name in named:
+                raise UserError(f"--axis {path}: got the name {name!r} (allowed: a new one, on one line)")
+        named |= value
+    return Axis(named=named, prior=axis.prior, when=axis.when)

@@ -1,0 +1,76 @@
+"""Seeds and replicates that change nothing: a function that does not use them has equal scores with all of them."""
+
+from collections.abc import Collection, Sequence
+
+from skipstack.data.basis.counted import counted
+from skipstack.search.ledger.events import Reported
+from skipstack.search.statistics.rounding import alike
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.replicates import SEEDS_ALONE, Replicates
+
+CURE = "one seed would say as much (--seeds 1)"
+
+
+def seeds_say_the_same(report: Reported, replicates: Replicates = SEEDS_ALONE) -> bool:
+    """Whether all metrics of a report of several seeds are the same for each of them, up to rounding; with replicates,
+    for each replicate of each of them.
+    """
+    return bool(report.metrics) and all(
+        alike(lanes[place :: replicates.number])
+        for lanes in report.metrics.values()
+        for place in range(replicates.number)
+    )
+
+
+def replicates_say_the_same(report: Reported, replicates: Replicates) -> bool:
+    """Whether all metrics of a report are the same for each replicate."""
+    return bool(replicates.name and report.metrics) and all(map(alike, report.metrics.values()))
+
+
+def first_report(report: Reported, replicates: Replicates = SEEDS_ALONE) -> str:
+    """A line about the first report of a study whose seeds or replicates say the same; else empty."""
+    lanes = len(next(iter(report.metrics.values()), ()))
+    if replicates_say_the_same(report, replicates):
+        return (
+            f"trial {report.trial} reported the same with {_each(replicates)}: if nothing in it depends on "
+            f"{replicates.name}, {_one(replicates)}"
+        )
+    if seeds_say_the_same(report, replicates):
+        return (
+            f"trial {report.trial} reported the same with each of its {lanes // replicates.number} seeds: if nothing "
+            f"in it is drawn from the seed, {CURE}"
+        )
+    return ""
+
+
+def idle_seeds(trials: Collection[TrialRecord]) -> str:
+    """A line about a study in which all trials with several seeds, or replicates, reported the same with each of them;
+    else empty.
+    """
+    several = [trial for trial in trials if trial.best is not None and len(trial.seeds) > 1]
+    which = "the only trial" if len(several) == 1 else f"all {counted(len(several), 'trial')}"
+    if several and all(replicates_say_the_same(each, trial.replicates) for trial in several for each in _told(trial)):
+        replicates = several[0].replicates
+        return (
+            f"{which} reported the same with {_each(replicates)}, so nothing shows how far chance reaches, and "
+            f"{_one(replicates)}"
+        )
+    if several and all(seeds_say_the_same(each, trial.replicates) for trial in several for each in _told(trial)):
+        return (
+            f"{which} with several seeds reported the same with each of them, so nothing shows how far chance reaches, "
+            f"and {CURE}"
+        )
+    return ""
+
+
+def _told(trial: TrialRecord) -> Sequence[Reported]:
+    """The reports of a trial; where seeds race, those of all its seeds as one."""
+    return trial.reports if not trial.raced or trial.best is None else [trial.best]
+
+
+def _each(replicates: Replicates) -> str:
+    return f"each of its {replicates.counted(replicates.number)}"
+
+
+def _one(replicates: Replicates) -> str:
+    return f"one call would say as much (without replicates: {replicates.name})"

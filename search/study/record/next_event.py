@@ -1,0 +1,139 @@
+"""Which event may come next in a record: a ledger from elsewhere may have whole lines that nobody ever wrote so."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, assert_never
+
+from pydantic import ValidationError
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import shown
+from skipstack.search.ledger.events import (
+    Ablated,
+    AblationPlanned,
+    Begun,
+    CorpusPrepared,
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Measuring,
+    Metrics,
+    Placed,
+    Promoted,
+    Proposed,
+    Reported,
+    Resumed,
+    Retried,
+    Reused,
+    Shortened,
+    Started,
+    StudyOpened,
+    Suggested,
+    Tested,
+    Untested,
+    Used,
+    WarmStarted,
+)
+from skipstack.search.study.config import MOST_TRIALS
+from skipstack.spaces.domains import Json
+
+if TYPE_CHECKING:
+    from skipstack.search.study.record.study_record import StudyRecord
+
+
+class WrongEventError(UserError):
+    """A whole event of a ledger cannot come next."""
+
+
+def wrong_event(number: int, event: Event, error: UserError | ValidationError) -> WrongEventError:
+    """The error for the event with this number, counted from 1."""
+    why = str(error)
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return WrongEventError(f"event {number} ({event.kind}) is none that this version can read: {' '.join(why.split())}")
+
+
+def check_lanes(lanes: Mapping[str, int], seeds: int, ranking: str) -> None:
+    """Raises UserError where a metric has more lanes than there are seeds, or the ``ranking`` one has fewer."""
+    for name, count in lanes.items():
+        if count > seeds or (count < seeds and name == ranking):
+            raise UserError(f"got {count} values of {shown(name)} (allowed: {seeds}, one for each seed)")
+
+
+def check_report(record: "StudyRecord", number: int, lanes: Mapping[str, int], seeds: int, epoch: float) -> None:
+    """Raises UserError for a report of so many ``lanes`` by metric, and of so many seeds, that nobody can have made."""
+    _check_trial(record, number)
+    _check_epoch(record, epoch)
+    check_lanes(lanes, seeds or len(record.trials[number].seeds), f"dev_{record.measure.name}")
+
+
+def check_next(record: "StudyRecord", event: Event) -> None:
+    """Raises UserError where ``event`` cannot come next."""
+    if isinstance(event, Ablated):
+        return  # a record of its own
+    if isinstance(event, StudyOpened) != (record.opened is None):
+        opened = "a second one" if isinstance(event, StudyOpened) else "it before study_opened"
+        raise UserError(f"got {opened} (allowed: study_opened once, as the first)")
+    match event:
+        case Proposed():
+            _check_proposed(record, event)
+        case Reported():
+            check_report(record, event.trial, _lanes(event.metrics), len(event.seeds), event.epoch)
+        case Tested(trial=number):
+            _check_trial(record, number)
+            check_lanes(_lanes(event.metrics), len(record.trials[number].seeds), f"test_{record.measure.name}")
+        case Decided(trial=number, epoch=epoch) | Used(trial=number, epoch=epoch):
+            _check_trial(record, number)
+            _check_epoch(record, epoch)
+        case Reused(trial=number) | Started(trial=number) | Begun(trial=number) | Promoted(trial=number):
+            _check_trial(record, number)
+        case Retried(trial=number) | Ended(trial=number) | Measuring(trial=number) | Untested(trial=number):
+            _check_trial(record, number)
+        case AblationPlanned(rows=rows):
+            if not any(role.kind == "winner" for row in rows for role in row.roles):
+                raise UserError("got rows without a winner (allowed: rows with one)")
+        case StudyOpened() | CorpusPrepared() | WarmStarted() | Suggested():
+            pass
+        case Finished() | Resumed() | Interrupted() | Placed() | Extended() | Shortened():
+            pass
+        case _:
+            assert_never(event)
+
+
+def _lanes(metrics: Metrics) -> dict[str, int]:
+    return {name: len(values) for name, values in metrics.items()}
+
+
+def _check_trial(record: "StudyRecord", number: int) -> None:
+    if number not in record.trials:
+        raise UserError(f"got trial {shown(number)} (allowed: one that was proposed before)")
+
+
+def _check_epoch(record: "StudyRecord", epoch: float) -> None:
+    epochs = record.study.space.base.epochs
+    if epoch > epochs:
+        raise UserError(f"got epoch {shown(epoch)} (allowed: up to {epochs}, the study's)")
+
+
+def _check_proposed(record: "StudyRecord", event: Proposed) -> None:
+    if event.trial in record.trials or event.trial > MOST_TRIALS:
+        raise UserError(f"got trial {shown(event.trial)} (allowed: {len(record.trials)}, the next)")
+    if not event.seeds or len(set(event.seeds)) < len(event.seeds):
+        raise UserError(f"got the seeds {shown(list(event.seeds))} (allowed: one or more, each once)")
+    _check_point(record, event.point)
+
+
+def _check_point(record: "StudyRecord", point: Mapping[str, Json]) -> None:
+    domains = record.space.domains
+    for path, value in point.items():
+        if path not in domains:
+            raise UserError(f"got a value for {shown(path)} (allowed: axes of the study)")
+        try:
+            within = domains[path].contains(value)
+        except (ValueError, RecursionError):  # no JSON
+            within = False
+        if not within:
+            raise UserError(f"{path}: got {shown(value)} (allowed: {domains[path]})")

@@ -1,0 +1,94 @@
+"""Reads the record of a study from its folder."""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.ledger.events import Ablated, Finished, StudyOpened
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.record.columnar_record import columnar_record
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.next_event import WrongEventError
+from skipstack.search.study.record.study_record import StudyRecord
+
+LONG: Final = 1 << 22
+"""Size in bytes from which a ledger is read as columns."""
+
+
+def space_of(folder: StudyFolder) -> Mapping[str, Any]:
+    """The space in the first event of a study's ledger, as plain data; nothing else is read. Empty if there is none."""
+    first = next(iter(Ledger(folder.ledger).replay()), None)
+    space = first.study.get("space") if isinstance(first, StudyOpened) else None
+    return space if isinstance(space, Mapping) else {}
+
+
+def is_finished(path: Path) -> bool:
+    """Whether the search in the folder ``path`` is finished. Raises UserError as ``read_study`` does."""
+    ledger = Ledger(StudyFolder.existing(path).ledger)
+    if next(iter(ledger.replay()), None) is None:
+        raise _empty(path)
+    ends = list(ledger.only("finished", "resumed", "extended"))
+    return bool(ends) and isinstance(ends[-1], Finished)
+
+
+def unfinished_ablation(path: Path) -> int | None:
+    """The number of the unfinished ablation of the study in the folder ``path``; None if there is none.
+
+    There is at most one: no other starts before it is finished.
+    """
+    last = None
+    for event in Ledger(StudyFolder.existing(path).ledger).only("ablated"):
+        if isinstance(event, Ablated):
+            last = None if isinstance(event.event, Finished) else event.ablation
+    return last
+
+
+def read_study(path: Path) -> StudyRecord:
+    """The record of the study in the folder ``path``. Raises UserError if there is none, or it is damaged."""
+    ledger = Ledger(StudyFolder.existing(path).ledger)
+    try:
+        record = ledger.whole(lambda: _long(ledger)) or StudyRecord.of(ledger.read())
+    except WrongEventError as error:
+        raise UserError(f"{ledger.folder}: {error}") from None
+    if record.opened is None:
+        raise _empty(path)
+    record.cut = ledger.cut
+    return record
+
+
+def read_searched(path: Path) -> StudyRecord:
+    """As ``read_study``; also raises UserError if an ablation was interrupted, which must be finished first."""
+    if unfinished_ablation(path) is not None:
+        raise UserError(f"{path}: an ablation of the study was interrupted (allowed: `{_resume(path)}` first)")
+    return read_study(path)
+
+
+def read_finished(path: Path) -> StudyRecord:
+    """As ``read_searched``; also raises UserError if the study is not finished."""
+    record = read_searched(path)
+    if not record.finished:
+        raise UserError(
+            f"{path}: the study is not finished (allowed: `{_resume(path)}` first; with --enough it starts no further "
+            "trial)"
+        )
+    return record
+
+
+def _resume(path: Path) -> str:
+    return shlex.join(["skipstack", "resume", str(path)])
+
+
+def is_long(ledger: Ledger) -> bool:
+    """Whether the ledger is large enough to read it as columns; to be called within ``Ledger.whole``."""
+    return sum(file.stat().st_size for file in ledger.files()) >= LONG
+
+
+def _long(ledger: Ledger) -> StudyRecord | None:
+    """The record of a long ledger; None if it is short, or must be read as events."""
+    return columnar_record(ledger.lines()) if is_long(ledger) else None
+
+
+def _empty(path: Path) -> UserError:
+    return UserError(f"{path}: the ledger is empty (allowed: a folder that `skipstack search --out` made)")

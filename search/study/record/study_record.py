@@ -1,0 +1,312 @@
+"""The record of a study, built from its events; tables, tracking, exports and the driver use it."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import assert_never
+
+from pydantic import ValidationError
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.ledger.event_values import HoursOver
+from skipstack.search.ledger.events import (
+    LOSSES,
+    Ablated,
+    AblationPlanned,
+    Begun,
+    CorpusPrepared,
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Measuring,
+    Placed,
+    Promoted,
+    Proposed,
+    Recording,
+    Reported,
+    Resumed,
+    Retried,
+    Reused,
+    Shortened,
+    Started,
+    StudyOpened,
+    Suggested,
+    Tested,
+    Untested,
+    Used,
+    VectorsPrepared,
+    WarmStarted,
+)
+from skipstack.search.strategy.objectives.hours import Working
+from skipstack.search.strategy.objectives.pareto import front
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.extension import extended, shortened
+from skipstack.search.study.record.idle_seeds import idle_seeds
+from skipstack.search.study.record.next_event import WrongEventError, check_next, wrong_event
+from skipstack.search.study.record.ranking import fingerprint_of, measure_of
+from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.space import Space
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import TrialConfig
+
+
+class StudyRecord:
+    """The record of a study. Only ``apply`` changes it, for replayed and new events alike.
+
+    ``events``: the number of events so far, which is the event number of the next one, counted from 0. In an ablation
+    it counts the events of the whole study, whose ledger it shares.
+    """
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.cut: str | None = None
+        """One line about a torn append at the end of the ledger, which was left out; None if there was none."""
+        self.opened: StudyOpened | None = None
+        self.corpora: dict[str, CorpusPrepared] = {}
+        self.warm_starts: list[WarmStarted] = []
+        self.suggested: Suggested | None = None
+        """The points from earlier studies on other corpora that were tried first."""
+        self.trials: dict[int, TrialRecord] = {}
+        self.finished = False
+        self.enough: Shortened | None = None
+        """The event by which the study itself stopped starting trials; None if it did not, or was extended since."""
+        self.over: HoursOver | None = None
+        """The hours of the study, once they are over; None before, and after an extension."""
+        self.queues = False
+        """Whether its trials wait for workers once they are started, as on Ray."""
+        self.working = Working()
+        """The time for which it was run."""
+        self.plan: AblationPlanned | None = None
+        """The rows of an ablation; None in a search."""
+        self.ablations: dict[int, StudyRecord] = {}
+        """The ablations of this study, by their numbers: each a record of its own."""
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> "StudyRecord":
+        """The record after ``events``."""
+        record = cls()
+        for event in events:
+            record.apply(event)
+        return record
+
+    def apply(self, event: Event) -> None:
+        """Apply the next event. Raises WrongEventError for one that cannot come next; the record is then of no use."""
+        try:
+            check_next(self, event)
+            self._apply(event)
+            self.working.happened(event)
+            if isinstance(event, StudyOpened | Extended):
+                self.space  # noqa: B018 (made here, where a mistake in it is told with its event)
+        except WrongEventError:  # of an ablation
+            raise
+        except (UserError, ValidationError) as error:
+            raise wrong_event(self.events + 1, event, error) from None
+        self.events += 1
+
+    def report(self, event: Reported, number: int) -> None:
+        """Apply a report with this event number."""
+        trial = self.trials[event.trial]
+        trial.reports.append(event, number)
+        if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:
+            trial.seeds += event.seeds
+
+    def _apply(self, event: Event) -> None:
+        match event:
+            case StudyOpened():
+                self.opened = event
+            case CorpusPrepared():
+                self.corpora[event.corpus] = event
+            case Proposed(trial=number):
+                self.trials[number] = TrialRecord(
+                    number,
+                    dict(event.point),
+                    self.space,
+                    event.seeds,
+                    self.measure,
+                    event.parameters,
+                    self.study.search.repeated,
+                )
+                self.trials[number].happened["proposed"] = self.events
+            case WarmStarted():
+                self.warm_starts.append(event)
+            case Suggested():
+                self.suggested = event
+            case Reused(trial=number):
+                self.trials[number].reused = event
+            case Reported():
+                self.report(event, self.events)
+                self.trials[event.trial].waits = False
+            case Decided(trial=number):
+                if event.rung is not None or event.decision != "continue":
+                    self.trials[number].decisions.append(event)
+                self.trials[number].paused = event.decision == "pause"
+            case Promoted(trial=number):
+                self.trials[number].paused = False
+            case Ended(trial=number):
+                self.trials[number].reason, self.trials[number].message = event.reason, event.message
+                self.trials[number].paused = False
+                self.trials[number].happened["ended"] = self.events
+                self.trials[number].forget()
+            case Measuring(trial=number):
+                self.trials[number].measured_now = True
+            case Tested(trial=number):
+                self.trials[number].measured_now = False
+                self.trials[number].tested, self.trials[number].packed = event.metrics, event.sentences
+                self.trials[number].documents = self._documents(self.trials[number])
+                self.trials[number].happened["tested"] = self.events
+            case Untested(trial=number):
+                self.trials[number].measured_now = False
+                self.trials[number].untested.append(event)
+                self.trials[number].given_up = event.message if event.then == "give_up" else None
+            case Finished():
+                self.finished = True
+            case Interrupted():
+                self._measure_nothing()
+            case Resumed():
+                self.finished = False
+                self._measure_nothing()  # the last driver may have been killed
+            case Extended():
+                self.study, self.finished = extended(self.study, event), False
+                self.enough = self.over = None
+                for stale in ("space", "_base_text"):
+                    self.__dict__.pop(stale, None)
+                for trial in self.trials.values():
+                    trial.given_up = None
+            case Shortened():
+                self.study = shortened(self.study, event)
+                self.enough = self.enough if event.gain is None else event
+                self.over = event.over or self.over
+            case Started(trial=number):
+                self.trials[number].starts += 1
+                self.trials[number].waits = self.queues
+            case Begun(trial=number):
+                self.trials[number].waits = False
+            case Retried(trial=number):
+                self.trials[number].retries.append(event)
+            case AblationPlanned():
+                self.plan = event
+            case Ablated(ablation=number):
+                ablation = self.ablations.setdefault(number, StudyRecord())
+                ablation.events = self.events
+                ablation.apply(event.event)
+            case Placed():
+                self.queues = event.engine == "ray"
+            case Used():
+                pass
+            case _:
+                assert_never(event)
+
+    def _measure_nothing(self) -> None:
+        for trial in self.trials.values():
+            trial.measured_now = False
+
+    @cached_property
+    def study(self) -> StudyConfig:
+        """The study's config, including its extensions."""
+        assert self.opened is not None, "a ledger begins with study_opened"
+        return StudyConfig.model_validate(self.opened.study)
+
+    @cached_property
+    def space(self) -> Space:
+        """The space that is searched."""
+        return Space(self.study.space)
+
+    @cached_property
+    def _base_text(self) -> str | None:
+        """The point of the base config, as text; None where the space does not have it."""
+        base = self.study.space.base
+        return canonical_json(self.space.point(base)) if self.space.contains(base) else None
+
+    @property
+    def measure(self) -> Measure:
+        """The measure that ranks the trials, the same on all corpora of a study."""
+        return measure_of(self.study.space.base, self.corpora)
+
+    def recording(self, trial: TrialRecord) -> Recording:
+        """The recording of a trial, by which it can be reused."""
+        assert self.opened is not None, "a ledger begins with study_opened"
+        return Recording(
+            config_identity=trial.weights_identity,
+            seeds=trial.seeds,
+            order_seed=self.study.search.seed,
+            reports=tuple(trial.reports),
+            tested=trial.tested,
+            sentences=trial.packed,
+            code_version=self.opened.code_version if trial.reused is None else trial.reused.code_version,
+        )
+
+    def corpus_of(self, config: TrialConfig) -> CorpusPrepared:
+        """The prepared corpus that a network of this config reads."""
+        return self.corpora[identity(config.data.corpus)]
+
+    def read_by(self, subject: Subject) -> CorpusPrepared | None:
+        """The prepared corpus that a trial reads; None if it calls a function, whose input is its own matter."""
+        return self.corpus_of(subject) if isinstance(subject, TrialConfig) else None
+
+    def vectors_of(self, subject: Subject) -> VectorsPrepared | None:
+        """The pretrained vectors that a trial of this config starts from, if any."""
+        if not isinstance(subject, TrialConfig) or (path := subject.data.vectors) is None:
+            return None
+        return self.corpus_of(subject).vectors[path]
+
+    def _documents(self, trial: TrialRecord) -> tuple[int, ...]:
+        """The sizes of the documents that a trial is tested on, where they are told apart."""
+        if not any(corpus.documents for corpus in self.corpora.values()):
+            return ()  # without making the config
+        read = self.read_by(trial.config)
+        trial.forget()
+        return () if read is None else read.documents
+
+    def fingerprint_of(self, subject: Subject) -> str:
+        """The fingerprint of a corpus's content, or of a function's source: scores with the same one are comparable."""
+        return fingerprint_of(subject, self.corpora)
+
+    @property
+    def base(self) -> TrialRecord | None:
+        """The trial that ran the base config itself, from which every difference is measured."""
+        text = self._base_text
+        return next((trial for trial in self.trials.values() if canonical_json(trial.point) == text), None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings that reports begin with, each line once: of a torn append, of seeds that change nothing, and of what
+        spoils comparisons in its corpora and those of its ablations.
+        """
+        records = [self, *self.ablations.values()]
+        each = (line for record in records for corpus in record.corpora.values() for line in corpus.warnings)
+        own = filter(None, (self.cut, idle_seeds(self.trials.values())))
+        return tuple(dict.fromkeys([*own, *each]))
+
+    def ranked(self) -> list[TrialRecord]:
+        """The trials that have a score, the best first (``TrialRecord.rank_key``)."""
+        return sorted(
+            (trial for trial in self.trials.values() if trial.score is not None), key=lambda each: each.rank_key
+        )
+
+    def front(self) -> list[TrialRecord]:
+        """The trials on the Pareto front of several objectives, the best score first; none for a single objective.
+
+        A stopped trial counts with its best score.
+        """
+        sought = self.study.search.further
+        if not sought:
+            return []
+        ranked = self.ranked()
+        return [ranked[place] for place in front([(trial.score or 0.0, *trial.further(sought)) for trial in ranked])]
+
+    @property
+    def lost(self) -> int:
+        """How many attempts at trials ended with their machine."""
+        return sum(retry.cause in LOSSES for trial in self.trials.values() for retry in trial.retries)
+
+    def running(self) -> list[TrialRecord]:
+        """Trials that have neither ended nor paused."""
+        return [trial for trial in self.trials.values() if trial.state == "running"]
+
+    def paused(self) -> list[TrialRecord]:
+        """Trials that wait at a rung."""
+        return [trial for trial in self.trials.values() if trial.paused]

@@ -1,0 +1,221 @@
+"""Reads a study file as plain data with lines, merged over the preset that it extends. It is validated elsewhere."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import at, explain
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.ordinary_files import content
+from skipstack.search.ledger.upgrade import REPLACED, upgraded_search
+from skipstack.search.study.config import BY_KIND, SearchConfig, of_kind
+from skipstack.search.study.study_files.yaml_lines import Lines, read_yaml
+from skipstack.spaces.config import RECORDED, Axis
+from skipstack.spaces.trial import TrialConfig
+
+Raw = Mapping[str, Any]
+"""The unchecked data of a study with all defaults: ``about``, ``base``, ``axes``, ``constraints``, ``search``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PartOf:
+    """For the published schema: a mapping with any part of ``model``."""
+
+    model: type[BaseModel]
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(self.model.__pydantic_core_schema__)
+
+
+PartOfBase = Annotated[dict[str, Any], _PartOf(TrialConfig)]
+PartOfSearch = Annotated[dict[str, Any], _PartOf(SearchConfig)]
+
+
+class Scale(Frozen):
+    """The changes of a study file at another size, such as one for machines without a GPU."""
+
+    base: PartOfBase = Field(default_factory=dict)
+    axes: dict[str, Axis | None] = Field(default_factory=dict)
+    constraints: tuple[str, ...] | None = None
+    search: PartOfSearch = Field(default_factory=dict)
+
+
+class FileContent(Frozen):
+    """The keys of a study file. A file says only what differs from the preset it extends, or from the defaults.
+
+    ``base`` is merged field by field, ``axes`` are replaced by name (null removes one), ``search`` is merged,
+    ``constraints`` and ``about`` are replaced. So is a scale, over the file: the study at a scale is the preset that it
+    extends at that scale, then the file, then the file's own scale.
+    """
+
+    about: str | None = None
+    """The question of the study, in one line."""
+    extends: str | None = None
+    """The preset that this study starts from."""
+    base: PartOfBase = Field(default_factory=dict)
+    """The config that is varied: ``data``, ``model`` and ``training``."""
+    axes: dict[str, Axis | None] = Field(default_factory=dict)
+    """The varied fields, by dotted paths into the base."""
+    constraints: tuple[str, ...] | None = None
+    """Rules that every config of the study keeps: names of ours, expressions over axes, or functions in ``code``."""
+    search: PartOfSearch = Field(default_factory=dict)
+    """The number of trials, and how they are chosen and stopped."""
+    code: tuple[str, ...] = ()
+    """Files with own gates, cells, heads, embedders, file formats or constraints, which are run; their paths start at
+    the folder of this file. Or names under which installed packages offer them."""
+    scales: dict[str, Scale] = Field(default_factory=dict)
+    """The study at other sizes, by name, each with ``base``, ``axes``, ``constraints`` and ``search`` of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The source of a value: a file, with its lines, or a command-line option."""
+
+    name: str
+    lines: Lines | None = None
+
+    def error(self, path: Sequence[str | int], message: str) -> UserError:
+        """An error with the position of ``path`` before the message."""
+        return UserError(at(path, lines=self.lines, file=self.name) + message)
+
+    def at_scale(self, scale: str) -> "Source":
+        """The same file with the lines of a scale replacing those of the fields that it overrides."""
+        lines = self.lines or {}
+        own = {path[2:]: line for path, line in lines.items() if path[:2] == ("scales", scale) and len(path) > 2}
+        return Source(self.name, {**lines, **own})
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A study file merged over the preset that it extends, with the names of its scales and the preset's.
+
+    ``code``: its own code files, as named in the file.
+    """
+
+    source: Source
+    raw: Raw
+    scales: tuple[str, ...]
+    code: tuple[str, ...] = ()
+
+
+def presets() -> dict[str, Path]:
+    """The studies that come with the project, by name."""
+    folder = Path(str(files("skipstack.spaces"))) / "presets"
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
+
+
+def read_document(path: Path, name: str, scale: str | None = None, base: Raw | None = None) -> Document:
+    """The file at ``path``, called ``name`` in errors, merged over the preset that it extends, each at ``scale`` if it
+    has that scale.
+
+    ``base``: the base of a study that extends nothing; None: that of networks. Only studies of networks have presets.
+
+    Raises UserError for a file that cannot be read, is not YAML, or has other keys than ``FileContent``.
+    """
+    try:
+        text = content(path).decode()
+    except UnicodeDecodeError:
+        raise UserError(f"{name}: got text in another encoding (allowed: UTF-8)") from None
+    except OSError as error:
+        raise UserError(f"{name} cannot be read: {error.strerror}") from None
+    data, lines = read_yaml(text, name)
+    return document(data, Source(name, {_of_today(path): line for path, line in lines.items()}), scale, base)
+
+
+def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """A path in a file with the names that the domains of axes have now."""
+    ours = {recorded: name for name, recorded in RECORDED.items()}
+    return tuple(
+        ours.get(str(key), key) if place > 1 and path[place - 2] == "axes" else key for place, key in enumerate(path)
+    )
+
+
+def document(data: Any, source: Source, scale: str | None = None, base: Raw | None = None) -> Document:
+    """The data of a study file, merged over the preset that it extends. Raises UserError as ``read_document`` does, and
+    for data without a key, which would silently be the study of all defaults.
+    """
+    if data is None or data == {}:
+        got = "an empty mapping" if data is not None else "null" if source.lines else "an empty file"
+        keys = ", ".join(FileContent.model_fields)
+        raise source.error([], f"got {got} (allowed: a mapping of {keys}, such as extends: quickstart)")
+    try:
+        file = FileContent.model_validate(data)
+    except ValidationError as error:
+        raise UserError(explain(error, FileContent, lines=source.lines, file=source.name)) from None
+    extended = _extended(file.extends, source, scale, base)
+    raw = _over(extended.raw, file, source)
+    if file.about is not None:
+        raw = {**raw, "about": file.about}
+    if scale in file.scales:
+        source = source.at_scale(scale)
+        raw = _over(raw, file.scales[scale], source)
+    return Document(source, raw, tuple(dict.fromkeys([*extended.scales, *file.scales])), file.code)
+
+
+def _extended(name: str | None, source: Source, scale: str | None, base: Raw | None) -> Document:
+    if name is None:
+        own = TrialConfig().model_dump(mode="json") if base is None else base
+        search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # its default depends on replicates
+        return Document(source, {"about": "", "base": own, "axes": {}, "constraints": (), "search": search}, ())
+    if base is not None:
+        raise source.error(["extends"], f"got {name} for a function (allowed: none, since presets train networks)")
+    if name not in presets():
+        raise source.error(["extends"], unknown("study", name, presets()))
+    return read_document(presets()[name], name, scale)
+
+
+def _over(below: Raw, above: FileContent | Scale, source: Source) -> Raw:
+    axes: Raw = below["axes"]
+    for path, axis in above.axes.items():
+        axes = with_axis(axes, path, None if axis is None else axis.model_dump(mode="json"), source)
+    return {
+        **below,
+        "base": merged(below["base"], above.base),
+        "axes": axes,
+        "constraints": below["constraints"] if above.constraints is None else above.constraints,
+        "search": merged(below["search"], in_full(above.search, source)),
+    }
+
+
+def merged(below: Any, above: Any) -> Any:
+    """Merge mappings field by field. A mapping of another ``kind``, and any other value, replaces the old one."""
+    if not isinstance(below, Mapping) or not isinstance(above, Mapping):
+        return above
+    if "kind" in above and above["kind"] != below.get("kind"):
+        return above
+    return {**below, **{key: merged(below.get(key), value) for key, value in above.items()}}
+
+
+def in_full(search: Raw, source: Source) -> Raw:
+    """The search options of ``source``, with words expanded to mappings of that kind.
+
+    Raises UserError for a key of earlier versions, with what to write instead.
+    """
+    for key in search:
+        if key in REPLACED:
+            raise source.error(["search", key], replacement(key, search[key]))
+    return {key: of_kind(value) if key in BY_KIND else value for key, value in search.items()}
+
+
+def replacement(key: str, value: Any) -> str:
+    """The message with the replacement of ``search.KEY: value``, a key of earlier versions."""
+    [(new, options)] = upgraded_search({key: value if isinstance(value, Mapping) or value is None else {}}).items()
+    written = ", ".join(f"{name}: {json.dumps(each)}" for name, each in options.items()).replace('"', "")
+    return f"search.{key}: a key of earlier versions (allowed: search.{new}: {{{written}}})"
+
+
+def with_axis(axes: Raw, path: str, axis: Any, source: Source) -> Raw:
+    """The axes with one added, or replaced in its position; None removes it, with UserError if there is none."""
+    if axis is not None:
+        return {**axes, path: axis}
+    if path not in axes:
+        raise source.error(["axes", path], f"no axis to remove: {unknown('axis', path, axes)}")
+    return {other: value for other, value in axes.items() if other != path}

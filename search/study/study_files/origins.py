@@ -1,0 +1,63 @@
+"""The origin of each field of a study: its file, a preset that it extends, or a scale; all others have defaults.
+
+Files are merged as in ``document.py``, with an origin attached to each value and replaced together with it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from skipstack.search.study.study_files.document import FileContent, Scale, merged, presets
+from skipstack.search.study.study_files.study_file import find_study
+from skipstack.search.study.study_files.yaml_lines import read_yaml
+from skipstack.spaces.subject import Scalar
+
+DEFAULT = "default"
+"""The origin of fields that no file sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Authored:
+    """A value with its origin, which is ignored in comparisons."""
+
+    value: Scalar | tuple[Any, ...]
+    author: str = field(compare=False)
+
+
+def origins(name_or_path: str | Path, scale: str | None = None) -> Mapping[str, str]:
+    """The origin of each field that a study sets, by dotted path; paths in the base have no prefix ``base``.
+
+    The origin is the study's preset or file name, a preset that it extends, or one of these with a scale:
+    ``tagger (small)``. The study must have been read by ``load_study`` before, so that its files are valid.
+    """
+    path, preset = find_study(name_or_path)
+    tree = _authored_tree(path, preset or path.name, scale)
+    return dict([*_leaves(tree["base"], ""), *_leaves(tree["search"], "search.")])
+
+
+def _authored_tree(path: Path, name: str, scale: str | None) -> Mapping[str, Any]:
+    data, _ = read_yaml(path.read_text(encoding="utf-8"), name)
+    file = FileContent.model_validate(data or {})
+    below: Mapping[str, Any] = {"base": {}, "search": {}}
+    if file.extends is not None:
+        below = _authored_tree(presets()[file.extends], file.extends, scale)
+    tree = _over(below, file, name)
+    return _over(tree, file.scales[scale], f"{name} ({scale})") if scale in file.scales else tree
+
+
+def _over(below: Mapping[str, Any], above: FileContent | Scale, author: str) -> Mapping[str, Any]:
+    parts = {"base": above.base, "search": above.search}
+    return {part: merged(below[part], _with_author(own, author)) for part, own in parts.items()}
+
+
+def _with_author(value: Any, author: str) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _with_author(item, author) for key, item in value.items()}
+    return _Authored(value, author)
+
+
+def _leaves(tree: Any, prefix: str) -> list[tuple[str, str]]:
+    if isinstance(tree, Mapping):
+        return [leaf for key, item in tree.items() for leaf in _leaves(item, f"{prefix}{key}.")]
+    return [(prefix.removesuffix("."), tree.author)]

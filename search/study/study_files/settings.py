@@ -1,0 +1,135 @@
+"""Overrides of a study by command-line options: each sets one value at one path."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.fields import paths
+from skipstack.data.corpora.named import find_card, named_corpora
+from skipstack.data.labels.trees import TREES
+from skipstack.search.ledger.upgrade import REPLACED
+from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.study_files.document import Raw, Source, in_full, replacement, with_axis
+from skipstack.search.study.study_files.yaml_lines import read_yaml
+from skipstack.spaces.constraint_functions import ConstraintFunction
+from skipstack.spaces.paths import trial_paths, unknown_path
+
+Known = Callable[[], Mapping[str, Any]]
+"""Returns the valid paths of a base."""
+
+ADDED = "constraints+"
+"""The path that adds constraints to the study's own: ``constraints+=only_gui2019``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value for a path of the study file, with its option. An axis's dotted path is one part of the path.
+
+    ``adds``: the value is appended to the study's own.
+    """
+
+    source: Source
+    path: tuple[str, ...]
+    value: Any
+    adds: bool = False
+
+    def applied(self, raw: Raw) -> Raw:
+        """The study with this value. Setting a field of the base fixes it: axes at or inside it are removed."""
+        first, *rest = self.path
+        match first:
+            case "axes":
+                return {**raw, "axes": with_axis(raw["axes"], rest[0], self.value, self.source)}
+            case "base":
+                return {**raw, "axes": self._varied(raw["axes"]), "base": _put(raw["base"], rest, self.value)}
+            case "constraints" if self.adds:
+                named = self.value if isinstance(self.value, list | tuple) else [self.value]
+                return {**raw, "constraints": (*raw["constraints"], *named)}
+            case "search":
+                return {**raw, "search": in_full(_put(raw["search"], rest, self.value), self.source)}
+            case _:
+                return {**raw, first: self.value}
+
+    def _varied(self, axes: Raw) -> Raw:
+        """The axes without those that this setting fixes."""
+        fixed = ".".join(self.path[1:]) + "."
+        if outer := next((axis for axis in axes if fixed.startswith(f"{axis}.") and fixed != f"{axis}."), None):
+            raise self.source.error([], f"axis {outer} varies this field with others (allowed: setting {outer})")
+        return {axis: value for axis, value in axes.items() if not f"{axis}.".startswith(fixed)}
+
+
+def corpus_setting(name: str, raw: Raw) -> Setting:
+    """``--corpus NAME``: a named corpus, or ``grammar``. If the study has that corpus already, its options are kept.
+
+    A study of dependency trees keeps them if the corpus has trees, too.
+    """
+    if name != "grammar" and name not in named_corpora():
+        raise UserError(unknown("corpus", name, ["grammar", *named_corpora()]))
+    wanted = {"kind": "grammar"} if name == "grammar" else {"kind": "named", "name": name}
+    has_trees = name == "grammar" or TREES in find_card(name).layers
+    data = raw["base"].get("data")
+    own = data.get("corpus") if isinstance(data, Mapping) else None
+    if not isinstance(own, Mapping):
+        own = {}
+    if own.get("tags") == TREES and has_trees:
+        wanted["tags"] = TREES
+    same = wanted.items() <= own.items()
+    return Setting(Source(f"--corpus {name}"), ("base", "data", "corpus"), own if same else wanted)
+
+
+def option_setting(option: str, path: str, value: float) -> Setting:
+    """An option that abbreviates a path: ``--epochs 3``, ``--hours 0.5``."""
+    return Setting(Source(f"--{option} {value}"), tuple(path.split(".")), value)
+
+
+def added_constraints(constraints: Sequence[str | ConstraintFunction]) -> Setting:
+    """``constraints=`` of the library: further ones than the study's own."""
+    named = [each if isinstance(each, str) else each.name for each in constraints]
+    return Setting(Source("constraints="), ("constraints",), named, adds=True)
+
+
+def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
+    """``--set PATH=VALUE``, the value as YAML. Raises UserError for an invalid path; ``known``: the paths of a base."""
+    source = Source(f"--set {text}")
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise source.error([], "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)")
+    read = read_yaml(value, source.name)[0]
+    return _setting(path.strip(), read, source, known)
+
+
+def given_setting(path: str, value: Any, known: Known = trial_paths) -> Setting:
+    """A Python value for a path as in ``parsed_setting``."""
+    return _setting(path, value, Source(f"settings {path}"), known)
+
+
+def _setting(path: str, value: Any, source: Source, known: Known) -> Setting:
+    return Setting(source, _parts(path, value, source, known), value, adds=path == ADDED)
+
+
+def _parts(path: str, value: Any, source: Source, known_in_base: Known) -> tuple[str, ...]:
+    """The path in the file. Fields of the base may be given without the prefix ``base``."""
+    first, _, rest = path.partition(".")
+    if path in ("about", "constraints", ADDED):
+        return (path.removesuffix("+"),)
+    if first == "axes" and rest:
+        return ("axes", rest)
+    known = {**known_in_base(), **{f"search.{name}": types for name, types in paths(SearchConfig).items()}}
+    path = rest if first == "base" else path
+    if first == "search" and (key := rest.partition(".")[0]) in REPLACED:
+        options = {rest.partition(".")[2]: value} if "." in rest else value
+        raise source.error([], replacement(key, options))
+    if path not in known:
+        raise source.error([], unknown_path("path", path, known))
+    return tuple(path.split(".")) if first == "search" else ("base", *path.split("."))
+
+
+def _put(tree: Any, names: Sequence[str], value: Any) -> Any:
+    """The tree with ``value`` at the path ``names``. Setting another ``kind`` clears its mapping."""
+    if not names:
+        return value
+    tree = tree if isinstance(tree, Mapping) else {}
+    first, *rest = names
+    if first == "kind" and tree.get("kind") != value:
+        return {"kind": value}
+    return {**tree, first: _put(tree.get(first), rest, value)}

@@ -1,0 +1,315 @@
+"""Loads study files: a space and how it is searched, in YAML, validated before anything is trained."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from skipstack.data.basis.code_files import check_distinct, code_path, read_code
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import explain, place
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.own_code import CodeFile, known, known_code
+from skipstack.data.corpora.named import find_card
+from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.search.study.study_files.document import (
+    Document,
+    FileContent,
+    Raw,
+    Source,
+    document,
+    presets,
+    read_document,
+)
+from skipstack.search.study.study_files.settings import (
+    Known,
+    Setting,
+    added_constraints,
+    corpus_setting,
+    given_setting,
+    option_setting,
+    parsed_setting,
+)
+from skipstack.spaces.activity import check_active
+from skipstack.spaces.checks import SpaceError
+from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
+from skipstack.spaces.constraint_functions import ConstraintFunction
+from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.domains import Choice
+from skipstack.spaces.function import RECORDED, FunctionConfig, FunctionSource
+from skipstack.spaces.function_base import function_base
+from skipstack.spaces.paths import Tree, read, trial_paths, written
+from skipstack.spaces.probing import check_rules
+from skipstack.spaces.rules import in_full
+from skipstack.spaces.settled import typed_axes
+from skipstack.spaces.space import Space
+from skipstack.spaces.subject import leaves
+from skipstack.spaces.trial import TrialConfig
+
+MAPPING = "study"
+"""The name of a study that is given as a mapping, for folders and errors."""
+
+EXPRESSION = r"\W"
+"""The pattern of constraints that are no names, for editors."""
+
+SUFFIXES = (".yaml", ".yml")
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def load_study(
+    given: str | Path | Mapping[str, Any],
+    *,
+    scale: str | None = None,
+    corpus: str | None = None,
+    overrides: Sequence[str] | Mapping[str, Any] = (),
+    trials: int | None = None,
+    hours: float | None = None,
+    epochs: int | None = None,
+    seeds: int | None = None,
+    seed: int | None = None,
+    function: FunctionSource | None = None,
+    constraints: Sequence[str | ConstraintFunction] = (),
+) -> tuple[StudyConfig, Path]:
+    """Load a study by the name of a preset, from a YAML file or from a mapping; returns it with its corpus folder.
+
+    Corpus paths start at that folder: the file's own, or the working directory for a preset and a mapping. ``scale``:
+    one of ``scales()``; it is appended to the study's name. ``corpus``: a named corpus or ``grammar``. An override is
+    ``PATH=VALUE``, the value as YAML: a field of the base (``model.stack.hidden=32``), one of the search
+    (``search.scheduler=none``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it),
+    ``constraints`` or ``about``; ``constraints+=NAME`` adds one. A mapping of overrides has Python values. They are
+    applied in order, ``corpus`` first, the overrides last. Setting a field of the base fixes it: axes at or inside it
+    are removed. Another ``kind`` drops the fields of the old one. The study's own code files (``code``) are loaded,
+    which runs them. ``function``: the function that trials call; the base then has values for it, of any name, and a
+    study from a mapping gets its name. ``constraints``: further ones than the study's own, applied before overrides.
+
+    Raises UserError for the first mistake, with its file and line or its option.
+    """
+    nothing = None if function is None else dict[str, Any]()
+    if isinstance(given, Mapping):
+        name = MAPPING if function is None else function.name
+        corpora, file = Path.cwd(), document(given, Source(MAPPING), scale, nothing)
+    else:
+        path, preset = find_study(given)
+        name, corpora = preset or path.stem, Path.cwd() if preset else path.resolve().parent
+        file = read_document(path, str(given), scale, nothing)
+    if scale is not None and scale not in file.scales:
+        none = f"{file.source.name} has no scales (allowed: to leave it out)"
+        raise UserError(f"--scale: {unknown('scale', scale, file.scales) if file.scales else none}")
+    valid: Known = trial_paths
+    if function is not None:
+        function, epochs = _with_epochs(function, corpus, epochs), None
+        valid = partial(_values, file.raw)
+    code = _loaded(file, corpora)
+    with known(code):
+        numbers = {"trials": trials, "hours": hours, "epochs": epochs, "seeds": seeds, "seed": seed}
+        settings = _settings(file.raw, corpus, overrides, valid, numbers)
+        raw = file.raw
+        if constraints:
+            settings.insert(0, added_constraints(constraints))
+        for setting in settings:
+            raw = setting.applied(raw)
+        full_name = name if scale is None else f"{name}-{scale}"
+        own = tuple(each for each in constraints if isinstance(each, ConstraintFunction))
+        check = _Check(file.source, settings, constraints=len(file.raw["constraints"]))
+        return check.study(full_name, raw, code, own, function), corpora
+
+
+def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
+    """Load a study's own code files, which runs them; their paths start at ``folder``."""
+    code: list[CodeFile] = []
+    for number, name in enumerate(file.code):
+        try:
+            code.append(read_code(code_path(name, folder), name))
+            check_distinct(code)
+        except UserError as error:
+            raise file.source.error(("code", number), str(error)) from None
+    return tuple(code)
+
+
+def _settings(
+    raw: Raw,
+    corpus: str | None,
+    overrides: Sequence[str] | Mapping[str, Any],
+    valid: Known,
+    numbers: Mapping[str, float | None],
+) -> list[Setting]:
+    """The settings of a study; ``numbers``: the options that abbreviate a path, by their names."""
+    settings = [] if corpus is None else [corpus_setting(corpus, raw)]
+    for option, value in numbers.items():
+        if value is not None:
+            at = "base.training.epochs" if option == "epochs" else f"search.{option}"
+            settings.append(option_setting(option, at, value))
+    if isinstance(overrides, Mapping):
+        return settings + [given_setting(path, value, valid) for path, value in overrides.items()]
+    return settings + [parsed_setting(text, valid) for text in overrides]
+
+
+def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | None) -> FunctionSource:
+    """The function with this maximum number of epochs."""
+    if corpus is not None:
+        raise UserError(
+            f"--corpus {corpus}: got it for a function, which reads its own data (allowed: to leave it out)"
+        )
+    if epochs is not None and epochs < 1:
+        raise UserError(f"--epochs {epochs}: got {epochs} (allowed: 1 or more)")
+    if epochs is not None and epochs > function.epochs == 1:
+        raise UserError(
+            f"--epochs {epochs}: got {epochs} for a function that returns its one score (allowed: to leave it out, or "
+            "a second parameter, by which it reports)"
+        )
+    return function if epochs is None else function.model_copy(update={"epochs": epochs})
+
+
+def _values(raw: Raw) -> Mapping[str, Any]:
+    """The values of a function by their paths."""
+    return {**dict(leaves(raw["base"])), **raw["axes"]}
+
+
+def scales(name_or_path: str | Path) -> tuple[str, ...]:
+    """The scales at which a study can be loaded, besides its own."""
+    path, _ = find_study(name_or_path)
+    return read_document(path, str(name_or_path)).scales
+
+
+def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
+    """The study file, and the preset's name if it is one. A file takes precedence over a preset of the same name."""
+    path, name = Path(name_or_path), str(name_or_path)
+    if path.is_file():
+        return path, None
+    if name in presets():
+        return presets()[name], name
+    if path.suffix in SUFFIXES:
+        raise UserError(f"no study file {name} (allowed: a YAML file, or a preset: {', '.join(presets())})")
+    raise UserError(unknown("study", name, presets()))
+
+
+class _Whole(Frozen):
+    """A complete study file without its base."""
+
+    about: str
+    axes: dict[str, Axis]
+    constraints: tuple[str, ...]
+    search: SearchConfig
+
+
+class _Check:
+    """Validates a whole study. Errors name the last setting at or around their path, else the file, which has so many
+    ``constraints`` of its own.
+    """
+
+    def __init__(self, file: Source, settings: Sequence[Setting], *, constraints: int) -> None:
+        self._file = file
+        self._settings = settings
+        self._constraints = constraints
+
+    def study(
+        self,
+        name: str,
+        raw: Raw,
+        code: tuple[CodeFile, ...],
+        functions: tuple[ConstraintFunction, ...],
+        function: FunctionSource | None,
+    ) -> StudyConfig:
+        """The validated study. Raises UserError for a mistake."""
+        network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
+        whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
+        base = self._called(function, raw["base"], whole) if network is None else network
+        config = SpaceConfig(
+            code=code, base=base, axes=whole.axes, constraints=whole.constraints, constraint_functions=functions
+        )
+        try:
+            space = Space(config)
+            check_active(space)
+            check_rules(space, config.constraints)
+        except SpaceError as error:
+            raise self._author(error.where).error(error.where, str(error)) from None
+        if network is not None:
+            self._check_corpora(network, space)
+            config = config.model_copy(update={"axes": typed_axes(space, config.axes)})
+        config = config.model_copy(update={"constraints": in_full(space.rules, config.constraints)})
+        return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
+
+    def _called(self, function: FunctionSource | None, values: Raw, whole: "_Whole") -> FunctionConfig:
+        """The base config of a study whose trials call a function, which has its score from the study's objectives."""
+        assert function is not None, "other trials train a network"
+        for score, direction in [*whole.search.reported.items()][:1]:
+            function = function.model_copy(update={"score": score, "direction": RECORDED[direction]})
+        try:
+            return function_base(function, values, whole.axes)
+        except UserError as error:
+            raise self._author(("base",)).error(["base"], str(error)) from None
+
+    def _author(self, path: Sequence[str | int]) -> Source:
+        near = [each for each in self._settings if all(a == b for a, b in zip(each.path, path, strict=False))]
+        if path[:1] == ("constraints",) and len(path) > 1 and isinstance(path[1], int) and path[1] < self._constraints:
+            near = [each for each in near if not each.adds]
+        return near[-1].source if near else self._file
+
+    def _valid(self, model: type[Model], value: object, under: tuple[str, ...]) -> Model:
+        try:
+            return model.model_validate(value)
+        except ValidationError as error:
+            author = self._author((*under, *place(error, model)))
+            inside = {path: line for path, line in (author.lines or {}).items() if path[: len(under)] == under}
+            lines = {path[len(under) :]: line for path, line in inside.items()}
+            raise UserError(explain(error, model, lines=lines, file=author.name)) from None
+
+    def _check_corpora(self, base: TrialConfig, space: Space) -> None:
+        """Check the names and options of corpora in the base and on the axes; their files may be missing."""
+        tree = base.model_dump(mode="json")
+        self._check_corpus(tree, ("base", "data", "corpus"))
+        for path in ("data.corpus", "data.corpus.name", "data.corpus.tags", "data.corpus.held_out"):
+            domain = space.domains.get(path)
+            for value in domain.values if isinstance(domain, Choice) else ():
+                self._check_corpus(written(tree, path, value), ("axes", path, "choice"))
+
+    def _check_corpus(self, tree: Tree, where: tuple[str, ...]) -> None:
+        corpus: Any = read(tree, "data.corpus")
+        if corpus["kind"] != "named" or corpus["name"] is None:
+            return
+        try:
+            card = find_card(corpus["name"])
+            card.layer(corpus["tags"])
+            card.divided(corpus["held_out"])
+        except UserError as error:
+            raise self._author(where).error(where, str(error)) from None
+
+
+def schema(code: tuple[CodeFile, ...] = ()) -> dict[str, Any]:
+    """The JSON schema of a study file, for editors, with all valid paths of axes and names of constraints.
+
+    ``code``: own code files, whose kinds are included.
+    """
+    with known(code):
+        return _schema()
+
+
+def _schema() -> dict[str, Any]:
+    tree: dict[str, Any] = _optional(FileContent.model_json_schema())
+    own = [*CONSTRAINTS, *(name for file in known_code() for name in file.constraints)]
+    tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    tree["title"] = "A study file of skipstack"
+    for part in (tree, tree["$defs"]["Scale"]):
+        part["properties"]["axes"]["propertyNames"] = {"enum": list(trial_paths())}
+        part["properties"]["constraints"]["anyOf"][0]["items"] = {
+            "anyOf": [{"enum": own}, {"type": "string", "pattern": EXPRESSION}]
+        }
+    tree["$defs"]["Axis"]["oneOf"] = [{"required": [kind]} for kind in DOMAINS]
+    return tree
+
+
+def _optional(schema: Any) -> Any:
+    """The schema for partial values: no field is required, and unions need no kind."""
+    match schema:
+        case Mapping():
+            renamed = {"oneOf": "anyOf"} if "discriminator" in schema else {}
+            kept = {renamed.get(key, key): value for key, value in schema.items() if key != "discriminator"}
+            if isinstance(kept.get("required"), list):
+                del kept["required"]
+            return {key: _optional(value) for key, value in kept.items()}
+        case list():
+            return [_optional(item) for item in schema]
+        case _:
+            return schema

@@ -1,0 +1,143 @@
+"""What those see who watch a cluster: the metrics of a study against its ledger, and the board that asks for them."""
+
+import json
+import re
+import time
+from collections import Counter
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from skipstack.data.health.health import Health, SplitHealth
+from skipstack.search.api.start import run_study
+from skipstack.search.execution.engines.ray.metrics import METRICS, Metric, StudyGauges
+from skipstack.search.execution.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Decided, Event, Reported
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.study_record import StudyRecord
+from tests.search.toy import FailingWorker, open_toy, toy_driver, toy_study
+
+BOARD = Path(__file__).resolve().parents[5] / "search" / "cluster" / "grafana.json"
+
+Values = dict[tuple[str, str | None], float]
+"""By metric and by the value of its label."""
+
+
+class Kept:
+    """What was put, as who collects metrics would have it."""
+
+    def __init__(self) -> None:
+        self.values: Values = {}
+
+    def put(self, metric: Metric, value: float, label: str | None) -> None:
+        assert (label is None) == (metric.label is None)
+        assert value > 0 or not metric.counts, "Ray refuses to count nothing"
+        before = self.values.get((metric.name, label), 0.0) if metric.counts else 0.0
+        self.values[metric.name, label] = before + value
+
+
+def expected(folder: StudyFolder, events: list[Event]) -> Values:
+    """Of a study that is over, of whose events a driver wrote these."""
+    record = read_study(folder.path)
+    ends = Counter(str(trial.reason) for trial in record.trials.values())
+    rungs = {(event.trial, event.rung) for event in Ledger(folder.ledger).read() if isinstance(event, Decided)}
+    values: Values = {("skipstack_trials", state): count for state, count in ends.items()}
+    values |= {
+        ("skipstack_rung_trials", str(rung)): count
+        for rung, count in Counter(rung for _, rung in rungs if rung is not None).items()
+    }
+    best = record.ranked()[0].score
+    assert best is not None
+    values |= {("skipstack_best_score", None): best, ("skipstack_queue", None): 0}
+    epochs = sum(isinstance(event, Reported) for event in events)
+    if epochs:
+        values["skipstack_epochs_total", None] = epochs
+    return values
+
+
+def shown(values: Values) -> Values:
+    return {key: value for key, value in values.items() if value or key[0] == "skipstack_queue"}
+
+
+@pytest.mark.parametrize("scheduler", ["asha", "promotions"])
+def test_the_metrics_of_a_study_are_those_of_its_ledger(
+    scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    health = Health.model_construct(splits={"train": SplitHealth.model_construct(tokens=7)})
+    prepared = StudyRecord.corpus_of
+    monkeypatch.setattr(
+        StudyRecord, "corpus_of", lambda record, config: prepared(record, config).model_copy(update={"health": health})
+    )
+    study = toy_study(9, proposer="random")
+    variant = {"variant": "promotion"} if scheduler == "promotions" else {}
+    search = study.search.model_copy(update={"scheduler": study.search.scheduler.model_copy(update=variant)})
+    folder = open_toy(tmp_path / "study", study.model_copy(update={"search": search}))
+    kept = Kept()
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        gauges = StudyGauges(lambda: driver.record, kept.put)
+        driver.listen(gauges)
+        assert kept.values["skipstack_queue", None] == 9
+        run_study(driver, SerialEngine(FailingWorker))
+    events = Ledger(folder.ledger).read()
+    seeds = sum(len(event.metrics["train_loss"]) for event in events if isinstance(event, Reported))
+    assert seeds
+    assert shown(kept.values) == expected(folder, events) | {("skipstack_tokens_total", None): 7 * seeds}
+    again = Kept()  # a driver that takes the study up begins with what is there, and counts from then on
+    StudyGauges(lambda: driver.record, again.put)
+    assert shown(again.values) | {("skipstack_queue", None): 0} == expected(folder, [])
+
+
+def test_the_board_asks_for_what_is_published_and_for_all_of_it() -> None:
+    board = json.loads(BOARD.read_text())
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    labels = {f"ray_{metric.name}": metric.label for metric in METRICS}
+    assert {name for each in asked for name in re.findall(r"ray_\w+", each)} == set(labels)
+    for each in asked:
+        (name,) = re.findall(r"ray_\w+", each)
+        by = re.findall(r"by \((\w+)\)", each)
+        assert set(by) == {labels[name] or "study"}
+        assert 'study=~"$study"' in each
+    (study,) = (each for each in board["templating"]["list"] if each["name"] == "study")
+    assert study["query"]["query"] == "label_values(ray_skipstack_trials, study)"
+
+
+@pytest.mark.cluster
+def test_a_prometheus_reads_from_ray_what_the_ledger_says_also_long_after_it_changed(tmp_path: Path) -> None:
+    pytest.importorskip("prometheus_client", reason="Ray's agent is part of ray[default], which is not installed")
+    import ray
+
+    from skipstack.search.execution.engines.ray.engine import RayEngine
+
+    folder = open_toy(tmp_path / "study", toy_study(6))
+    engine = RayEngine(FailingWorker, address=None, gpus_per_trial=0)
+    try:
+        with Ledger(folder.ledger) as ledger:
+            run_study(toy_driver(folder, ledger), engine)
+        wanted = expected(folder, Ledger(folder.ledger).read())
+        (node,) = ray.nodes()
+        place = f"http://{node['NodeManagerAddress']}:{node['MetricsExportPort']}/metrics"
+        for least in (0.0, 45.0):  # Ray reports every 10 s, and forgets what it was not told for 20 s
+            time.sleep(least)
+            end, found = time.monotonic() + 120, Values()
+            while found != wanted and time.monotonic() < end:
+                time.sleep(0.5)
+                with urlopen(place, timeout=10) as answer:
+                    found = shown(scraped(answer.read().decode()))
+            assert found == wanted
+    finally:
+        engine.close()
+
+
+def scraped(text: str) -> Values:
+    """What a page of metrics says of the study, under the names that they have here."""
+    values: Values = {}
+    for name, labels, value in re.findall(r"^ray_(skipstack_\w+)\{(.*)\} (\S+)$", text, flags=re.MULTILINE):
+        of = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+        assert of["study"] == "toy"
+        (label,) = (metric.label for metric in METRICS if metric.name == name)
+        values[name, None if label is None else of[label]] = float(value)
+    return values

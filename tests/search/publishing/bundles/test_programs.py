@@ -1,0 +1,95 @@
+"""Programs of torch.export: torch alone loads them, and they tag what the bundle tags, at any length that they take."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.publishing.bundles.bundle import load_bundle
+from skipstack.search.publishing.bundles.programs import NOTES, check_program
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
+from tests.command_line import refusal, typed
+from tests.search.finished import trained
+
+CPU = torch.device("cpu")
+STUDY = """\
+base:
+  data: {corpus: {kind: agreement, train: 40, dev: 20, test: 20}}
+  model:
+    embedder: {word_size: 6, capital_size: 0, affix_characters: 0, dropout: 0}
+    stack: {depth: 2, hidden: 5}
+    initial_scale: 1.0
+  training: {epochs: 1, batch_size: 8, optimiser: {kind: adam, learning_rate: 0.02}}
+search: {trials: 1, seeds: 2, scheduler: none}
+"""
+NETWORKS = {
+    "any length": ("model.stack.composition=2", "model.stack.depth=3", "model.stack.shortcut.topology=both_gated"),
+    "GRU": ("model.stack.cell=gru",),
+    "minLSTM": ("model.stack.cell=min_lstm",),
+    "characters": ("model.embedder.spelling.kind=cnn",),
+    "chain": ("model.head.kind=crf",),
+    "skips": ("model.stack.skip.kind=dynamic",),
+    "feedback": (),
+    "parser": (
+        "data.corpus={kind: grammar, tags: heads, train: 40, dev: 20, test: 20}",
+        "model.head={kind: biaffine, decoder: greedy, arc_size: 5, relation_size: 4}",
+    ),
+}
+STACK = "{depth: 2, hidden: 5}"
+
+
+def study(folder: Path, *settings: str, stack: str = STACK) -> StudyFolder:
+    (folder / "study.yaml").write_text(STUDY.replace(STACK, stack))
+    return trained(folder / "study.yaml", settings)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
+    return study(tmp_path_factory.mktemp("study"))
+
+
+def test_what_can_be_no_program_is_refused_before_anything_is_written(plain: StudyFolder, tmp_path: Path) -> None:
+    to, there = tmp_path / "bundle", tmp_path / "there.pt2"
+    there.touch()
+    export = ("export", plain.path, "--to", to, "--device", "cpu", "--torch-export")
+    assert "got tagger (allowed: a new file whose name ends in .pt2)" in refusal(*export, tmp_path / "tagger")
+    assert "there.pt2: exists (allowed: a new file)" in refusal(*export, there)
+    assert "got several models for one file" in refusal(*export, tmp_path / "new.pt2", "--best", "2")
+    config = read_study(plain.path).trials[0].config
+    parser = config.model_copy(
+        update={"model": config.model.model_validate({**config.model.model_dump(), "head": {"kind": "biaffine"}})}
+    )
+    with pytest.raises(UserError, match=r"--torch-export: the best tree is computed outside of torch \(allowed: "):
+        check_program(parser, tmp_path / "new.pt2")
+    assert list(tmp_path.iterdir()) == [there]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [each if each in ("chain", "parser") else pytest.param(each, marks=pytest.mark.slow) for each in NETWORKS]
+)
+def test_a_program_tags_what_its_bundle_tags(name: str, tmp_path: Path) -> None:
+    folder = study(tmp_path, *NETWORKS[name], stack="{kind: feedback, hidden: 5}" if name == "feedback" else STACK)
+    to, file = tmp_path / "bundle", tmp_path / "tagger.pt2"
+    ensemble = ["--ensemble"] if name == "chain" else []
+    answer = typed("export", folder.path, "--to", to, "--torch-export", file, "--device", "cpu", *ensemble)
+    assert answer.code == 0, answer
+    assert answer.out == f"{to}\n{file}\n"
+    extra = {NOTES: ""}
+    program = torch.export.load(file, extra_files=extra).module()
+    notes = json.loads(extra[NOTES])
+    assert (notes["length"] is None) == (name not in ("chain", "skips", "feedback"))
+    assert notes["compared"]["largest_difference"] < 1e-4
+    bundle = load_bundle(to, CPU)
+    words = bundle.vocabulary.words
+    longest = 30 if notes["length"] is None else notes["length"]
+    texts = [[words[(place * place + start) % len(words)] for place in range(longest - start)] for start in range(4)]
+    for batch in (texts, texts[:1], [texts[0][:1]]):
+        found = program(**bundle.program_inputs(batch, notes["length"]))
+        for place, sentence in enumerate(bundle.predict(batch)):
+            ours = {key: values[: len(sentence.words), place].tolist() for key, values in found.items()}
+            assert tuple(bundle.tags[tag] for tag in ours["tags_UB"]) == sentence.tags
+            assert sentence.heads is None or tuple(ours["heads_TB"]) == sentence.heads

@@ -1,0 +1,76 @@
+"""What a tracking process does, done in this one: what fails in a test's own hands fails in it."""
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from skipstack.search.ledger.events import Event
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.publishing.tracking.publishing import Publication, Shown, publish
+from skipstack.search.publishing.tracking.recording import Recorder
+from skipstack.search.publishing.tracking.retry_loop import RetryLoop
+from skipstack.search.study.record.folder import StudyFolder
+
+
+class Owner:
+    """Who wants the work done, and waits for its end once ``waiting`` is set."""
+
+    def __init__(self) -> None:
+        self.waiting = threading.Event()
+        self._never = threading.Event()
+
+    def waits(self, seconds: float) -> bool:
+        return self._never.wait(seconds) or True if self.waiting.is_set() else self.waiting.wait(seconds)
+
+    def progressed(self) -> None: ...
+
+    def failed(self, trouble: str) -> None: ...
+
+
+class Recording:
+    """A ``Recorder`` in a thread; what happens it is told."""
+
+    def __init__(self, uri: str, past: Sequence[Event], *, folder: Path | None = None, private: bool = False) -> None:
+        self._told = deque(past)
+        self._owner = Owner()
+        self._recorder = Recorder(uri, self._news, RetryLoop(self._owner), folder=folder, private=private)
+        self._ended: list[str | None] = []
+        self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
+        self._thread.start()
+
+    def __call__(self, event: Event) -> None:
+        self._told.append(event)
+
+    def close(self) -> str | None:
+        """Wait for the end; None, or one line on what is missing, which is all where the thread was killed."""
+        self._owner.waiting.set()
+        self._thread.join()
+        return self._ended[0] if self._ended else "killed"
+
+    def _news(self) -> Iterator[Event]:
+        while self._told:
+            yield self._told.popleft()
+
+    def _run(self) -> None:
+        self._ended.append(self._recorder.run())
+
+
+class TrackingHere:
+    """Does in this process what a ``TrackingProcess`` does in another."""
+
+    def record(self, uri: str, folder: Path, *, private: bool) -> None:
+        self.uri = uri
+        self.recording = Recording(uri, Ledger(StudyFolder(folder).ledger).read(), folder=folder, private=private)
+
+    def let_end(self) -> None: ...
+
+    def close(self) -> str | None:
+        return self.recording.close()
+
+    def publish(self, experiment: str, study_id: str, publication: Publication) -> Shown:
+        owner = Owner()
+        owner.waiting.set()
+        return publish(self.uri, experiment, study_id, publication, RetryLoop(owner))
+
+    def end(self) -> None: ...

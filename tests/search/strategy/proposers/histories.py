@@ -1,0 +1,171 @@
+"""Two spaces with conditions, and random histories of asks and ends on them."""
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from skipstack.search.ledger.events import Reason
+from skipstack.search.strategy.objectives.pareto import Vector
+from skipstack.search.strategy.proposers.config import EvolutionConfig, PathConfig
+from skipstack.search.strategy.proposers.evolution import Evolution
+from skipstack.search.strategy.proposers.gaussian_process import GaussianProcess
+from skipstack.search.strategy.proposers.path import Path
+from skipstack.search.strategy.proposers.prior import Prior
+from skipstack.search.strategy.proposers.proposer import Curve, Grid, Listed, OneAtATime, Proposer, Random
+from skipstack.search.strategy.proposers.tpe import Tpe
+from skipstack.spaces.space import Point, Space, SpaceConfig
+
+DEPTH, COMPOSITION, HIDDEN = "model.stack.depth", "model.stack.composition", "model.stack.hidden"
+KIND, RATE = "training.optimiser.kind", "training.optimiser.learning_rate"
+MOMENTUM, BETA1, BETA2 = "training.optimiser.momentum", "training.optimiser.beta1", "training.optimiser.beta2"
+
+FINITE = Space(
+    SpaceConfig.model_validate(
+        {
+            "axes": {
+                DEPTH: {"choice": [1, 2, 3]},
+                COMPOSITION: {"choice": [1, 2, 5], "when": {DEPTH: [2, 3]}},
+                KIND: {"choice": ["sgd", "adam"]},
+                MOMENTUM: {"choice": [0.0, 0.9], "when": {KIND: ["sgd"]}},
+            },
+            "constraints": ["shortcut_in_use"],
+        }
+    )
+)
+"""15 points: 5 stacks (compositions 2 and 5 have no shortcut at depth 2) and 3 optimisers."""
+
+MIXED = Space(
+    SpaceConfig.model_validate(
+        {
+            "axes": {
+                KIND: {"choice": ["sgd", "adam"]},
+                DEPTH: {"choice": [1, 3, 5]},
+                HIDDEN: {"integer": [8, 64]},
+                RATE: {"log": [1e-4, 1e-1]},
+                MOMENTUM: {"real": [0.0, 0.9], "when": {KIND: ["sgd"]}},
+                BETA1: {"real": [0.5, 0.95], "when": {KIND: ["adam"]}},
+                BETA2: {"real": [0.9, 0.999], "when": {KIND: ["adam"]}},
+            }
+        }
+    )
+)
+
+WIDE = Space(
+    SpaceConfig.model_validate(
+        {
+            "base": {"model": {"stack": {"kind": "recurrent", "depth": 3}}},
+            "axes": {
+                KIND: {"choice": ["adam", "sgd"]},
+                DEPTH: {"choice": [1, 2, 3, 4, 5]},
+                COMPOSITION: {"choice": [1, 2, 5], "when": {DEPTH: [3]}},
+                MOMENTUM: {"choice": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], "when": {KIND: ["sgd"]}},
+            },
+            "constraints": ["shortcut_in_use"],
+        }
+    )
+)
+"""16 points one axis at a time: the base (SGD, depth 3, composition 2), 1 other optimiser, 3 other depths (2 has no
+shortcut), 2 other compositions, 9 other momenta."""
+
+SMALL = EvolutionConfig(population=4, sample=2)
+"""So that a short history has children."""
+
+
+STEPS = PathConfig(
+    points=({KIND: "sgd", DEPTH: 5, HIDDEN: 8, RATE: 0.1, MOMENTUM: 0.5},),
+    starts=({KIND: "sgd", DEPTH: 1, HIDDEN: 8, RATE: 0.01, MOMENTUM: 0.0},),
+    changes={KIND: "adam", DEPTH: 3, HIDDEN: 64, RATE: 0.001, BETA1: 0.8, BETA2: 0.95},
+)
+"""4 changes at first, and 2 more once Adam is taken: 20 points on the way, if each step has a score."""
+
+Make = Callable[[], Proposer]
+MAKERS: Mapping[str, Make] = {
+    "grid": lambda: Grid(FINITE),
+    "one at a time": lambda: OneAtATime(WIDE),
+    "listed": lambda: Listed(FINITE, list(FINITE.enumerate())[::-1]),
+    "path": lambda: Path(MIXED, STEPS),
+    "random, finite": lambda: Random(FINITE, seed=3),
+    "random, mixed": lambda: Random(MIXED, seed=3),
+    "tpe, finite": lambda: Tpe(FINITE, seed=3),
+    "tpe, mixed": lambda: Tpe(MIXED, seed=3),
+    "tpe, two objectives": lambda: Tpe(MIXED, seed=3, objectives=2),
+    "tpe per second, mixed": lambda: Tpe(MIXED, 3, 1, 20),
+    "prior, finite": lambda: Prior(FINITE, seed=3),
+    "prior, mixed": lambda: Prior(MIXED, seed=3),
+    "prior, two objectives": lambda: Prior(MIXED, seed=3, objectives=2),
+    "gp, finite": lambda: GaussianProcess(FINITE, seed=3, random_trials=4),
+    "gp, mixed": lambda: GaussianProcess(MIXED, seed=3, random_trials=5),
+    "gp per second, mixed": lambda: GaussianProcess(MIXED, 3, 1, 20, random_trials=5),
+    "gp, two objectives": lambda: GaussianProcess(MIXED, seed=3, objectives=2, random_trials=5),
+    "evolution, finite": lambda: Evolution(FINITE, 3, SMALL),
+    "evolution, mixed": lambda: Evolution(MIXED, 3, SMALL),
+    "evolution, two objectives": lambda: Evolution(MIXED, 3, SMALL),
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A trial was proposed, or ended where there is a reason."""
+
+    number: int
+    point: Point
+    reason: Reason | None = None
+    curve: Curve = ()
+    further: Vector = ()
+
+
+def tell(proposer: Proposer, told: Told) -> None:
+    """Tell what happened, the point as a ledger has it: keys sorted."""
+    if told.reason is None:
+        proposer.proposed(told.number, json.loads(json.dumps(told.point, sort_keys=True)))
+    else:
+        proposer.ended(told.number, told.reason, told.curve, told.further)
+
+
+def objectives(name: str) -> int:
+    """How many objectives the proposer called ``name`` is told of."""
+    return 2 if name.endswith("two objectives") else 1
+
+
+LENGTH = 14
+"""Trials that show what a proposer does."""
+
+
+def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4, objectives: int = 1) -> Iterator[Told]:
+    """Drive a proposer: up to ``parallel`` trials run at once and end in any order, for any reason."""
+    draw = random.Random(seed)
+    running: dict[int, Point] = {}
+    number, left = 0, True
+    while running or (left and number < trials):
+        if left and number < trials and len(running) < parallel and (not running or draw.random() < 0.6):
+            point = proposer.ask(number)
+            left = point is not None or (proposer.waits and bool(running))
+            if point is None:
+                continue
+            proposer.proposed(number, point)
+            running[number] = point
+            yield Told(number, point)
+            number += 1
+        else:
+            ending = draw.choice(list(running))
+            reasons: list[Reason] = ["completed", "completed", "stopped", "stopped", "diverged", "failed"]
+            reason = draw.choice(reasons)
+            curve = [(epoch, draw.random()) for epoch in range(1, draw.randint(2, 6))]
+            if reason == "diverged":
+                curve[-1] = (curve[-1][0], float("nan"))
+            further = tuple(-float(draw.randint(1000, 9000)) for _ in range(objectives - 1))
+            proposer.ended(ending, reason, curve, further)
+            yield Told(ending, running.pop(ending), reason, curve, further)
+
+
+def climb(proposer: Proposer, trials: int, score: Callable[[Point], float]) -> list[float]:
+    """The scores of so many trials one after the other, each told to the proposer before it is asked again."""
+    scores: list[float] = []
+    for number in range(trials):
+        point = proposer.ask(number)
+        assert point is not None
+        proposer.proposed(number, point)
+        scores.append(score(point))
+        proposer.ended(number, "completed", [(1, scores[-1] - 0.1), (2, scores[-1])])
+    return scores

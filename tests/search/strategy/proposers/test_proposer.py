@@ -1,0 +1,243 @@
+"""What every proposer promises, and the order of the grid."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.strategy.proposers.evolution import Evolution
+from skipstack.search.strategy.proposers.gaussian_process import GaussianProcess
+from skipstack.search.strategy.proposers.proposer import Grid, OneAtATime, Proposer, Random
+from skipstack.search.strategy.proposers.tpe import Tpe
+from skipstack.spaces.space import Point
+from tests.search.strategy.proposers.histories import (
+    BETA1,
+    COMPOSITION,
+    DEPTH,
+    FINITE,
+    HIDDEN,
+    KIND,
+    LENGTH,
+    MAKERS,
+    MIXED,
+    MOMENTUM,
+    SMALL,
+    WIDE,
+    Make,
+    live,
+    objectives,
+    tell,
+)
+
+every = pytest.mark.parametrize(("name", "make"), MAKERS.items(), ids=MAKERS.keys())
+
+
+def points(proposer: Proposer, trials: int, seed: int = 0, sought: int = 1) -> list[Point]:
+    return [told.point for told in live(proposer, seed, trials, objectives=sought) if told.reason is None]
+
+
+@every
+@pytest.mark.parametrize("seed", [0, 1])
+def test_replaying_any_part_of_a_history_gives_the_next_answer_of_the_one_that_lived_it(
+    name: str, make: Make, seed: int
+) -> None:
+    lived, replayed = make(), make()
+    asked = 0
+    for told in live(lived, seed, trials=LENGTH, objectives=objectives(name)):
+        tell(replayed, told)  # never asked before this point in time
+        asked += told.reason is None
+        if told.number % 5 == 0:
+            mine, theirs = lived.ask(asked), replayed.ask(asked)
+            assert theirs == mine
+            assert list(theirs or ()) == list(mine or ())  # in the same order
+    assert asked == LENGTH
+
+
+@every
+def test_a_proposer_that_was_never_asked_answers_like_one_that_was_asked_for_everything(name: str, make: Make) -> None:
+    lived, replayed = make(), make()
+    history = list(live(lived, seed=2, trials=LENGTH, objectives=objectives(name)))
+    for told in history:
+        tell(replayed, told)
+    assert [replayed.ask(number) for number in (20, 21, 20)] == [lived.ask(number) for number in (20, 21, 20)]
+
+
+@every
+def test_asking_changes_nothing(name: str, make: Make) -> None:
+    asked, quiet = make(), make()
+    for told in live(quiet, seed=5, trials=LENGTH, objectives=objectives(name)):
+        asked.ask(99)
+        tell(asked, told)
+    assert [asked.ask(20), asked.ask(20)] == [quiet.ask(20)] * 2
+
+
+@every
+def test_each_point_is_allowed_and_new_and_has_the_active_axes_only(name: str, make: Make) -> None:
+    proposed = points(make(), trials=LENGTH, sought=objectives(name))
+    space = WIDE if isinstance(make(), OneAtATime) else MIXED if HIDDEN in proposed[0] else FINITE
+    composed = {WIDE: (3,), FINITE: (2, 3), MIXED: ()}[space]
+    assert all(space.allowed(point) for point in proposed)
+    assert len({space.config(point).identity for point in proposed}) == len(proposed) == LENGTH
+    assert {point[KIND] for point in proposed} == {"sgd", "adam"}
+    for point in proposed:
+        assert (MOMENTUM in point) == (point[KIND] == "sgd")
+        assert (BETA1 in point) == (space is MIXED and point[KIND] == "adam")
+        assert (COMPOSITION in point) == (point[DEPTH] in composed)
+
+
+@pytest.mark.parametrize(
+    "name", ["grid", "listed", "random, finite", "tpe, finite", "prior, finite", "gp, finite", "evolution, finite"]
+)
+def test_a_finite_space_is_proposed_whole_and_then_exhausted(name: str) -> None:
+    proposer = MAKERS[name]()
+    everything = {canonical_json(point) for point in FINITE.enumerate()}
+    assert len(everything) == 15
+    assert {canonical_json(point) for point in points(proposer, trials=1000)} == everything
+    assert proposer.ask(15) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("random, mixed", lambda: Random(MIXED, seed=4)),
+        ("tpe, mixed", lambda: Tpe(MIXED, seed=4)),
+        ("gp, mixed", lambda: GaussianProcess(MIXED, seed=4)),
+        ("evolution, mixed", lambda: Evolution(MIXED, 4, SMALL)),
+    ],
+)
+def test_another_seed_gives_other_points(name: str, other: Make) -> None:
+    assert points(other(), trials=3) != points(MAKERS[name](), trials=3)
+
+
+@every
+def test_diverged_and_failed_trials_are_never_shown_as_a_score(name: str, make: Make) -> None:
+    """Without a score, all that is known of them is that their points were proposed."""
+    told_all, told_ends = make(), make()
+    history = list(live(make(), seed=5, trials=LENGTH, objectives=objectives(name)))
+    scoreless = [told for told in history if told.reason in ("diverged", "failed")]
+    assert {told.reason for told in scoreless} == {"diverged", "failed"}
+    for told in history:
+        tell(told_all, told)
+        tell(told_ends, replace(told, curve=[(1, 0.99)]) if told in scoreless else told)
+    assert told_all.ask(20) == told_ends.ask(20)
+
+
+@every
+def test_what_earlier_studies_observed_may_be_proposed_again_and_replays_alike(name: str, make: Make) -> None:
+    first, second = make(), make()
+    earlier = [
+        told for told in live(make(), seed=3, trials=LENGTH, objectives=objectives(name)) if told.reason is not None
+    ]
+    for proposer in (first, second):
+        for told in earlier:
+            assert told.reason is not None
+            proposer.observed(told.point, told.reason, told.curve, told.further)
+    alike = [points(each, trials=LENGTH // 3, sought=objectives(name)) for each in (first, second)]
+    assert alike[0] == alike[1]
+    if name in ("grid", "listed", "random, finite", "tpe, finite", "evolution, finite"):
+        rest = points(second, trials=1000, sought=objectives(name))
+        assert len(alike[1]) + len(rest) == 15, "nothing was taken away from what can be proposed"
+
+
+def test_the_grid_follows_the_enumeration() -> None:
+    assert points(Grid(FINITE), trials=15) == list(FINITE.enumerate())
+
+
+def test_the_grid_steps_over_points_that_another_proposer_chose() -> None:
+    everything = list(FINITE.enumerate())
+    grid = Grid(FINITE)
+    grid.proposed(0, everything[1])
+    assert grid.ask(1) == everything[0]
+    grid.proposed(1, everything[0])
+    assert grid.ask(2) == everything[2]
+
+
+@pytest.mark.parametrize("walk", [Grid, OneAtATime])
+def test_a_walk_over_a_continuous_axis_is_the_users_mistake(walk: type[Grid | OneAtATime]) -> None:
+    with pytest.raises(UserError, match="learning_rate"):
+        walk(MIXED)
+
+
+def test_one_axis_at_a_time_begins_at_the_base_and_ends_after_the_last_value_of_the_last_axis() -> None:
+    base: Point = {KIND: "sgd", DEPTH: 3, COMPOSITION: 2, MOMENTUM: 0.0}
+    adam: Point = {KIND: "adam", DEPTH: 3, COMPOSITION: 2}
+    depths: list[Point] = [{KIND: "sgd", DEPTH: depth, MOMENTUM: 0.0} for depth in (1, 4, 5)]
+    compositions: list[Point] = [base | {COMPOSITION: kind} for kind in (1, 5)]
+    momenta: list[Point] = [base | {MOMENTUM: tenth / 10} for tenth in range(1, 10)]
+    expected = [base, adam, *depths, *compositions, *momenta]
+    proposer = OneAtATime(WIDE)
+    assert points(proposer, trials=1000) == expected
+    assert proposer.ask(16) is None
+
+
+def test_one_axis_at_a_time_steps_over_points_that_another_proposer_chose() -> None:
+    walk, everything = OneAtATime(WIDE), list(WIDE.one_at_a_time())
+    elsewhere: Point = {KIND: "sgd", DEPTH: 5, MOMENTUM: 0.9}
+    for number, point in enumerate([everything[1], elsewhere]):
+        walk.proposed(number, point)
+    assert points(walk, trials=1000) == [everything[0], *everything[2:]]
+
+
+def test_random_points_spread_over_the_whole_space() -> None:
+    draws = [point for number in range(300) if (point := Random(MIXED, seed=0).ask(number)) is not None]
+    assert len(draws) == 300
+    assert 120 < sum(point[KIND] == "sgd" for point in draws) < 180  # 150, standard deviation 8.7
+    assert all(70 < sum(point[DEPTH] == depth for point in draws) < 130 for depth in (1, 3, 5))
+
+
+def global_states() -> tuple[object, list[int]]:
+    return random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tolist()  # noqa: NPY002
+
+
+@every
+def test_the_global_random_states_are_neither_read_nor_changed(name: str, make: Make) -> None:
+    sequences = []
+    for seed in (1, 2):
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        before = global_states()
+        sequences.append(points(make(), trials=LENGTH, sought=objectives(name)))
+        assert global_states() == before
+    assert sequences[0] == sequences[1]
+
+
+IN_ANOTHER_PROCESS = """
+import json
+from tests.search.strategy.proposers.histories import MAKERS, live
+from tests.search.strategy.proposers.histories import LENGTH, objectives
+told = {name: live(make(), 7, LENGTH, objectives=objectives(name)) for name, make in MAKERS.items()}
+print(json.dumps({name: [each.point for each in own] for name, own in told.items()}))
+"""
+
+
+def test_the_sequence_is_the_same_in_another_process() -> None:
+    root = Path(__file__).parents[4]
+    mine = {
+        name: [told.point for told in live(make(), 7, LENGTH, objectives=objectives(name))]
+        for name, make in MAKERS.items()
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", IN_ANOTHER_PROCESS],
+        cwd=root,
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == mine
+    assert done.stdout.strip() == json.dumps(mine)  # the axes stand in the same order, too
+
+
+def test_numbers_are_drawn_each_from_a_stream_of_its_own() -> None:
+    forward = [Random(MIXED, seed=3).ask(number) for number in range(5)]
+    proposer = Random(MIXED, seed=3)
+    assert [proposer.ask(number) for number in reversed(range(5))] == forward[::-1]
+    assert len({canonical_json(point) for point in forward}) == 5

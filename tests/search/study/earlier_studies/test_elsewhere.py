@@ -1,0 +1,155 @@
+"""Trials that Optuna, Ray Tune and W&B have searched are studies of ours: the same scores, axes and best trial."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+
+import skipstack
+from skipstack.data.basis.errors import UserError
+from skipstack.search.study.earlier_studies.elsewhere.finished_trials import inferred_axes
+from skipstack.search.study.record.reading import read_study
+from tests.command_line import typed
+
+
+@pytest.fixture(scope="module")
+def theirs() -> optuna.Study:
+    """30 trials that minimise; some are pruned after the first of three steps, one fails."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=7), study_name="depths")
+
+    def objective(trial: optuna.Trial) -> float:
+        depth, kind = trial.suggest_int("depth", 1, 4), trial.suggest_categorical("kind", ["a", "b"])
+        rate = trial.suggest_float("rate", 1e-4, 1, log=True)
+        if trial.number == 5:
+            raise ValueError("no room")
+        for step in range(3):
+            trial.report(loss := rate / (step + 1) + depth + (kind == "b"), step)
+            if step == 0 and depth == 4:
+                raise optuna.TrialPruned
+        return loss
+
+    study.optimize(objective, n_trials=30, catch=ValueError)
+    return study
+
+
+def test_a_study_of_optuna_is_one_of_ours(theirs: optuna.Study, tmp_path: Path) -> None:
+    study = skipstack.from_optuna(theirs, out=tmp_path / "ours")
+    record = read_study(tmp_path / "ours")
+    assert len(record.trials) == 30
+    for own, other in zip(record.trials.values(), theirs.trials, strict=True):
+        assert own.point == other.params
+        assert own.reason == {"COMPLETE": "completed", "PRUNED": "stopped", "FAIL": "failed"}[other.state.name]
+        assert [report.metrics["dev_score"][0] for report in own.reports] == list(other.intermediate_values.values())
+    best = record.ranked()[0]
+    assert best.number == theirs.best_trial.number
+    ours = {"rate": skipstack.loguniform(1e-4, 1), "depth": skipstack.randint(1, 4), "kind": skipstack.choice("a", "b")}
+    assert record.space.domains == {name: axis.domain for name, axis in ours.items()}
+    assert "which does not say seeds and rungs" in record.study.about
+    assert len(study.trials()) == 30
+    assert "best" in typed("report", str(tmp_path / "ours")).out
+
+
+@pytest.mark.slow
+def test_a_search_learns_from_it(theirs: optuna.Study, tmp_path: Path) -> None:
+    skipstack.from_optuna(theirs, out=tmp_path / "theirs")
+    axes = {"depth": skipstack.randint(1, 4), "kind": skipstack.choice("a", "b"), "rate": skipstack.loguniform(1e-4, 1)}
+    space = {"base": {}, "axes": axes, "search": {"warm_start": [str(tmp_path / "theirs")], "seeds": 1}}
+
+    def objective(config: Any, report: skipstack.Report) -> None:
+        report(score=config["depth"])
+
+    own = skipstack.search(space, objective, direction="minimize", trials=2, engine="serial", out=tmp_path / "ours")
+    assert len(own.events().query("kind == 'observed' or kind == 'warm_started'")) >= 1
+
+
+def test_an_experiment_of_tune_is_one_of_ours(tmp_path: Path) -> None:
+    folder = tmp_path / "experiment"
+    for number, (rate, units, losses) in enumerate([(0.1, 8, [3.0, 2.0]), (0.5, 16, [4.0]), (0.2, 8, [2.5, 1.5])]):
+        trial = folder / f"trial_{number}"
+        trial.mkdir(parents=True)
+        (trial / "params.json").write_text(json.dumps({"rate": rate, "net": {"units": units}}))
+        lines = [
+            json.dumps({"loss": loss, "training_iteration": at, "timestamp": 100 * number + at, "time_total_s": at})
+            for at, loss in enumerate(losses, start=1)
+        ]
+        (trial / "result.json").write_text("\n".join([*lines, '{"loss": 0']))
+    skipstack.from_tune(folder, score="loss", direction="minimize", out=tmp_path / "ours")
+    record = read_study(tmp_path / "ours")
+    assert [trial.reason for trial in record.trials.values()] == ["completed", "stopped", "completed"]
+    assert record.ranked()[0].point == {"rate": 0.2, "net.units": 8}
+    assert "axes are as wide as what was tried" in record.study.about
+    with pytest.raises(UserError, match=r"unknown metric 'lose' .*nearest: 'loss'"):
+        skipstack.from_tune(folder, score="lose", out=tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    with pytest.raises(UserError, match="has no trials"):
+        skipstack.from_tune(tmp_path, score="loss", out=tmp_path / "other")
+
+
+@pytest.mark.cluster
+def test_what_tune_has_written_says_what_tune_says(tmp_path: Path) -> None:
+    """Tune itself searches, stops half of its trials early, and lists what they reached."""
+    import ray
+    from ray import tune
+
+    def trained(config: dict[str, Any]) -> None:
+        for step in range(4):
+            tune.report({"loss": (config["rate"] - 0.3) ** 2 + 0.1 / (1 + step) + config["net"]["units"] / 100})
+
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    try:
+        theirs = tune.Tuner(
+            trained,
+            param_space={"rate": tune.uniform(0.1, 1), "net": {"units": tune.choice([8, 16])}},
+            tune_config=tune.TuneConfig(
+                metric="loss",
+                mode="min",
+                num_samples=6,
+                scheduler=tune.schedulers.ASHAScheduler(max_t=4),
+                reuse_actors=True,
+            ),
+            run_config=tune.RunConfig(name="theirs", storage_path=str(tmp_path), verbose=0),
+        ).fit()
+    finally:
+        ray.shutdown()
+    skipstack.from_tune(tmp_path / "theirs", score="loss", direction="minimize", out=tmp_path / "ours")
+    trials = list(read_study(tmp_path / "ours").trials.values())
+    told = sorted((each.config["rate"], each.config["net"]["units"], each.metrics["loss"]) for each in theirs)
+    read = [(each.point["rate"], each.point["net.units"], each.reports[-1].metrics["dev_score"][0]) for each in trials]
+    assert sorted(read) == told
+    best = theirs.get_best_result()
+    assert read_study(tmp_path / "ours").ranked()[0].point["rate"] == best.config["rate"]
+
+
+def test_a_table_of_wandb_is_a_study_of_ours(tmp_path: Path) -> None:
+    table = tmp_path / "export.csv"
+    table.write_text(
+        "Name,State,Created,Runtime,rate,units,accuracy\n"
+        "sunny-1,finished,2026-01-02T03:04:05.000Z,60,0.1,8,0.8\n"
+        "misty-2,crashed,2026-01-02T03:05:05.000Z,10,0.5,16,\n"
+        "windy-3,running,2026-01-02T03:06:05.000Z,10,0.5,16,\n"
+        "rainy-4,finished,2026-01-02T03:07:05.000Z,61,0.2,16,0.9\n"
+    )
+    space = skipstack.Space(rate=skipstack.uniform(0, 1), units=skipstack.choice(8, 16))
+    skipstack.from_wandb(table, score="accuracy", space=space, out=tmp_path / "ours")
+    record = read_study(tmp_path / "ours")
+    assert [trial.reason for trial in record.trials.values()] == ["completed", "failed", "completed"]
+    assert (record.ranked()[0].point, record.ranked()[0].score) == ({"rate": 0.2, "units": 16}, 0.9)
+    assert "1 left out, which have not finished with a score" in record.study.about
+    with pytest.raises(UserError, match=r"unknown column 'acuracy' .*nearest: 'accuracy'"):
+        skipstack.from_wandb(table, score="acuracy", space=space, out=tmp_path / "other")
+    narrow = skipstack.Space(rate=skipstack.uniform(0, 0.15), units=skipstack.choice(8, 16))
+    with pytest.raises(UserError, match=r"rate: got 0\.5"):
+        skipstack.from_wandb(table, score="accuracy", space=narrow, out=tmp_path / "other")
+
+
+def test_axes_are_inferred_from_what_was_tried() -> None:
+    axes = inferred_axes({"x": [0.5, 2], "n": [3, 1], "kind": ["b", "a", "b"], "same": [1, 1], "flag": [True, False]})
+    assert {name: str(axis.domain) for name, axis in axes.items()} == {
+        "x": str(skipstack.uniform(0.5, 2).domain),
+        "n": str(skipstack.randint(1, 3).domain),
+        "kind": str(skipstack.choice("a", "b").domain),
+        "flag": str(skipstack.choice(False, True).domain),
+    }
