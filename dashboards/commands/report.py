@@ -49,12 +49,6 @@ def report(
             "forecasts, faults.",
         ),
     ] = False,
-    trace: Annotated[
-        bool,
-        typer.Option(
-            "--trace", help="Print each number of the report with the ledger events that it is computed from."
-        ),
-    ] = False,
     tracking_uri: StoreOfStudy = None,
 ) -> None:
     """Print the report of a study.
@@ -66,8 +60,6 @@ def report(
     """
     if against is not None and (by or confirmed):
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
-    if trace and (form != "text" or out is not None):
-        raise UserError("--trace excludes --format and --out (allowed: with --by, --confirmed, --against, --randomise)")
     table = None
     if against is not None:
         from skipstack.search.analysis.confirmation.papers import find_table
@@ -80,12 +72,6 @@ def report(
     frames = study_frames(folder)
     named = DIR if folder != study else str(study)
     found = study_report(frames, table, by or (), confirmed=confirmed, randomise=randomise, folder=named)
-    if trace:
-        from skipstack.search.analysis.frames.trace import lines
-
-        for line in lines(frames.past, list(found.traced())):
-            print(line)
-    else:
-        told = warned(found, frames.warnings)
-        told = told if against or confirmed else with_logs(told, frames.trials, StudyFolder(folder))
-        print_report(told, form, out, full=full)
+    told = warned(found, frames.warnings)
+    told = told if against or confirmed else with_logs(told, frames.trials, StudyFolder(folder))
+    print_report(told, form, out, full=full)

@@ -4,14 +4,11 @@ Each format has one renderer (``text.py``, ``markdown.py``, ``latex.py``, ``html
 and no particular report.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from skipstack.spaces.subject import Scalar
-
-if TYPE_CHECKING:
-    from skipstack.search.analysis.frames.trace import Traced
 
 Numbers = Mapping[str, Scalar]
 """The numbers of a row by their full names."""
@@ -180,8 +177,7 @@ class Picture:
 class Report:
     """A page for people, and the same for machines: ``content`` for JSON, ``records`` for the lines of CSV.
 
-    ``names``: of the numbers of each record. ``pictures`` draws those of HTML. ``traced`` finds the events of the
-    ledger that each number is computed from.
+    ``names``: of the numbers of each record. ``pictures`` draws those of HTML.
     """
 
     page: Page
@@ -189,4 +185,3 @@ class Report:
     records: Sequence[Numbers] = ()
     names: Sequence[str] = ()
     pictures: Callable[[], Sequence[Picture]] = tuple
-    traced: "Callable[[], Iterable[Traced]]" = tuple

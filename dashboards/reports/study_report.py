@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from skipstack.dashboards.formats.page import Report
@@ -37,11 +36,9 @@ def study_report(
     """
     if against is not None:
         from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
-        from skipstack.dashboards.reports.confirmation.traced import traced_comparison
         from skipstack.search.analysis.confirmation.against import compare
 
-        found = compare(frames.record, *against, randomise=randomise)
-        return replace(comparison_report(found), traced=partial(traced_comparison, found, frames.record))
+        return comparison_report(compare(frames.record, *against, randomise=randomise))
     tables: Tables = []
     if frames.fixed and not by:
         from skipstack.dashboards.reports.confirmation.reports import confirmed_tables

@@ -135,7 +135,6 @@ class StudyFrames:
             self.study,
             self.measure,
             curves=lambda: self.curves,
-            events=lambda: self.events,
             base=self.base,
             baseline=self.baseline,
             by=by,

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 from skipstack.dashboards.formats.page import Part, Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
-from skipstack.dashboards.reports.confirmation.traced import traced_table
 from skipstack.dashboards.reports.next_step import after_ablation, whole_report
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
 from skipstack.dashboards.reports.verdict import KINDS, in_a_sentence
@@ -32,7 +30,6 @@ def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
         page=replace(report.page, verdict=said, details=(*report.page.details, *walked_path)),
         content={**report.content, "verdict": {"kind": KINDS[type(verdict)], "sentence": said}},
         pictures=lambda: (*report.pictures(), *trend_pictures(record)),
-        traced=partial(traced_table, record, found),
     )
 
 

@@ -8,7 +8,6 @@ from skipstack.dashboards.formats.page import Block, Heading, Page, Part, Pictur
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
-from skipstack.search.analysis.frames.trace import Traced
 from skipstack.search.analysis.verdict.of_study import Tables, decisive_table
 from skipstack.search.study.record.study_record import StudyRecord
 
@@ -59,7 +58,6 @@ def one_report(reports: Sequence[Report], verdict: str = "") -> Report:
         records=[{"study": str(each.content["study"]), **record} for each in reports for record in each.records],
         names=["study", *reports[0].names],
         pictures=partial(_pictures, reports),
-        traced=partial(_traced, reports),
     )
 
 
@@ -81,7 +79,6 @@ def with_confirmed(explored: Report, reports: Sequence[Report], first: int | Non
         page=replace(explored.page, groups=(*_groups(shown), saw, *more), details=details),
         content={**explored.content, "confirmed": [each.content for each in reports]},
         pictures=partial(_pictures, all_reports),
-        traced=partial(_traced, all_reports),
     )
 
 
@@ -98,8 +95,3 @@ def _details(report: Report) -> Iterator[Part]:
 
 def _pictures(reports: Sequence[Report]) -> tuple[Picture, ...]:
     return tuple(picture for report in reports for picture in report.pictures())
-
-
-def _traced(reports: Sequence[Report]) -> Iterator[Traced]:
-    for report in reports:
-        yield from report.traced()

@@ -5,7 +5,6 @@ The page is written from the raw numbers of the machine-readable formats, so tha
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Listing, Numbers, Page, Part, Report, Sentence
@@ -23,7 +22,6 @@ from skipstack.dashboards.reports.exploration.table import (
     numbers_of,
     table,
 )
-from skipstack.dashboards.reports.exploration.traced import traced
 from skipstack.dashboards.reports.next_step import DIR, next_step, whole_report
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
 from skipstack.dashboards.reports.verdict import KINDS, in_a_sentence
@@ -97,7 +95,6 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
         records=records,
         names=list(numbers_of(Row(axis="", value="", trials=0, scored=0, reported=dict.fromkeys(seen.seen.reported)))),
         pictures=lambda: [replace(each, folded=True) for each in search_pictures(seen)],
-        traced=partial(traced, seen),
     )
 
 

@@ -75,9 +75,7 @@ class Exploration:
     """What was asked for."""
     seen: Seen
     curves: Callable[[], pd.DataFrame]
-    """The frame ``curves``, which only pictures and traces need."""
-    events: Callable[[], pd.DataFrame]
-    """The frame ``events``, which only traces need."""
+    """The frame ``curves``, which only pictures need."""
     reached: pd.DataFrame
     """By trial the best score up to each epoch; NaN after its end."""
     domains: Domains
@@ -183,7 +181,6 @@ def explore(
     measure: Measure,
     *,
     curves: Callable[[], pd.DataFrame],
-    events: Callable[[], pd.DataFrame],
     base: int | None,
     baseline: tuple[float, float] | None,
     by: Sequence[str] = (),
@@ -194,7 +191,7 @@ def explore(
 ) -> Exploration:
     """Analyse the search of a study, its table over all axes or over those named ``by``.
 
-    ``trials``, ``seeds``, ``curves``, ``events``: the frames of the study (``search/analysis/frames/``). ``reached``:
+    ``trials``, ``seeds``, ``curves``: the frames of the study (``search/analysis/frames/``). ``reached``:
     from ``best_so_far``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
     test. ``enough``: the gain for which the study itself stopped starting trials; ``over``: its hours, if they were
     over. ``lost``: how many attempts ended with their machine; ``finished``: whether no trial is to come. Raises
@@ -239,7 +236,6 @@ def explore(
         config=study,
         seen=seen,
         curves=curves,
-        events=events,
         reached=reached,
         domains=space.domains,
         compared=() if raced else tuple(_rungs(study, trials, reached)),

@@ -1,27 +1,18 @@
 """The ledger as frames: all events with their numbers, and the workers' use of their machines."""
 
 import json
-from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 import pydantic_core
 
 from skipstack.search.analysis.frames.columns import COLUMNS, typed_frame
 from skipstack.search.ledger.ledger import Ledger, PastEvents, events_of
-from skipstack.search.ledger.lines import Line
 
 
-class NumberedEvent(NamedTuple):
-    """An event: its number, its JSON, and its line in the ledger."""
-
-    number: int
-    plain: dict[str, Any]
-    line: Line
-
-
-def numbered_events(past: PastEvents) -> Iterator[NumberedEvent]:
-    """The events of the ``past`` in their order. Raises UserError as ``Ledger.replay`` does."""
+def numbered_events(past: PastEvents) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The number and the JSON of each event of the ``past``. Raises UserError as ``Ledger.replay`` does."""
     number = 0
     for line in Ledger(past.folder).lines():
         assert line.payload is not None
@@ -33,19 +24,18 @@ def numbered_events(past: PastEvents) -> Iterator[NumberedEvent]:
         for plain in together:
             if number == past.count:
                 return
-            yield NumberedEvent(number, plain, line)
+            yield number, plain
             number += 1
 
 
-def events(past: PastEvents, numbers: Collection[int] | None = None) -> pd.DataFrame:
-    """A row for each event of the ``past``, or for those with these ``numbers``; see ``COLUMNS``.
+def events(past: PastEvents) -> pd.DataFrame:
+    """A row for each event of the ``past``; see ``COLUMNS``.
 
     Raises UserError as ``Ledger.replay`` does.
     """
     rows = [
-        (each.number, each.plain["time"], each.plain["kind"], each.plain.get("trial"), _json(each.plain))
-        for each in numbered_events(past)
-        if numbers is None or each.number in numbers
+        (number, plain["time"], plain["kind"], plain.get("trial"), json.dumps(plain, separators=(",", ":")))
+        for number, plain in numbered_events(past)
     ]
     names = [column.name for column in COLUMNS["events"]]
     return typed_frame("events", {name: [row[place] for row in rows] for place, name in enumerate(names)})
@@ -57,12 +47,8 @@ def usage(past: PastEvents) -> pd.DataFrame:
     Raises UserError as ``Ledger.replay`` does.
     """
     rows = [
-        {**each.plain, **each.plain["usage"], "event": each.number}
-        for each in numbered_events(past)
-        if each.plain["kind"] == "used"
+        {**plain, **plain["usage"], "event": number}
+        for number, plain in numbered_events(past)
+        if plain["kind"] == "used"
     ]
     return typed_frame("usage", {column.name: [row[column.name] for row in rows] for column in COLUMNS["usage"]})
-
-
-def _json(plain: dict[str, Any]) -> str:
-    return json.dumps(plain, separators=(",", ":"))

@@ -105,12 +105,6 @@ def _tested_event(trial: TrialRecord, test: Mapping[int, float], best: int | Non
     return trial.happened.get("tested", best if test else None)
 
 
-def best_events(trial: TrialRecord) -> tuple[int, ...]:
-    """The numbers of the reports of its best epoch: one, or where seeds race, one for each group of seeds."""
-    places = _places(trial)
-    return tuple(sorted({trial.reports.events[places[seed]] for seed in trial.seeds if seed in places}))
-
-
 def _places(trial: TrialRecord) -> dict[int, int]:
     """By seed, the place of its best report: where seeds race, the best of its group."""
     reports = trial.reports
