@@ -20,12 +20,11 @@ from skipstack.search.execution.driver.history import Reader
 from skipstack.search.execution.engines.room import nothing_known
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.function_worker import FunctionWorkers
-from skipstack.search.execution.workers.lazy_worker import LazyTrainingWorker
 from skipstack.search.execution.workers.logged import LoggedWorkers
 from skipstack.search.execution.workers.metered import MeteredWorkers
 from skipstack.search.execution.workers.programs import program_of
 from skipstack.search.execution.workers.reporting import NoRuns, Objective, TrackedRuns
-from skipstack.search.execution.workers.shared_workers import SharedTrainingWorkers
+from skipstack.search.execution.workers.training_workers import TrainingWorkers
 from skipstack.search.ledger.events import StudyOpened
 from skipstack.search.publishing.tracking.listeners.named import check
 from skipstack.search.publishing.tracking.logged_models import BestBundle
@@ -247,9 +246,10 @@ def start_engine(
     """Start the engine that trains our networks, or calls ``function``. Raises UserError if it cannot start."""
     if function is None or name == "ray":
         check_addresses(name)
-    networks = LazyTrainingWorker if trials_per_program == 1 else SharedTrainingWorkers()
     cpus = cpus_per_trial if name == "ray" else None
-    trains: Workers = networks if function is None else FunctionWorkers(function, cpus, runs or NoRuns())
+    trains: Workers = TrainingWorkers(shared=trials_per_program > 1)
+    if function is not None:
+        trains = FunctionWorkers(function, cpus, runs or NoRuns())
     worker: Workers = LoggedWorkers(MeteredWorkers(trains) if system_metrics else trains, own_process=name == "ray")
     if name == "serial":
         if function is not None:

@@ -149,8 +149,3 @@ class Worker(ABC):
 
     def close(self) -> None:  # noqa: B027 (what trains here is let go of with the worker)
         """Stop: the trial has ended, or continues elsewhere."""
-
-    @classmethod
-    @abstractmethod
-    def test(cls, task: TrialTask) -> Measured:
-        """Measure the trial's best weights on the test split. Raises WeightsLostError if they are lost."""

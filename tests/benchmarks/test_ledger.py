@@ -28,7 +28,7 @@ RESUME = """
 import json, sys, time
 from pathlib import Path
 import psutil
-import skipstack.search.execution.engines.ray.engine, skipstack.search.execution.workers.lazy_worker
+import skipstack.search.execution.engines.ray.engine, skipstack.search.execution.workers.training_workers
 from mlflow import MlflowClient
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.study.record.folder import StudyFolder

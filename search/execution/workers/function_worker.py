@@ -71,11 +71,6 @@ class FunctionWorker(Worker):
         for run in self._runs:
             run.close()
 
-    @classmethod
-    def test(cls, task: TrialTask) -> Measured:
-        """Never called, as in ``FunctionWorkers``."""
-        raise NotImplementedError
-
 
 def joined(measure: Measure, epoch: int, now: Sequence[SeedReport], latest: Sequence[SeedReport]) -> EpochResult:
     """The joint report of all seeds, of which those in ``now`` reported this epoch; NaN if the score of any seed is not

@@ -64,11 +64,6 @@ class LoggedWorker(Worker):
         with closing(self._log), heard(self._log, own_process=self._own_process):
             self._worker.close()
 
-    @classmethod
-    def test(cls, task: TrialTask) -> Measured:
-        """Never called: ``LoggedWorkers.test`` is."""
-        raise NotImplementedError
-
 
 def _log(task: TrialTask, what: str) -> TrialLog:
     head = f"-- {what}, on {socket.gethostname()}, process {os.getpid()}; times are UTC"

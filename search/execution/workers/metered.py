@@ -64,11 +64,6 @@ class MeteredWorker(Worker):
         """Close the inner worker."""
         self._worker.close()
 
-    @classmethod
-    def test(cls, task: TrialTask) -> Measured:
-        """Never called: ``MeteredWorkers.test`` is."""
-        raise NotImplementedError
-
 
 def _of_gpu(device: str) -> dict[str, float | int | None]:
     """The usage of the GPU that trains a trial; empty on a CPU."""

@@ -12,7 +12,7 @@ import yaml
 from skipstack.models.training import together
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.engines.serial import SerialEngine
-from skipstack.search.execution.workers.shared_workers import SharedTrainingWorkers
+from skipstack.search.execution.workers.training_workers import TrainingWorkers
 from skipstack.search.execution.workers.worker import TrainingWorker
 from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import Ledger
@@ -86,7 +86,7 @@ def run(folder: StudyFolder, trials: int, killed_after: int = 0) -> StudyRecord:
     with Ledger(folder.ledger) as ledger:
         driver = Driver(folder, ledger, device="cpu", clock=iter(range(10**9)).__next__)
         driver.listen(Killed(killed_after))
-        SerialEngine(SharedTrainingWorkers(), trials=trials).run(driver)
+        SerialEngine(TrainingWorkers(shared=True), trials=trials).run(driver)
     return driver.record
 
 

@@ -164,11 +164,6 @@ class CarriedWorker(Worker):
             with suppress(Exception):  # the trial is over or goes on elsewhere: nobody waits for these files
                 self._send()
 
-    @classmethod
-    def test(cls, task: TrialTask) -> Measured:
-        """Never called: ``CarriedWorkers.test`` is."""
-        raise NotImplementedError
-
     def _check_goes_on(self) -> None:
         if not self._keeper.goes_on(self.task.number, self.task.attempt):
             self._send()

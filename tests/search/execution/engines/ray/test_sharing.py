@@ -17,7 +17,7 @@ from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.engines.ray.sharing import Sharing
 from skipstack.search.execution.workers.logged import LoggedWorkers
 from skipstack.search.execution.workers.programs import program_of
-from skipstack.search.execution.workers.shared_workers import SharedTrainingWorkers
+from skipstack.search.execution.workers.training_workers import TrainingWorkers
 from skipstack.search.ledger.events import Decided, Metrics, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
@@ -150,7 +150,7 @@ def test_of_trials_that_share_a_gpu_one_that_breaks_it_is_all_that_is_lost(
     assert len(record.ranked()) == 11
 
 
-SHARED = LoggedWorkers(SharedTrainingWorkers(), own_process=True)
+SHARED = LoggedWorkers(TrainingWorkers(shared=True), own_process=True)
 PROGRAMS = Sharing(4, partial(program_of, trials=4))
 
 
@@ -189,7 +189,7 @@ class DyingWorkers(Workers):
     """Create workers that share programs, of which one dies."""
 
     def __init__(self) -> None:
-        self._workers = SharedTrainingWorkers()
+        self._workers = TrainingWorkers(shared=True)
 
     def __call__(self, task: TrialTask) -> Worker:
         return DyingWorker(task, self._workers(task))

@@ -5,13 +5,10 @@ import sys
 
 PROGRAM = """
 import sys
-import skipstack.dashboards.commands.running, skipstack.search.execution.workers.lazy_worker
+import skipstack.dashboards.commands.running, skipstack.search.execution.workers.training_workers
 import skipstack.search.execution.engines.ray.engine
 import skipstack.search.api.start, skipstack.search.publishing.tracking.tracking_process
 assert "torch" not in sys.modules
-from skipstack.search.execution.workers.lazy_worker import LazyTrainingWorker
-from skipstack.search.study.task import Worker
-assert issubclass(LazyTrainingWorker, Worker)
 """
 
 
