@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from skipstack.search.strategy.objectives.pareto import places
-from skipstack.search.strategy.schedulers.asha import Asha
 from skipstack.search.strategy.schedulers.config import AshaConfig
-from skipstack.search.strategy.schedulers.promotion import Promotion
-from skipstack.search.strategy.schedulers.rungs import Asynchronous
+from skipstack.search.strategy.schedulers.halving import Asha, Asynchronous, Promotion
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
 

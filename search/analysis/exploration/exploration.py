@@ -27,7 +27,7 @@ from skipstack.search.strategy.objectives.hours import cut_short
 from skipstack.search.strategy.objectives.objectives import Further, Objectives, further, vector
 from skipstack.search.strategy.objectives.pareto import front
 from skipstack.search.strategy.schedulers.config import KeepBestConfig, RungConfig
-from skipstack.search.strategy.schedulers.rungs import rungs_below
+from skipstack.search.strategy.schedulers.halving import rungs_below
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.comparable import resource_of
 from skipstack.spaces.one_network import alike

@@ -2,7 +2,6 @@
 
 from typing import assert_never
 
-from skipstack.search.strategy.schedulers.asha import Asha
 from skipstack.search.strategy.schedulers.config import (
     AshaConfig,
     HyperbandConfig,
@@ -11,10 +10,10 @@ from skipstack.search.strategy.schedulers.config import (
     NeverStopConfig,
     SchedulerConfig,
 )
+from skipstack.search.strategy.schedulers.halving import Asha, Promotion
 from skipstack.search.strategy.schedulers.hyperband import Hyperband
 from skipstack.search.strategy.schedulers.keep_best import KeepBest
 from skipstack.search.strategy.schedulers.median import Median
-from skipstack.search.strategy.schedulers.promotion import Promotion
 from skipstack.search.strategy.schedulers.scheduler import NeverStop, Scheduler
 
 RARE = ("resource", "maximum", "brackets")

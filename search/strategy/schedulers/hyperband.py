@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import final
 
 from skipstack.search.strategy.schedulers.config import HyperbandConfig
-from skipstack.search.strategy.schedulers.rungs import Arrivals, RungScheduler, sizes
+from skipstack.search.strategy.schedulers.halving import Arrivals, RungScheduler, sizes
 from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision
 
 Judged = tuple[int, list[int], list[int]]

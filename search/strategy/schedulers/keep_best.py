@@ -3,7 +3,7 @@
 from typing import final
 
 from skipstack.search.strategy.schedulers.config import KeepBestConfig
-from skipstack.search.strategy.schedulers.rungs import Arrivals
+from skipstack.search.strategy.schedulers.halving import Arrivals
 from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Scheduler
 
 

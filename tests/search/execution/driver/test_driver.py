@@ -10,8 +10,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.execution.driver.faults import Fault
 from skipstack.search.ledger.events import Decided, Ended, Event, Proposed, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.strategy.schedulers.asha import Asha
 from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.strategy.schedulers.halving import Asha
 from skipstack.search.strategy.schedulers.scheduler import Decision
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.task import EpochResult

@@ -21,8 +21,8 @@ from skipstack.search.execution.driver.functions import check_function_given, re
 from skipstack.search.execution.workers.reporting import Report, TrialOver
 from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger, events_of
-from skipstack.search.strategy.schedulers.asha import Asha
 from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.strategy.schedulers.halving import Asha
 from skipstack.search.study.record.folder import StudyFolder
 from tests.search.functions import (
     LINE,

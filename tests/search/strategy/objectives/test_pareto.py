@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from skipstack.search.strategy.objectives.fronts import Fronts
 from skipstack.search.strategy.objectives.pareto import best, front, net, places, ranks
-from skipstack.search.strategy.schedulers.asha import Asha
 from skipstack.search.strategy.schedulers.config import AshaConfig
-from skipstack.search.strategy.schedulers.promotion import FrontRung
+from skipstack.search.strategy.schedulers.halving import Asha, FrontRung
 from tests.oracles import pareto as oracle
 
 SMALL = st.integers(min_value=0, max_value=4).map(float)

@@ -137,11 +137,6 @@ def test_the_report_the_pictures_and_the_frames_name_the_objectives(tmp_path: Pa
     told = json.loads(render(report, "json"))
     assert told["objectives"] == list(MIXED)
     assert [each["trial"] for each in told["front"]] == [trial.number for trial in front]
-    assert report.traced is not None
-    traced = {each.name: each.events for each in report.traced()}
-    own = f"Pareto front, trial {front[0].number}"
-    (events,) = (made for name, made in traced.items() if name.startswith((f"{own} ", f"{own}:")) and "margin" in name)
-    assert events == (front[0].reports.events[1],)
     header, *rows = render(report, "csv").splitlines()
     place = header.split(",").index("selected_objective_seconds")
     selected = {row.split(",")[0]: row.split(",")[place] for row in rows}

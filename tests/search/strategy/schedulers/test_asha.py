@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.search.strategy.schedulers.asha import Asha
 from skipstack.search.strategy.schedulers.config import AshaConfig
-from skipstack.search.strategy.schedulers.rungs import rungs_below
+from skipstack.search.strategy.schedulers.halving import Asha, rungs_below
 from skipstack.search.strategy.schedulers.scheduler import Decision, NeverStop
 from skipstack.search.study.config import SearchConfig
 from tests.oracles.asha import decisions

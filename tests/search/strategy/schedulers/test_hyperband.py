@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.search.strategy.schedulers.config import HyperbandConfig
+from skipstack.search.strategy.schedulers.halving import dealt, sizes
 from skipstack.search.strategy.schedulers.hyperband import Hyperband
-from skipstack.search.strategy.schedulers.rungs import dealt, sizes
 from skipstack.search.strategy.schedulers.scheduler import Decision
 from tests.oracles.schedulers import hyperband_waiting
 from tests.search.strategy.schedulers.traces import PICKS, life

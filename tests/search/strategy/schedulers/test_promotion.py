@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.search.strategy.schedulers.config import AshaConfig
-from skipstack.search.strategy.schedulers.promotion import Promotion
+from skipstack.search.strategy.schedulers.halving import Promotion
 from skipstack.search.strategy.schedulers.scheduler import Decision
 from tests.oracles.asha import get_job
 from tests.search.strategy.schedulers.traces import PICKS, life

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.strategy.schedulers.asha import Asha
 from skipstack.search.strategy.schedulers.build import described
 from skipstack.search.strategy.schedulers.config import AshaConfig, KeepBestConfig, MedianConfig
+from skipstack.search.strategy.schedulers.halving import Asha, Promotion
 from skipstack.search.strategy.schedulers.hyperband import Hyperband
 from skipstack.search.strategy.schedulers.keep_best import KeepBest
 from skipstack.search.strategy.schedulers.median import Median
-from skipstack.search.strategy.schedulers.promotion import Promotion
 from skipstack.search.strategy.schedulers.scheduler import Decision, NeverStop, Scheduler
 from skipstack.search.study.config import SearchConfig
 from tests.oracles.schedulers import keep_best_decisions, median_decisions

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.search.strategy.schedulers.asha import Asha
 from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.strategy.schedulers.halving import Asha
 from tests.search.strategy.schedulers.traces import Report, trace
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # ray's own warnings are not ours to mend

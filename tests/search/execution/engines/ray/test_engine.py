@@ -21,8 +21,8 @@ from skipstack.search.execution.engines.ray.machines import check_address
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Metrics, Promoted, Reported, Untested
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.strategy.schedulers.asha import Asha
 from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.strategy.schedulers.halving import Asha
 from skipstack.search.strategy.schedulers.scheduler import Decision
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import EpochResult, Measured, TrialTask

@@ -1,0 +1,405 @@
+"""Successive halving: trials are compared at rungs, and of those that reach one, about 1/reduction go on.
+
+Rungs of reduction 3 and grace 1, with 27 epochs for a whole trial, of the first bracket (b = 0)::
+
+    rung 1     9 trials arrive, the best 3 go on
+    rung 3     3 trials arrive, the best 1 goes on
+    rung 9     1 trial arrives, and goes on to 27
+
+Nobody waits for all of them to arrive: ``Asha`` decides on each arrival by those before it, and stops the others;
+``Promotion`` pauses each, and takes the best paused one where a worker is free. ``hyperband.py`` waits.
+"""
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count, takewhile
+from typing import final
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.strategy.objectives.fronts import Fronts
+from skipstack.search.strategy.objectives.pareto import Vector
+from skipstack.search.strategy.schedulers.config import AshaConfig, RungConfig
+from skipstack.search.strategy.schedulers.scheduler import (
+    Ahead,
+    Decision,
+    Epochs,
+    Scheduler,
+    Seconds,
+    Seeds,
+    Spending,
+)
+
+Entry = tuple[float, int, int]
+"""A trial at a rung: its negative score, its order of arrival there, and its number."""
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """The trials that reached a rung, the best first; of equal scores the first to arrive is better."""
+
+    arrived: list[Entry] = field(default_factory=list)
+
+    def enter(self, trial: int, score: float) -> Entry:
+        """Add a trial."""
+        entry = -score, len(self.arrived), trial
+        insort(self.arrived, entry)
+        return entry
+
+    def best(self, most: int) -> list[int]:
+        """The best trials, at most so many."""
+        return [trial for _, _, trial in self.arrived[:most]]
+
+    def ahead(self, rung: int, most: int) -> Ahead:
+        """What a further trial needs to be among the best ``most``, at the level ``rung``."""
+        full = 0 < most <= len(self.arrived)
+        return Ahead(rung, len(self.arrived), -self.arrived[most - 1][0] if full else None, above=full)
+
+
+class RungScheduler(Scheduler):
+    """A scheduler that compares trials at rungs.
+
+    ``maximum``: the epochs of a whole trial; ``seeds``: its seeds. ``ladders``: the rungs of each bracket; bracket b
+    has ``grace * reduction**(b + k)``, k = 0, 1, ..., below a whole trial.
+    """
+
+    def __init__(
+        self, config: RungConfig, maximum: int, spared: frozenset[int], *, seeds: int, brackets: int | None
+    ) -> None:
+        whole = _whole(config, maximum, seeds)
+        rungs = rungs_below(whole, config.grace, config.reduction)
+        most = len(rungs) + 1
+        if brackets is not None and brackets > most:
+            raise UserError(
+                f"search.scheduler.brackets: got {brackets} (allowed: up to {most}, since there are {len(rungs)} rungs "
+                f"below {whole} {config.resource})"
+            )
+        self.ladders = tuple(rungs[bracket:] for bracket in range(most if brackets is None else brackets))
+        self._next: dict[int, int] = {}
+        """The index on its ladder of the next rung of each trial."""
+        super().__init__(maximum, spared, self._spending(config, maximum, whole))
+
+    def _spending(self, config: RungConfig, maximum: int, whole: int) -> Spending:
+        match config.resource:
+            case "epochs":
+                return Epochs(maximum)
+            case "seconds":
+                return Seconds(maximum, whole)
+            case "seeds":
+                return Seeds(maximum, whole, lambda trial: (*self.ladder(trial), whole))
+
+    @property
+    def rungs(self) -> tuple[int, ...]:
+        """The rungs of all brackets; the first bracket has them all."""
+        return self.ladders[0]
+
+    @property
+    def earliest(self) -> int:
+        """The lowest rung; if seconds are counted, the first epoch."""
+        if not self.rungs:
+            return self.maximum
+        return {"epochs": self.rungs[0], "seconds": 1, "seeds": self.maximum}[self.spending.resource]
+
+    @abstractmethod
+    def bracket(self, trial: int) -> int:
+        """The bracket of a trial: a function of its number."""
+
+    def ladder(self, trial: int) -> tuple[int, ...]:
+        """The rungs of a trial."""
+        return self.ladders[self.bracket(trial)]
+
+    @final
+    def _ahead(self, trial: int) -> tuple[Ahead, ...]:
+        places = range(self._next.get(trial, 0), len(self.ladder(trial)))
+        return tuple(self._rung_ahead(trial, place) for place in places)
+
+    @abstractmethod
+    def _rung_ahead(self, trial: int, place: int) -> Ahead:
+        """What a trial meets at a rung, by its index on the trial's ladder."""
+
+    def _passed(self, trial: int, amount: float) -> tuple[int, ...]:
+        """The indices on the trial's ladder of the rungs that this report reaches: more than one only if a report
+        spends much at once, as may happen with seconds.
+        """
+        first, ladder = self._next.get(trial, 0), self.ladder(trial)
+        place = first
+        while place < len(ladder) and ladder[place] <= amount:
+            place += 1
+        self._next[trial] = place
+        return tuple(range(first, place))
+
+
+class Asynchronous(RungScheduler, ABC):
+    """Rungs in brackets, to which trials are assigned so that each bracket takes about the same amount of the resource.
+
+    Li et al. (2020) use the brackets in turn, as Hyperband does; Ray draws them. Here a trial's number alone determines
+    its bracket (``dealt``).
+    """
+
+    def __init__(
+        self, config: AshaConfig, maximum: int, spared: frozenset[int] = frozenset(), *, seeds: int = 1
+    ) -> None:
+        super().__init__(config, maximum, spared, seeds=seeds, brackets=config.brackets)
+        self._reduction = config.reduction
+        self._brackets: list[int] = []
+        self._deal = dealt(sizes(len(self.rungs) + 1, config.reduction)[: config.brackets])
+
+    @final
+    def bracket(self, trial: int) -> int:
+        """The bracket of a trial."""
+        while trial >= len(self._brackets):
+            self._brackets.append(next(self._deal))
+        return self._brackets[trial]
+
+
+@final
+class Asha(Asynchronous):
+    """Asynchronous successive halving, stopping variant.
+
+    Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2,
+    in the stopping form that Ray Tune 2.60 calls ``AsyncHyperBandScheduler``. Rung k of bracket b is at
+
+        grace * reduction**(b + k) < whole,    k = 0, 1, ...
+
+    A trial at a rung goes on if its score is at least the (1 - 1/reduction) quantile of the scores of the trials that
+    reached the rung before it, or if it is the first. Its own score is added there either way. The quantile of n sorted
+    scores s_0 <= ... <= s_{n-1} is interpolated linearly at index (n - 1) * (1 - 1/reduction). A report that reaches
+    several rungs at once is compared at each.
+
+    With several objectives the scores of a rung are the negative places of its trials (``pareto.places``: non-dominated
+    ranks, ties by an epsilon-net), as in MO-ASHA (Schmucker et al., 2021).
+
+    Departures from Ray: rungs and the index use integer arithmetic instead of rounding, so a score equal to the cutoff
+    always goes on. A diverged score enters no rung (Ray never stops NaN).
+    """
+
+    def __init__(
+        self, config: AshaConfig, maximum: int, spared: frozenset[int] = frozenset(), *, seeds: int = 1
+    ) -> None:
+        super().__init__(config, maximum, spared, seeds=seeds)
+        self._scores: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
+        """The sorted scores by bracket and rung, for a single objective."""
+        self._fronts: defaultdict[tuple[int, int], Fronts] = defaultdict(Fronts)
+        """The points by bracket and rung, for several objectives."""
+
+    def _decide(self, trial: int, amount: float, score: float) -> Decision:
+        bracket, ladder = self.bracket(trial), self.ladder(trial)
+        below, reached = False, None
+        for place in self._passed(trial, amount):
+            reached = ladder[place]
+            if further := self._further.get(trial):
+                fronts = self._fronts[bracket, reached]
+                fronts.add((score, *further))
+                below |= _is_below(fronts, (score, *further), self._reduction)
+            else:
+                scores = self._scores[bracket, reached]
+                below |= bool(scores) and score < _cutoff(scores, self._reduction)
+                insort(scores, score)
+        return Decision("stop" if below else "continue", rung=reached)
+
+    def _completed(self, trial: int, amount: float, score: float) -> None:
+        self._decide(trial, amount, score)
+
+    def _rung_ahead(self, trial: int, place: int) -> Ahead:
+        rung = self.ladder(trial)[place]
+        scores = self._scores.get((self.bracket(trial), rung), [])
+        return Ahead(rung, len(scores), _cutoff(scores, self._reduction) if scores else None)
+
+
+def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
+    """Whether the negative place of the latest point is below the quantile of the other points' negative places."""
+    others = len(fronts) - 1
+    if others == 0:
+        return False
+    below, rest = divmod((others - 1) * (reduction - 1), reduction)
+    last = others - 1 - below  # position, counted from the best, of the worse of the two points around the quantile
+    place = fronts.place(own, most=last + 2)
+    if place == last + 2:
+        return True  # both are better
+    behind = place + fronts.times(own) - 1  # from here on, positions among the others are one less
+    low, high = (
+        -fronts.place_at(position + (position >= behind), own) for position in (last, last - 1 if rest else last)
+    )
+    return -place < low + (high - low) * rest / reduction
+
+
+def _cutoff(recorded: list[float], reduction: int) -> float:
+    """The (1 - 1/reduction) quantile of sorted scores, interpolated linearly."""
+    below, rest = divmod((len(recorded) - 1) * (reduction - 1), reduction)
+    if rest == 0:
+        return recorded[below]
+    low, high = recorded[below : below + 2]
+    return low + (high - low) * rest / reduction
+
+
+@dataclass(slots=True)
+class PromotionRung(Arrivals):
+    """A rung of a single objective. ``waiting``: the paused trials; ``entries``: all arrivals by trial."""
+
+    waiting: list[Entry] = field(default_factory=list)
+    entries: dict[int, Entry] = field(default_factory=dict)
+
+    def enter_at(self, trial: int, point: Vector) -> None:
+        """Add a trial."""
+        self.entries[trial] = self.enter(trial, point[0])
+
+    def wait(self, trial: int) -> None:
+        """A trial that arrived pauses here."""
+        insort(self.waiting, self.entries[trial])
+
+    def leave(self, trial: int) -> None:
+        """A trial that paused here goes on, or is over."""
+        del self.waiting[bisect_left(self.waiting, self.entries[trial])]
+
+    def promotable(self, reduction: int) -> int | None:
+        """The best paused trial, if it is among the best ``len(arrived) / reduction``."""
+        if not self.waiting:
+            return None
+        best = self.waiting[0]
+        return best[2] if bisect_left(self.arrived, best) < len(self.arrived) // reduction else None
+
+
+@final
+class FrontRung:
+    """A rung of several objectives: an arrival may change the places of others, so places are computed when needed."""
+
+    def __init__(self) -> None:
+        self._fronts = Fronts()
+        self._points: dict[int, Vector] = {}
+        self._arrived: defaultdict[Vector, list[int]] = defaultdict(list)
+        self._waiting: set[int] = set()
+
+    def enter_at(self, trial: int, point: Vector) -> None:
+        """Add a trial."""
+        self._fronts.add(point)
+        self._points[trial] = point
+        self._arrived[point].append(trial)
+
+    def wait(self, trial: int) -> None:
+        """A trial that arrived pauses here."""
+        self._waiting.add(trial)
+
+    def leave(self, trial: int) -> None:
+        """A trial that paused here goes on, or is over."""
+        self._waiting.remove(trial)
+
+    def promotable(self, reduction: int) -> int | None:
+        """The best paused trial, if it is among the best ``len(arrived) / reduction``; ties go to the earliest."""
+        rank = min((self._fronts.rank(self._points[trial]) for trial in self._waiting), default=None)
+        if rank is None:
+            return None
+        place, most = self._fronts.before(rank), len(self._fronts) // reduction
+        for point in self._fronts.order(rank):
+            for trial in self._arrived[point]:
+                if place >= most or trial in self._waiting:
+                    return trial if place < most else None
+                place += 1
+        raise AssertionError("one of the rank waits")
+
+
+@final
+class Promotion(Asynchronous):
+    """Asynchronous successive halving, promotion variant.
+
+    Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2. A trial that
+    reaches a rung is paused. When a worker is free, rungs are checked from the top down: of the n trials that ever
+    reached a rung, the best one that is among the floor(n / reduction) best and was not promoted before goes on to the
+    next rung. Only if there is none, a new trial starts at the bottom. Of equal scores the first to arrive is better;
+    of rungs at the same level, that of the first bracket comes first.
+
+    Where the paper is silent: a spared trial is never paused, and counts as promoted. A report that reaches several
+    rungs at once counts as promoted at all but the highest of them. A trial that diverges or fails between two rungs
+    keeps its place at the rungs that it reached.
+    """
+
+    def __init__(
+        self, config: AshaConfig, maximum: int, spared: frozenset[int] = frozenset(), *, seeds: int = 1
+    ) -> None:
+        super().__init__(config, maximum, spared, seeds=seeds)
+        places = [(level, bracket) for bracket, ladder in enumerate(self.ladders) for level in ladder]
+        self._places = sorted(places, key=lambda place: (-place[0], place[1]))
+        """Level and bracket of each rung, in the order in which they are checked."""
+        self._rungs: dict[tuple[int, int], PromotionRung | FrontRung] = {}
+        self._where: dict[int, PromotionRung | FrontRung] = {}
+        """The rung of each paused trial."""
+
+    def promotable(self, trials: int | None = None) -> int | None:
+        """From the top rung down, the best paused trial that is among the best of its rung."""
+        rungs = (self._rungs[place] for place in self._places if place in self._rungs)
+        found = (rung.promotable(self._reduction) for rung in rungs)
+        return next((trial for trial in found if trial is not None), None)
+
+    def _decide(self, trial: int, amount: float, score: float) -> Decision:
+        entered = self._enter(trial, amount, score)
+        if not entered:
+            return Decision("continue")
+        level, rung = entered[-1]
+        if trial not in self.spared:
+            rung.wait(trial)
+            self._where[trial] = rung
+        return Decision("pause", rung=level)
+
+    def _enter(self, trial: int, amount: float, score: float) -> list[tuple[int, PromotionRung | FrontRung]]:
+        entered = []
+        for place in self._passed(trial, amount):
+            level, further = self.ladder(trial)[place], self._further.get(trial, ())
+            rung = self._rungs.setdefault((level, self.bracket(trial)), FrontRung() if further else PromotionRung())
+            rung.enter_at(trial, (score, *further))
+            entered.append((level, rung))
+        return entered
+
+    def _completed(self, trial: int, amount: float, score: float) -> None:
+        self._enter(trial, amount, score)
+
+    def _rung_ahead(self, trial: int, place: int) -> Ahead:
+        level = self.ladder(trial)[place]
+        rung = self._rungs.get((level, self.bracket(trial)))
+        if not isinstance(rung, PromotionRung):
+            return Ahead(level, 0, None)
+        return rung.ahead(level, (len(rung.arrived) + 1) // self._reduction)
+
+    def _promote(self, trial: int) -> None:
+        self._where.pop(trial).leave(trial)
+
+    def _lost(self, trial: int) -> None:
+        if trial in self._where:
+            self._promote(trial)
+
+
+def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
+    """The amount of the resource that a whole trial gets."""
+    match config.resource:
+        case "epochs":
+            return epochs
+        case "seeds":
+            return seeds
+        case "seconds":
+            assert config.maximum is not None, "with seconds a config says how many"
+            return config.maximum
+
+
+def rungs_below(whole: int, grace: int, reduction: int) -> tuple[int, ...]:
+    """The levels ``grace * reduction**k`` below ``whole``, ascending; none if ``grace`` is not below it."""
+    levels = (grace * reduction**k for k in count())
+    return tuple(takewhile(lambda level: level < whole, levels))
+
+
+def sizes(most: int, reduction: int) -> tuple[int, ...]:
+    """The initial number of trials of each of ``most`` brackets, so that each takes about the same amount of resource.
+
+    n_s = ceil(most * reduction**s / (s + 1)), s = most - 1, ..., 0 (Li et al., 2018, algorithm 1): the bracket with
+    the lowest rung comes first.
+    """
+    return tuple(-(-most * reduction**s // (s + 1)) for s in reversed(range(most)))
+
+
+def dealt(shares: Sequence[int]) -> Iterator[int]:
+    """Yields the bracket of trial 0, 1, 2, ... without end: the one furthest behind its share, ties to the first."""
+    given = [0] * len(shares)
+    for trials in count(1):
+        behind = [share * trials - own * sum(shares) for share, own in zip(shares, given, strict=True)]
+        bracket = behind.index(max(behind))
+        given[bracket] += 1
+        yield bracket
