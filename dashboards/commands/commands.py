@@ -22,6 +22,7 @@ FILES: Final[Mapping[str, str]] = {
     "log": "log",
     "dashboard": "dashboard",
     "sync": "sync",
+    "upgrade": "upgrade",
     "export": "bundles",
     "verify": "bundles",
     "predict": "bundles",

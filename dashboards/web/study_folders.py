@@ -28,7 +28,7 @@ def all_studies(folders: Sequence[Path], received: Mapping[str, Path]) -> dict[s
 def _below(folder: Path) -> Iterator[Path]:
     for place, inner, _files in os.walk(folder):
         path = Path(place)
-        if any(file.suffix in (".jsonl", ".parquet") for file in StudyFolder(path).ledger.glob("*")):
+        if any(file.suffix in (".jsonl", ".gz") for file in StudyFolder(path).ledger.glob("*")):
             inner.clear()  # do not look for studies inside a study
             yield path
         else:

@@ -1,73 +1,50 @@
-"""Compacts many lines of a ledger into one Parquet file: the same bytes in the same order, one row per append.
+"""Compacts many lines of a ledger into one file: the same lines in the same order, compressed (gzip)."""
 
-A row has the ``payload`` of its line and its CRC-32, so compaction neither parses nor rewrites an event. Pages have
-checksums of their own.
-"""
-
+import gzip
+import zlib
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import zip_longest
+from pathlib import Path
+from typing import Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from skipstack.data.basis.ordinary_files import opened
+from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
-from skipstack.search.ledger.lines import Line, checksum, damaged
-from skipstack.search.ledger.parquet_pages import SMALL, PagesError, check_pages
+SUFFIX: Final = ".jsonl.gz"
+"""Of the name of a compacted file."""
 
-ROWS = 10_000
-"""Number of lines in memory at once."""
+LEVEL: Final = 3
+"""Of compression: a file is a few percent larger than at the highest, and written three times as fast."""
 
-SCHEMA = pa.schema([("crc", pa.binary(8)), ("payload", pa.large_binary())])
-
-TYPES = ["FIXED_LEN_BYTE_ARRAY", "BYTE_ARRAY"]
-"""How Parquet stores the columns."""
+LONGEST: Final = 1 << 28
+"""Bytes that a line may unpack to. The file may be anybody's, and so unpack to a thousand times its size."""
 
 
 def compacted(lines: Iterable[Line]) -> bytes:
-    """The content of a Parquet file with these whole lines."""
-    file = BytesIO()
-    with pq.ParquetWriter(file, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
-        for payloads in _batches(iter(lines)):
-            writer.write_table(pa.table([list(map(checksum, payloads)), payloads], schema=SCHEMA))
-    return file.getvalue()
+    """The content of a file with these whole lines; the same for the same lines."""
+    packed = BytesIO()
+    with gzip.GzipFile("", "wb", LEVEL, packed, mtime=0) as file:
+        for line in lines:
+            if line.payload is not None:
+                file.write(encoded(line.payload))
+    return packed.getvalue()
 
 
-def lines_in(content: bytes, name: str) -> Iterator[Line]:
-    """The lines of the Parquet file ``name``, numbered by row from 1. Raises UserError if it is damaged.
-
-    The file may be anybody's: its pages are checked before they are unpacked, and few rows are read at once where they
-    may be large.
-    """
+def lines_in(path: Path) -> Iterator[Line]:
+    """The lines of a compacted file. Raises UserError if it is damaged."""
     number = 0
     try:
-        file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True, pre_buffer=False)
-        if [field.physical_type for field in file.schema] != TYPES or file.schema.names != SCHEMA.names:
-            raise damaged(name, "it has other columns")
-        rows = min(ROWS, check_pages(memoryview(content), file.metadata))
-        for batch in file.iter_batches(rows, use_threads=False):
-            for crc, payload in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        with opened(path) as packed, gzip.GzipFile(fileobj=packed) as file:
+            while text := file.readline(LONGEST):
                 number += 1
-                if payload is None or checksum(payload) != crc:
-                    raise damaged(f"{name}:{number}")
-                yield Line(name, number, payload)
-    except PagesError as error:
-        raise damaged(name, str(error)) from None
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(f"{name}:{number + 1}", "it is no whole Parquet file") from error
-
-
-def _batches(lines: Iterator[Line]) -> Iterator[list[bytes]]:
-    """The payloads, at most ``ROWS`` at once, and no more bytes than a page may unpack to unless one line has them."""
-    batch: list[bytes] = []
-    size = 0
-    for payload in (line.payload for line in lines if line.payload is not None):
-        if batch and (len(batch) == ROWS or size + len(payload) > SMALL // 2):
-            yield batch
-            batch, size = [], 0
-        batch.append(payload)
-        size += len(payload)
-    if batch:
-        yield batch
+                if (payload := decoded(text)) is None:
+                    raise damaged(f"{path}:{number}")
+                yield Line(str(path), number, payload)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise damaged(f"{path}:{number + 1}", "it is no whole gzip file") from error
+    if not number:
+        raise damaged(str(path), "it is empty")
 
 
 def same(lines: Iterable[Line], others: Iterable[Line]) -> bool:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skipstack.data.basis.atomic_files import fsync_path
-from skipstack.data.basis.ordinary_files import content, opened
+from skipstack.data.basis.ordinary_files import opened
+from skipstack.search.ledger.compaction import SUFFIX, lines_in
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger, events_of
 from skipstack.search.ledger.lines import Line, damaged, decoded
@@ -46,11 +47,11 @@ class Following:
     def _unread_in(self, file: Path) -> Iterator[Line]:
         if file != self._file:
             self._file, self._place, self._lines = file, 0, 0
-        for line in _compacted(file) if file.suffix == ".parquet" else self._added(file):
+        for line in lines_in(file) if file.name.endswith(SUFFIX) else self._added(file):
             assert line.payload is not None
             number = line.payload.partition(b" ")[0]
             if number.isdigit() and int(number) <= self._appends:
-                continue  # a Parquet file is read from its beginning
+                continue  # a compacted file is read from its beginning
             if number != b"%d" % (self._appends + 1):
                 found = number.decode(errors="replace")[:20]
                 raise damaged(
@@ -74,9 +75,3 @@ class Following:
                     return  # torn, or not yet whole
                 yield Line(str(file), self._lines + 1, payload)
                 self._place, self._lines = place, self._lines + 1
-
-
-def _compacted(file: Path) -> Iterator[Line]:
-    from skipstack.search.ledger.compaction import lines_in  # Parquet is loaded where there is some
-
-    return iter(lines_in(content(file), str(file)))

@@ -17,6 +17,7 @@ from typing import Final, Self, TypeVar
 from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError, one_line
+from skipstack.search.ledger.compaction import SUFFIX, compacted
 from skipstack.search.ledger.events import Event, Extended, from_json, to_json
 from skipstack.search.ledger.lines import Line
 from skipstack.search.ledger.segments import WORTH_COMPACTING, Checked, Segments, Version
@@ -42,7 +43,7 @@ class Ledger:
             past = ledger.read()
             ledger.append(Reported(...), Decided(...))
 
-    ``worth_compacting``: with so many appends outside of the Parquet file, opening the ledger for writing compacts it
+    ``worth_compacting``: with so many appends outside of the compacted file, opening the ledger for writing compacts it
     first. Raises UserError for a ledger on an object store, which is never contacted.
     """
 
@@ -104,9 +105,7 @@ class Ledger:
             raise self._unreadable(error) from error
 
     def packed(self) -> bytes:
-        """The whole ledger as one Parquet file, as compaction writes it. Raises UserError as ``replay`` does."""
-        from skipstack.search.ledger.compaction import compacted  # Parquet is loaded where there is some
-
+        """The whole ledger as one file, as compaction writes it. Raises UserError as ``replay`` does."""
         return compacted(self._segments.lines())
 
     @contextmanager
@@ -200,7 +199,7 @@ def _surveyed(folder: Path, version: Version) -> _Survey:
     segments = Segments(folder)
     loose, events = 0, list[Event]()
     for line in segments.lines():
-        loose += not line.segment.endswith(".parquet")
+        loose += not line.segment.endswith(SUFFIX)
         events += _found([line], RARE)
     return _Survey(Checked(segments.appends, loose, segments.cut), tuple(events))
 

@@ -1,8 +1,8 @@
 """Segments: append-only files of lines in a folder; each append is flushed to the disk.
 
 The folder holds ``000001.jsonl``, ``000002.jsonl``, ...; each opening for writing starts the next one, and earlier ones
-never change. Compaction replaces the segments up to 57 by ``000057.parquet``. An append returns when its line is on the
-disk (``fsync``).
+never change. Compaction replaces the segments up to 57 by ``000057.jsonl.gz``. An append returns when its line is on
+the disk (``fsync``).
 
 A driver that is killed while it writes leaves a torn last line. That append never returned, so nobody acted on it, and
 the line is cut. Damage anywhere else is an error.
@@ -22,12 +22,12 @@ from typing import Final
 from skipstack.data.basis.atomic_files import atomic_file, fsync_path
 from skipstack.data.basis.disk_errors import FULL, PAUSES
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.ordinary_files import content as bytes_of
 from skipstack.data.basis.ordinary_files import opened
+from skipstack.search.ledger.compaction import SUFFIX, compacted, lines_in, same
 from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
 WORTH_COMPACTING = 10_000
-"""Number of lines outside of the Parquet file from which the ledger is compacted."""
+"""Number of lines outside of the compacted file from which the ledger is compacted."""
 
 SETTLED: Final = 2.0
 """Seconds after its last change from which the size and time of a file show every further one: disks have slow clocks,
@@ -37,9 +37,12 @@ Version = tuple[tuple[str, int, int, int], ...]
 """The files that have lines: their names, inodes, sizes, and times of change in nanoseconds."""
 
 SEGMENT = re.compile(r"(\d{6})\.jsonl")
-COMPACTED = re.compile(r"(\d{6})\.parquet")
-HALF_COMPACTED = re.compile(r"\.\d{6}\.parquet(\.\w+)?")
+COMPACTED = re.compile(r"(\d{6})\.jsonl\.gz")
+HALF_COMPACTED = re.compile(r"\.\d{6}\.jsonl\.gz(\.\w+)?")
 """The half-written file of a driver that was killed during compaction."""
+
+PARQUET = re.compile(r"\d{6}\.parquet")
+"""What versions up to 0.2.0 compacted, which ``skipstack upgrade`` rewrites."""
 
 
 class TakenOverError(OSError):
@@ -57,7 +60,7 @@ class FolderGoneError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of a whole reading without damage: the number of appends, that of lines outside of the Parquet file,
+    """The result of a whole reading without damage: the number of appends, that of lines outside of the compacted file,
     and one line about a torn append.
     """
 
@@ -68,7 +71,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """The valid files of a folder: the newest Parquet file and the segments after it. ``stale``: files to delete."""
+    """The valid files of a folder: the newest compacted file and the segments after it. ``stale``: files to delete."""
 
     compacted: Path | None
     segments: tuple[Path, ...]
@@ -205,7 +208,7 @@ class Segments:
             now = _open_file(segment)
             renamed = now is not None and now.name != self._path(self._number).name
             raise FolderGoneError(deleted=renamed, now=None if now is None or renamed else now.parent)
-        if following.exists() or self._path(self._number).with_suffix(".parquet").exists() or self._later():
+        if following.exists() or self._compacted(self._number).exists() or self._later():
             raise TakenOverError(f"another driver has begun to write, in {following.name}")  # and has compacted this
         raise FolderGoneError(deleted=True)
 
@@ -216,12 +219,18 @@ class Segments:
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:06d}.jsonl"
 
+    def _compacted(self, number: int) -> Path:
+        return self.folder / f"{number:06d}{SUFFIX}"
+
     def _content(self) -> _Content:
         names = sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
+        if old := next(filter(PARQUET.fullmatch, names), None):
+            study = self.folder.parent
+            raise UserError(f"{self.folder / old}: of an earlier version (allowed: after `skipstack upgrade {study}`)")
         numbers = [int(found[1]) for name in names if (found := COMPACTED.fullmatch(name))]
         last = start = max(numbers, default=0)
         segments, stale = [], [name for name in names if HALF_COMPACTED.fullmatch(name)]
-        stale += [f"{number:06d}.parquet" for number in numbers if number < start]
+        stale += [f"{number:06d}{SUFFIX}" for number in numbers if number < start]
         for name in names:
             if not (found := SEGMENT.fullmatch(name)):
                 continue
@@ -233,14 +242,12 @@ class Segments:
             if number != last:
                 raise UserError(f"{self.folder}: {last:06d}.jsonl is missing (got {name}; allowed: no gaps)")
             segments.append(self.folder / name)
-        compacted = self.folder / f"{start:06d}.parquet" if start else None
+        compacted = self._compacted(start) if start else None
         return _Content(compacted, tuple(segments), last, tuple(self.folder / name for name in stale))
 
     def _lines(self, content: _Content) -> Iterator[Line]:
         if content.compacted is not None:
-            from skipstack.search.ledger.compaction import lines_in  # Parquet is loaded where there is some
-
-            yield from lines_in(bytes_of(content.compacted), str(content.compacted))
+            yield from lines_in(content.compacted)
         for segment in content.segments:
             yield from _split(segment)
 
@@ -269,11 +276,11 @@ class Segments:
     def _checked(self, content: _Content) -> Checked:
         """The result of a whole reading. Raises UserError on damage."""
         self.cut = None
-        loose = sum(not line.segment.endswith(".parquet") for line in self._whole(content))
+        loose = sum(not line.segment.endswith(SUFFIX) for line in self._whole(content))
         return Checked(self.appends, loose, self.cut)
 
     def _cut_torn(self, content: _Content, checked: Checked) -> int:
-        """The number of lines outside of the Parquet file, after cutting a torn last one."""
+        """The number of lines outside of the compacted file, after cutting a torn last one."""
         self.appends, self.cut = checked.appends, checked.cut
         if self.cut is not None:
             written = [segment for segment in content.segments if segment.stat().st_size]
@@ -282,13 +289,11 @@ class Segments:
         return checked.loose
 
     def _compact(self, content: _Content) -> _Content:
-        """Write everything into one Parquet file, read it back, and only then delete the old files."""
-        from skipstack.search.ledger.compaction import compacted, lines_in, same
-
-        path = self.folder / f"{content.last:06d}.parquet"
+        """Write everything into one file, read it back, and only then delete the old files."""
+        path = self._compacted(content.last)
         with atomic_file(path, fsync=True) as temporary:
             temporary.write_bytes(compacted(self._lines(content)))
-            if not same(lines_in(temporary.read_bytes(), str(temporary)), self._lines(content)):
+            if not same(lines_in(temporary), self._lines(content)):
                 raise OSError(f"{temporary}: does not read as it was written")
         for old in (*content.segments, *([content.compacted] if content.compacted else [])):
             old.unlink()

@@ -6,6 +6,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from skipstack.search.study.upgrading import upgrade
+
 BEFORE = Path(__file__).parent / "before"
 STUDIES = ("asha", "promotion", "extended", "compacted", "interrupted", "trees", "text")
 SPENT = ("seconds", "selected_latency")
@@ -19,7 +21,14 @@ def copied(name: str, folder: Path) -> Path:
     source = BEFORE / name
     if source.is_file():
         return Path(shutil.copy(source, folder / name))
-    return Path(shutil.copytree(source, folder / name))
+    return upgraded(Path(shutil.copytree(source, folder / name)))
+
+
+def upgraded(path: Path) -> Path:
+    """The same, after ``skipstack upgrade`` if it is a study."""
+    if (path / "ledger").is_dir():
+        upgrade(path)
+    return path
 
 
 def said(name: str) -> str:

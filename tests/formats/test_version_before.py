@@ -1,6 +1,7 @@
 """What the version before wrote says what it said then: reports, bundles, and studies that go on."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,18 @@ EXTENDED = {
 STARTED_ANEW = {"asha", "compacted"}
 """Studies whose further trials do not start as they would have: 0.1.0 drew its orthogonal matrices by another way."""
 SERIAL = ("--engine", "serial", "--device", "cpu")
+
+
+def test_a_study_that_is_not_read_names_the_command_that_rewrites_it(tmp_path: Path) -> None:
+    study = shutil.copytree(BEFORE / "compacted", tmp_path / "study")
+    for command in ("report", "resume"):
+        refused = typed(command, str(study))
+        assert (refused.code, refused.out) == (2, "")
+        assert f"000002.parquet: of an earlier version (allowed: after `skipstack upgrade {study}`)" in refused.error
+    assert typed("upgrade", str(tmp_path)).out == f"{study}: 000002.parquet is 000002.jsonl.gz now\n"
+    assert typed("upgrade", str(study)).out == f"{study}: it is of this version already\n"
+    assert typed("report", str(study)).code == 0
+    assert typed("upgrade", str(tmp_path / "nothing")).code == 2
 
 
 @pytest.mark.parametrize("name", STUDIES)

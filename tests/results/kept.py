@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from skipstack.data.basis.atomic_files import write_atomically
+from skipstack.search.ledger.compaction import SUFFIX
 from skipstack.search.ledger.events import (
     Ablated,
     Begun,
@@ -44,7 +45,7 @@ class Kept:
 
     @property
     def script(self) -> Path:
-        return self.file.with_suffix(".sh")
+        return self.file.with_name(self.file.name.removesuffix(SUFFIX) + ".sh")
 
     @property
     def commands(self) -> str:
@@ -55,7 +56,7 @@ class Kept:
         """The study in ``folder``, a new one."""
         ledger = StudyFolder(folder).ledger
         ledger.mkdir(parents=True)
-        (ledger / "000001.parquet").write_bytes(self.file.read_bytes())
+        (ledger / "000001.jsonl.gz").write_bytes(self.file.read_bytes())
         return folder
 
     @cached_property

@@ -16,6 +16,7 @@ from typing import Final
 import yaml
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.search.ledger.compaction import SUFFIX
 from tests.pages import ROOT
 
 RESULTS: Final = ROOT / "docs" / "results"
@@ -54,11 +55,11 @@ class Source:
 
     def data(self, study: str) -> Path:
         """The file of what is kept of a study, from which the page is made."""
-        return self.folder / "data" / self.name / f"{study}.parquet"
+        return self.folder / "data" / self.name / f"{study}{SUFFIX}"
 
     def watched(self, study: str) -> Path:
         """The file of what its networks did."""
-        return self.data(study).with_suffix(".inspected.parquet")
+        return self.folder / "data" / self.name / f"{study}.inspected.parquet"
 
     @property
     def kept(self) -> bool:

@@ -120,7 +120,7 @@ def test_a_number_altered_in_what_is_kept_is_seen(made: Source) -> None:
     file, page = made.data("echoes"), made.page.read_text()
     content = bytearray(file.read_bytes())
     content[len(content) // 4] ^= 1
-    with altered(file, bytes(content)), pytest.raises(UserError, match=r"000001\.parquet"):
+    with altered(file, bytes(content)), pytest.raises(UserError, match=r"000001\.jsonl\.gz"):
         render(made)
     with altered(file, as_one_file(map(_luckier, Kept(file).events))):  # whose checksums are right
         assert render(made).text != page

@@ -147,8 +147,8 @@ class Chaos:
             case "compaction":
                 self._strike("driver")
                 self._resume()
-                parquet = self._parquet()
-                return self._until(lambda: self._parquet() != parquet)
+                compacted = self._compacted()
+                return self._until(lambda: self._compacted() != compacted)
             case _:
                 wanted = len(self.events()) + int(self.draw.integers(1, 8))
                 reached = self._until(lambda: len(self.events()) >= wanted)
@@ -193,8 +193,8 @@ class Chaos:
             return str(kinds[-1]) if kinds else ""
         return ""
 
-    def _parquet(self) -> set[str]:
-        return {path.name for path in self.folder.glob("ledger/*parquet*")}
+    def _compacted(self) -> set[str]:
+        return {path.name for path in self.folder.glob("ledger/*.gz*")}
 
     def _resume(self) -> None:
         """What a user does: resume, or type the command again where it did not come into the ledger."""

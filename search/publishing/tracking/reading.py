@@ -1,6 +1,6 @@
 """A study from where MLflow keeps it, without its folder: by the copy of its ledger among the artifacts of its run.
 
-What comes from there is a ledger like any other that was received: lines with checksums, in Parquet. It is read, and
+What comes from there is a ledger like any other that was received: lines with checksums, compressed. It is read, and
 runs no code. The store is asked by a process of its own (``tracking_process.py``).
 """
 
@@ -22,6 +22,7 @@ from skipstack.search.publishing.tracking.stores import URI, chosen_store, datab
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from skipstack.search.publishing.tracking.writer import LEDGER
 from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.upgrading import upgrade
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 STUDY, RUN = "mlflow:", "runs:/"
 """What begins the address of a study in MLflow: by its name or its id, or by the id of a run of it."""
+
+LEDGERS: Final = {LEDGER: "000001.jsonl.gz", "ledger.parquet": "000001.parquet"}
+"""The names of the copy among artifacts, the second one by versions up to 0.2.0, and in the folder of a ledger."""
 
 STUDIES: Final = "tags.`skipstack.kind` = 'study'"
 
@@ -109,12 +113,15 @@ def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | 
     """A new folder in ``to`` with the ledger of the study whose own run this is, or the study's own folder where the
     store is the file that lies in it; None where the run has no copy.
     """
-    if all(file.path != LEDGER for file in client.list_artifacts(run.info.run_id)):
+    files = {file.path for file in client.list_artifacts(run.info.run_id)}
+    if not files & LEDGERS.keys():
         return _own_folder(run, uri)
+    name, first = next((name, first) for name, first in LEDGERS.items() if name in files)
     folder = Path(mkdtemp(dir=to))
     ledger = StudyFolder(folder).ledger
     ledger.mkdir()
-    Path(client.download_artifacts(run.info.run_id, LEDGER, str(folder))).rename(ledger / "000001.parquet")
+    Path(client.download_artifacts(run.info.run_id, name, str(folder))).rename(ledger / first)
+    upgrade(folder)
     return folder
 
 

@@ -21,7 +21,7 @@ KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
 """The tag of an experiment that is about training networks: without it, MLflow's page looks for chats with a model."""
 
 
-LEDGER: Final = "ledger.parquet"
+LEDGER: Final = "ledger.jsonl.gz"
 """The artifact of a study's run that has the whole ledger: a study can be read from there alone."""
 
 COPY: Final = "skipstack.ledger"

@@ -46,7 +46,7 @@ def record(study: Path, folder: Path) -> None:
     ledger = StudyFolder(folder).ledger
     ledger.mkdir(parents=True)
     events = Ledger(StudyFolder.existing(study).ledger).read()
-    (ledger / "000001.parquet").write_bytes(as_one_file(thinned(events, measure)))
+    (ledger / "000001.jsonl.gz").write_bytes(as_one_file(thinned(events, measure)))
 
 
 def as_one_file(events: Iterable[Event]) -> bytes:

@@ -43,7 +43,7 @@ def test_a_corpus_that_is_no_file_is_told_in_one_line(tmp_path: Path, monkeypatc
 
 def test_a_segment_that_is_no_file_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "ledger").mkdir()
-    for name in ("000001.jsonl", "000001.parquet"):
+    for name in ("000001.jsonl", "000001.jsonl.gz"):
         os.mkfifo(tmp_path / "ledger" / name)
         for command in ("report", "resume"):
             assert "no ordinary file" in refusal(command, tmp_path)

@@ -208,12 +208,12 @@ def test_what_was_appended_is_read_in_order_compacted_or_not(
 
 def test_many_appends_become_one_file_and_few_do_not(tmp_path: Path) -> None:
     write(tmp_path, started(0, 1), started(2, 3), started(4), worth_compacting=4)
-    assert (files(tmp_path, "parquet"), files(tmp_path, "jsonl")) == (["000002.parquet"], ["000003.jsonl"])
+    assert (files(tmp_path, "jsonl.gz"), files(tmp_path, "jsonl")) == (["000002.jsonl.gz"], ["000003.jsonl"])
     assert trials(tmp_path) == [0, 1, 2, 3, 4]
     write(tmp_path, started(5), worth_compacting=4)
-    assert files(tmp_path, "parquet") == ["000002.parquet"]
+    assert files(tmp_path, "jsonl.gz") == ["000002.jsonl.gz"]
     write(tmp_path, started(6, 7), started(8), worth_compacting=4)
-    assert files(tmp_path, "parquet") == ["000005.parquet"]
+    assert files(tmp_path, "jsonl.gz") == ["000005.jsonl.gz"]
     assert trials(tmp_path) == list(range(9))
 
 
@@ -225,14 +225,14 @@ def test_a_torn_append_stays_out_of_the_compacted_file(tmp_path: Path) -> None:
     with ledger:
         assert ledger.cut is not None
         ledger.append(Started(time=1.0, trial=4))
-    assert files(tmp_path, "parquet")
+    assert files(tmp_path, "jsonl.gz")
     assert trials(tmp_path) == [0, 1, 2, 4]
     assert Ledger(tmp_path).cut is None
 
 
 def test_damage_to_a_compacted_file_is_refused_or_harmless_and_never_changes_an_event(tmp_path: Path) -> None:
     write(tmp_path, [(REPORTED, DECIDED), *started(*range(40))], started(40), worth_compacting=10)
-    (name,) = files(tmp_path, "parquet")
+    (name,) = files(tmp_path, "jsonl.gz")
     whole, expected = (tmp_path / name).read_bytes(), shown(Ledger(tmp_path).read())
     hurts = [whole[:size] for size in (0, 3, len(whole) // 2, len(whole) - 1)]
     for position in range(0, len(whole), max(len(whole) // 24, 1)):

@@ -20,6 +20,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -33,6 +35,7 @@ from skipstack.search.api import run as running
 from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run, sync_to_mlflow
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.lines import checksum
 from skipstack.search.publishing.tracking import publishing, retry_loop
 from skipstack.search.publishing.tracking.logged_models import register
 from skipstack.search.publishing.tracking.model_folder import LOADER, save_model
@@ -449,6 +452,24 @@ def test_a_copy_of_a_ledger_that_somebody_changed_is_refused(uri: str, folder: P
             skipstack.open(f"runs:/{own.info.run_id}", tracking_uri=uri)
     finally:
         kept.write_bytes(whole)
+
+
+def test_a_copy_that_version_0_2_left_is_read(uri: str, folder: Path) -> None:
+    own = runs_of(uri, folder)[None, None]
+    kept = Path(own.info.artifact_uri.removeprefix("file://")) / LEDGER
+    payloads = [line.payload for line in Ledger(folder / "ledger").lines() if line.payload is not None]
+    table = pa.table([list(map(checksum, payloads)), payloads], names=["crc", "payload"])
+    pq.write_table(table, old := kept.with_name("ledger.parquet"), compression="zstd", write_page_checksum=True)
+    aside = kept.rename(kept.with_name("aside"))
+    try:
+        assert (
+            skipstack.open(f"runs:/{own.info.run_id}", tracking_uri=uri)
+            .trials()
+            .equals(skipstack.open(folder).trials())
+        )
+    finally:
+        aside.rename(kept)
+        old.unlink()
 
 
 @pytest.mark.slow

@@ -128,7 +128,7 @@ def test_nothing_is_lost_and_nothing_doubled_of_studies_that_write_at_once(
             assert flat.items() <= runs[str(number)].data.params.items()
             assert runs[str(number)].inputs.dataset_inputs
         files = {file.path for file in client.list_artifacts(runs[None].info.run_id)}
-        assert files >= {"ledger.parquet", "report.html", "report.tex", "study.json"}
+        assert files >= {"ledger.jsonl.gz", "report.html", "report.tex", "study.json"}
         if together.has_logged_models:
             own = client.get_run(runs[best].info.run_id)  # a search for runs may leave its outputs out
             assert own.outputs.model_outputs, "the best network is a model of its trial's run"

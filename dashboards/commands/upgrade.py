@@ -1,0 +1,31 @@
+"""``skipstack upgrade``: studies of earlier versions, rewritten so that this one reads them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.study.record.folder import StudyFolder
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("upgrade")(upgrade)
+
+
+def upgrade(
+    folder: Annotated[Path, typer.Argument(help="The folder of a study, or one of several.", metavar="DIR")],
+) -> None:
+    """Rewrite what an earlier version wrote.
+
+    Events, scores and weights stay the same. A study that is of this version already stays as it is.
+    """
+    from skipstack.search.study.upgrading import upgrade as upgraded
+
+    found = [folder] if StudyFolder(folder).ledger.is_dir() else sorted(each.parent for each in folder.glob("*/ledger"))
+    if not found:
+        raise UserError(f"{folder}: has no study (allowed: a folder given to --out, or one of such folders)")
+    for each in found:
+        done = upgraded(each)
+        typer.echo(f"{each}: {'; '.join(done) or 'it is of this version already'}")
