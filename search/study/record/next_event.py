@@ -1,12 +1,13 @@
 """Which event may come next in a record: a ledger from elsewhere may have whole lines that nobody ever wrote so."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, assert_never
+from typing import Protocol, assert_never
 
 from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
+from skipstack.data.tasks.measure import Measure
 from skipstack.search.ledger.events import (
     Ablated,
     AblationPlanned,
@@ -36,11 +37,29 @@ from skipstack.search.ledger.events import (
     Used,
     WarmStarted,
 )
-from skipstack.search.study.config import MOST_TRIALS
+from skipstack.search.study.config import MOST_TRIALS, StudyConfig
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
+from skipstack.spaces.space import Space
 
-if TYPE_CHECKING:
-    from skipstack.search.study.record.study_record import StudyRecord
+
+class Past(Protocol):
+    """What has come so far: a record (``study_record.py``)."""
+
+    opened: StudyOpened | None
+    trials: dict[int, TrialRecord]
+
+    @property
+    def study(self) -> StudyConfig:
+        """What is asked for."""
+
+    @property
+    def space(self) -> Space:
+        """What varies."""
+
+    @property
+    def measure(self) -> Measure:
+        """What trials are ranked by."""
 
 
 class WrongEventError(UserError):
@@ -63,14 +82,14 @@ def check_lanes(lanes: Mapping[str, int], seeds: int, ranking: str) -> None:
             raise UserError(f"got {count} values of {shown(name)} (allowed: {seeds}, one for each seed)")
 
 
-def check_report(record: "StudyRecord", number: int, lanes: Mapping[str, int], seeds: int, epoch: float) -> None:
+def check_report(record: Past, number: int, lanes: Mapping[str, int], seeds: int, epoch: float) -> None:
     """Raises UserError for a report of so many ``lanes`` by metric, and of so many seeds, that nobody can have made."""
     _check_trial(record, number)
     _check_epoch(record, epoch)
     check_lanes(lanes, seeds or len(record.trials[number].seeds), f"dev_{record.measure.name}")
 
 
-def check_next(record: "StudyRecord", event: Event) -> None:
+def check_next(record: Past, event: Event) -> None:
     """Raises UserError where ``event`` cannot come next."""
     if isinstance(event, Ablated):
         return  # a record of its own
@@ -107,18 +126,18 @@ def _lanes(metrics: Metrics) -> dict[str, int]:
     return {name: len(values) for name, values in metrics.items()}
 
 
-def _check_trial(record: "StudyRecord", number: int) -> None:
+def _check_trial(record: Past, number: int) -> None:
     if number not in record.trials:
         raise UserError(f"got trial {shown(number)} (allowed: one that was proposed before)")
 
 
-def _check_epoch(record: "StudyRecord", epoch: float) -> None:
+def _check_epoch(record: Past, epoch: float) -> None:
     epochs = record.study.space.base.epochs
     if epoch > epochs:
         raise UserError(f"got epoch {shown(epoch)} (allowed: up to {epochs}, the study's)")
 
 
-def _check_proposed(record: "StudyRecord", event: Proposed) -> None:
+def _check_proposed(record: Past, event: Proposed) -> None:
     if event.trial in record.trials or event.trial > MOST_TRIALS:
         raise UserError(f"got trial {shown(event.trial)} (allowed: {len(record.trials)}, the next)")
     if not event.seeds or len(set(event.seeds)) < len(event.seeds):
@@ -126,7 +145,7 @@ def _check_proposed(record: "StudyRecord", event: Proposed) -> None:
     _check_point(record, event.point)
 
 
-def _check_point(record: "StudyRecord", point: Mapping[str, Json]) -> None:
+def _check_point(record: Past, point: Mapping[str, Json]) -> None:
     domains = record.space.domains
     for path, value in point.items():
         if path not in domains:

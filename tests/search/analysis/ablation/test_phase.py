@@ -306,7 +306,7 @@ def test_lines_of_an_ablation_are_compacted_like_others(study: Path, tmp_path: P
     with Ledger(path / "ledger", worth_compacting=1) as ledger:
         assert list(ledger.replay()) == before
         assert [event.kind for event in ledger.only("finished")] == ["finished"]  # that of the search alone
-    assert list((path / "ledger").glob("*.parquet"))
+    assert list((path / "ledger").glob("*.gz"))
     assert Ledger(path / "ledger").read() == before
     assert read_finished(path).ablations[1].finished
     assert isinstance(own(before)[-1], Finished)

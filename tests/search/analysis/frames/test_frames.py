@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean, stdev
@@ -20,7 +21,7 @@ from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import Decided, Ended, Event, Extended, Proposed, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.study_record import StudyRecord
-from tests.formats.before_files import BEFORE, STUDIES, copied
+from tests.formats.before_files import STUDIES, copied
 from tests.search import made_up
 from tests.search.changed import searched
 from tests.search.toy import FailingWorker, open_toy, run_toy, toy_study
@@ -45,7 +46,7 @@ def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if request.param == "racing toys":
         racing = {"kind": "asha", "grace": 1, "reduction": 2, "resource": "seeds"}
         return toy(tmp_path_factory.mktemp("racing") / "study", scheduler=racing, seeds=4)
-    return BEFORE / request.param
+    return copied(request.param, tmp_path_factory.mktemp("before"))
 
 
 def told(path: Path) -> list[Event]:
@@ -204,7 +205,7 @@ def test_a_short_ledger_leaves_nothing_in_its_folder(tmp_path: Path) -> None:
 def test_frames_that_were_kept_are_those_of_the_ledger(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = copied(study.name, tmp_path) if study.parent == BEFORE else study
+    path = Path(shutil.copytree(study, tmp_path / "study"))
     wanted = StudyFrames.of(StudyRecord.of(told(path)), path)
     same(study_frames(path), wanted)
     unread(monkeypatch)

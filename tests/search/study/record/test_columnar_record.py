@@ -14,7 +14,7 @@ from skipstack.search.study.record.columnar_record import columnar_record
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.space import Space
-from tests.formats.before_files import BEFORE, STUDIES
+from tests.formats.before_files import STUDIES, copied
 from tests.search import made_up
 
 
@@ -72,8 +72,8 @@ def test_columns_give_the_record_that_events_give(seed: int, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_ledgers_of_the_version_before_are_read_alike(name: str) -> None:
-    ledger = Ledger(BEFORE / name / "ledger")
+def test_ledgers_of_the_version_before_are_read_alike(name: str, tmp_path: Path) -> None:
+    ledger = Ledger(copied(name, tmp_path) / "ledger")
     found = columnar_record(ledger.lines())
     assert found is not None
     assert told(found) == told(StudyRecord.of(ledger.read()))
