@@ -21,9 +21,11 @@ quickstart: .venv/installed
 test: .venv/installed
 	$(RUN)/python -m pytest -n $$($(PYTHON) -c 'import os; print(1 + os.cpu_count())') --dist worksteal
 
-# The long ones: `corpus` tests need SKIPSTACK_DATA_DIR, `gpu` tests a GPU; they skip with the reason.
+# The long ones: `corpus` tests need SKIPSTACK_DATA_DIR, `gpu` tests a GPU; they skip with the reason. They take hours:
+# SHARD=2/6 runs the second of six parts.
+SHARD ?= 1/1
 test-slow: .venv/installed
-	$(RUN)/python -m pytest -m "slow or cluster or corpus or gpu"
+	$(RUN)/python -m pytest --shard $(SHARD) -m "slow or cluster or corpus or gpu"
 
 # Small mistakes put into these folders, one at a time: which of them does no test notice?
 FOLDERS ?= models search/strategy/schedulers search/ledger search/analysis/ablation search/analysis/exploration search/statistics search/analysis/confirmation

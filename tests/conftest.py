@@ -37,6 +37,11 @@ settings.register_profile("project", deadline=None)
 settings.load_profile("project")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds ``--shard``."""
+    parser.addoption("--shard", default="1/1", metavar="K/N", help="run the K-th of N parts of the tests")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Each of several workers imports test modules of its own first. In a fresh checkout pytest rewrites the asserts of
@@ -63,10 +68,25 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Among several workers, files with tests marked ``long`` come first, lest one of them runs alone at the end."""
+    """Leaves the tests of one shard: every N-th by name, so that the cases of a long file are spread over all shards.
+
+    Among several workers, files with tests marked ``long`` come first, lest one of them runs alone at the end.
+    """
+    shard, count = _shard(config.getoption("shard"))
+    chosen = {item.nodeid for item in sorted(items, key=lambda item: item.nodeid)[shard - 1 :: count]}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+    items[:] = [item for item in items if item.nodeid in chosen]
     if hasattr(config, "workerinput"):
         long = {item.path for item in items if item.get_closest_marker("long")}
         items.sort(key=lambda item: item.path not in long)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    """The number of a shard, and of how many. Raises UsageError for a text that is none."""
+    shard, _, count = text.partition("/")
+    if not (shard.isdigit() and count.isdigit() and 1 <= int(shard) <= int(count)):
+        raise pytest.UsageError(f"--shard: got {text} (allowed: K/N, the K-th of N parts, such as 2/6)")
+    return int(shard), int(count)
 
 
 def pytest_collection_finish() -> None:
