@@ -9,8 +9,8 @@
     model = skipstack.load(study.export("best-tagger"))
     print(model.predict([["the", "cats", "sleep"]])[0].tags)
 
-Importing it loads nothing large: what a function needs is loaded when it is called. Whatever is wrong with what a
-caller gives is a ``UserError``, a ValueError of one line.
+Importing skipstack loads nothing large: a function loads what it needs when it is called. A mistake in a caller's
+arguments raises a ``UserError``, a ValueError with a message of one line.
 """
 
 from __future__ import annotations
@@ -131,33 +131,33 @@ def search(
 
     ``study``: the name of a preset, a YAML file, a mapping with the keys of one, or a ``Space``. ``settings``: values
     by dotted path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by
-    default ``runs/STUDY``. The others are those of ``skipstack search``, such as ``hours``, after which the whole study
-    ends, and those of a run (``RunOptions``): ``engine``, ``address``, ``gpus_per_trial``, ``cpus_per_trial``,
-    ``concurrent``, ``trials_per_program``, ``device``, ``tracking_uri``, ``system_metrics``; ``progress`` shows on
-    stderr how far the study is.
+    default ``runs/STUDY``. The other arguments are those of ``skipstack search``, such as ``hours``, after which the
+    whole study ends, and the options of a run (``RunOptions``): ``engine``, ``address``, ``gpus_per_trial``,
+    ``cpus_per_trial``, ``concurrent``, ``trials_per_program``, ``device``, ``tracking_uri``, ``system_metrics``;
+    ``progress`` shows on stderr how far the study is.
 
-    ``objective``: a function that is called instead, once for each seed of each trial: ``objective(config, report)``,
-    or ``objective(config)``, which returns the score of its only epoch.
-    ``config`` has the values of the axes by their names, of any name but ``function``, those of the base beside them,
-    and ``config["seed"]``; an axis for which the base has no value has there the middle of its range, or its first
-    choice. ``report(score=0.93)`` ends an epoch, and ends the function where the trial is stopped; ``epochs``: how many
-    there are at most, 100 where nobody says it. ``direction``: ``minimize`` where a lower score is better, ``maximize``
-    where nobody says it. Such a study is resumed, extended and ablated with the function again.
+    ``objective``: a function that is called instead of training a network, once for each seed of each trial:
+    ``objective(config, report)``, or ``objective(config)``, which returns the score of its only epoch. ``config`` has
+    the values of the axes by their names (any name but ``function``), the other values of the base, and
+    ``config["seed"]``. If the base has no value for an axis, it uses the middle of the axis's range, or its first
+    choice. ``report(score=0.93)`` ends an epoch, and ends the function if the trial is stopped. ``epochs``: the maximum
+    number of epochs, 100 by default. ``direction``: ``minimize`` if a lower score is better; by default ``maximize``.
+    To resume, extend or ablate such a study, give the function again.
 
     ``objectives``: several values that the function reports or returns by their names, each with its direction:
     ``{"accuracy": "maximize", "seconds": "minimize"}`` for ``report(accuracy=0.93, seconds=12.0)``. The first is the
     score; ``Study.front`` has the trials that no other dominates.
 
-    ``replicates``: what else the calls of a trial differ in. With ``{"fold": 5}`` each seed is five calls, on which
-    ``config["fold"]`` is 0 to 4, and there is one seed unless ``seeds`` says more; ``{"corpus": ["a", "b"]}`` makes a
-    call for each value. The score of a trial is the mean over its calls.
+    ``replicates``: another argument in which the calls of a trial differ, besides the seed. With ``{"fold": 5}`` each
+    seed is five calls, with ``config["fold"]`` from 0 to 4, and there is one seed unless ``seeds`` gives more;
+    ``{"corpus": ["a", "b"]}`` makes a call for each value. The score of a trial is the mean over its calls.
 
-    ``constraints``: further rules than the study's own that every trial keeps: expressions over axes, such as
+    ``constraints``: rules for every trial besides the study's own: expressions over axes, such as
     ``"batch * rate < 4"``, and functions whose parameters are axes, such as ``def fits(batch, rate): ...``, ``__``
-    standing for a dot. Such a function is given again to resume, extend or ablate the study.
+    standing for a dot. To resume, extend or ablate the study, give such functions again.
 
-    Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, a full or
-    lost disk and a lost cluster (UserErrors all three) leave a study that ``resume`` finishes.
+    Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, and the UserErrors
+    for a full disk, a lost disk and a lost cluster, leave a study that ``resume`` finishes.
     """
     check_system()
     from skipstack.search.api.run import begin
@@ -200,16 +200,16 @@ def begin(
     tracking_uri: str | None = None,
     progress: bool = False,
 ) -> OwnLoop:
-    """A study whose trials a loop of your own trains, wherever it likes: it has the ledger, the rules of stopping and
-    MLflow of any study, and runs nothing itself::
+    """Begin a study whose trials a loop of your own trains, wherever it likes: the study has the ledger, the scheduler
+    and the MLflow runs of any other, and runs nothing itself::
 
         with skipstack.begin(skipstack.Space(x=skipstack.uniform(0, 4)), trials=20, out="runs/mine") as study:
             while (trial := study.ask()) is not None:
                 trial.report(score=measured(trial.config["x"]))
                 trial.end()
 
-    ``study``: as for ``search`` with an ``objective``; or the folder of a study that was begun so and is not at its
-    end, which goes on: trials that were open are handed out again. ``report`` returns whether the trial goes on. The
+    ``study``: as for ``search`` with an ``objective``; or the folder of a study that was begun like this and is not at
+    its end: it goes on, and its open trials are handed out again. ``report`` returns whether the trial goes on. The
     other arguments are those of ``search``. Raises UserError for a mistake in any of these.
     """
     check_system()
@@ -264,13 +264,13 @@ def resume(
 ) -> Study:
     """Finish a study that was interrupted: trials that ran go on where they were, and the others follow.
 
-    ``enough``: no further trial begins. ``hours``: those of the whole study from now on, counted over all its runs;
-    with more of them a study whose hours were over goes on, too. Of a study that is finished, what MLflow lacks is
-    written. Options and errors are those of ``search``; an option that is not given is as the study was run before.
-    ``objective``: of a study that calls one; what it had reported counts for nothing where it is called anew, unless it
-    goes on by itself. ``constraints``: the functions that the study began with as constraints, unchanged.
-    ``code``: the files of the study's own code, which are run, where they were moved since, or the study was; each must
-    be the recorded one, by its hash.
+    ``enough``: no further trial begins. ``hours``: the hours of the whole study from now on, counted over all its runs;
+    a study whose hours were over goes on, too, if it gets more. If the study is finished, the events that MLflow lacks
+    are written there. Options and errors are those of ``search``; an option that is not given is that of the study's
+    last run. ``objective``: the function of a study that calls one; if it is called anew, its earlier reports count for
+    nothing, unless it resumes by itself. ``constraints``: the functions that the study began with as constraints,
+    unchanged. ``code``: the files of the study's own code, which are run; needed if they or the study were moved since
+    the last run. Each must be the recorded one, by its hash.
     """
     check_system()
     from skipstack.search.api.run import resume as ready
@@ -293,12 +293,13 @@ def extend(
     data_dir: AnyPath | None = None,
     **options: Unpack[RunOptions],
 ) -> Study:
-    """Go on with a study, finished or not, with more than was asked for at first.
+    """Extend a study, finished or not, by trials, seeds, values or points.
 
-    ``trials``: so many more. ``seeds``: so many more for each trial to come. ``choices``: further values of axes, by
-    their paths. ``points``: points to try next, beside ``trials``, each with values by axis, as for ``Study.enqueue``,
-    which asks a study for points while it runs. ``code``, ``constraints``: as for ``resume``. Options and errors are
-    those of ``search``; an option that is not given is as the study was run before.
+    ``trials``: the number of further trials. ``seeds``: the number of further seeds for each trial to come.
+    ``choices``: further values of axes, by their paths. ``points``: points to try next, beside ``trials``, each with
+    values by axis, as for ``Study.enqueue``, which asks a study for points while it runs. ``code``, ``constraints``: as
+    for ``resume``. Options and errors are those of ``search``; an option that is not given is that of the study's last
+    run.
     """
     check_system()
     from skipstack.search.api.run import extend as ready
@@ -335,16 +336,17 @@ def ablate(
     **options: Unpack[RunOptions],
 ) -> Study:
     """Train the base of a finished study, its ``top`` best configs, each of these without one of its changes, and the
-    base with each of them alone, with ``seeds`` that the search has not seen, all of them to their ends.
+    base with each of the changes alone, all with ``seeds`` new seeds and to their ends.
 
-    ``corpus``: a name, or several, of corpora that every row is trained on; the study's own where there is none, and
+    ``corpus``: a name, or several, of corpora that every row is trained on; by default the study's own, which is called
     ``own`` beside others. ``path``: with the greedy path from the base to the best config. ``beside``: the folder of
     another search with the same base, or several, whose best configs are rows, too. ``without``: a path, or several
     joined by commas, or a list of these: the best config without all its changes there at once is a row. ``parts``:
-    False leaves the single changes out. Where nothing differs from the base, nothing is trained. ``code``,
-    ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is as
-    the study was run before. ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no
-    ``test``, its rows are compared by the score itself: the seeds are fresh, and the only chance that is known.
+    False leaves the single changes out. If nothing differs from the base, nothing is trained. ``code``,
+    ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is that
+    of the study's last run. ``resume`` finishes an ablation that was interrupted. If an ``objective`` reports no
+    ``test``, its rows are compared by the score itself: the seeds are new, and the variation between them is the only
+    one that is known.
     """
     check_system()
     import time
@@ -403,7 +405,7 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
 
 def from_optuna(study: Any, *, out: AnyPath) -> Study:
     """The finished trials of an Optuna study as a finished study of ours in the new folder ``out``: reports, pages and
-    warm starts (``search.warm_start``) read it like any other. What Optuna does not say is said in its description.
+    warm starts (``search.warm_start``) read it like any other. Its description says what Optuna does not record.
 
     Trials that were pruned are stopped ones. Raises UserError for several objectives, and where no trial has ended.
     """
@@ -418,8 +420,8 @@ def from_tune(
 ) -> Study:
     """The trials of a Ray Tune experiment's ``folder``, as ``from_optuna`` has those of Optuna.
 
-    ``score``: the metric that ranks them, of which each result is an epoch. ``space``: its axes; without it they are as
-    wide as what was tried. Raises UserError where the folder has no trials, or none has that metric.
+    ``score``: the metric that ranks them; each result with it is an epoch. ``space``: the axes; without it they are as
+    wide as the values that were tried. Raises UserError where the folder has no trials, or none has that metric.
     """
     check_system()
     from skipstack.search.study.earlier_studies.elsewhere.tune_results import tune_search
@@ -440,7 +442,7 @@ def from_wandb(table: AnyPath, *, score: str, space: Space, direction: Direction
 
 
 def _written(found: FinishedSearch, out: AnyPath) -> Study:
-    """What another tool has searched, as a study in a new folder."""
+    """Write the finished search of another tool to a new folder, and open it as a study."""
     from skipstack.search.study.earlier_studies.elsewhere.finished_trials import write_study
 
     write_study(found, Path(out))
@@ -448,17 +450,18 @@ def _written(found: FinishedSearch, out: AnyPath) -> Study:
 
 
 def _page(study: Study) -> str:
-    """A study as notebooks show it."""
+    """The page of a study that notebooks show."""
     from skipstack.dashboards.reports.notebook import notebook_page
 
     return notebook_page(study)
 
 
 def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath] = ()) -> Model:
-    """The trained network of a bundle, a folder or a .zip. Data only: loading one runs no code, whoever made it.
+    """The trained network of a bundle, a folder or a .zip. It is data only: loading a bundle from an untrusted source
+    runs no code.
 
-    A network with pieces of one's own needs the ``code`` that they come from, which is run: the very files that the
-    bundle names by their hashes. Raises UserError where these are not given, and where it is no whole bundle.
+    A network with pieces of the user's own needs the ``code`` files that they come from, which are run: exactly the
+    files that the bundle names by their hashes. Raises UserError if these are not given, or if it is no whole bundle.
     """
     check_system()
     need("torch", "networks")
@@ -508,7 +511,9 @@ def space(
 
 
 def _execution(options: RunOptions, objective: Objective | None, before: AnyPath | None = None) -> Execution:
-    """How a study is run: by the options, or where these are None as the study in the folder ``before`` was run."""
+    """The execution of a study by these options; options that are None are those of the last run in the folder
+    ``before``.
+    """
     from dataclasses import replace
     from logging import getLogger
 
@@ -615,7 +620,7 @@ _ELSEWHERE = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """What is loaded once it is asked for."""
+        """Load an attribute when it is asked for."""
         if name in _ELSEWHERE:
             module, own_name = _ELSEWHERE[name]
             return getattr(import_module(module), own_name)
@@ -638,20 +643,20 @@ if not TYPE_CHECKING:
 class _CallablePackage(ModuleType):
     """The package ``skipstack.search``, which can be called as the function ``search``.
 
-    Both have the same name. Whoever imports ``skipstack.search.x`` binds ``skipstack.search`` to the package, so that a
-    function there would be lost; and were the function kept, ``import skipstack.search.x as x`` would look for ``x`` in
-    it. So the package, which is empty, is also the function.
+    Both have the same name. Importing ``skipstack.search.x`` binds ``skipstack.search`` to the package, so that a
+    function there would be lost; and if the function were kept, ``import skipstack.search.x as x`` would look for ``x``
+    in it. So the package, which is empty, is also the function.
     """
 
     __call__ = staticmethod(search)
 
     @property
     def __signature__(self) -> Signature:
-        """That of the function, for ``help``."""
+        """The signature of the function, for ``help``."""
         return signature(type(self).__call__)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as modules are, by name: Ray does so with what a notebook's functions refer to."""
+        """Pickle the package by name, as modules are: Ray pickles what a notebook's functions refer to."""
         return import_module, (self.__name__,)
 
 

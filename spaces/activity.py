@@ -1,4 +1,4 @@
-"""When axes are active: which kinds have their fields, and which axes no configuration has."""
+"""The activity of axes: which kinds have their fields, and which axes no configuration has."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from skipstack.spaces.space import Space
 
 
 def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
-    """If an axis varies the kind that a field belongs to and only some kinds have the field: the kinds that do.
+    """The kinds that have a field, by the path of the kind, if an axis varies it and only some kinds have the field.
 
     ``{"training.optimiser.kind": ["sgd"]}`` for the momentum, if that axis has ``sgd`` and ``adam``; all kinds with the
     field if the axis has none of them.

@@ -26,13 +26,13 @@ TRIES: Final = 20_000
 """The number of draws of a block after which rules count as too rare."""
 
 NEAR, NEAR_TRIES = 4, 200
-"""From how many allowed combinations the nearest to a wanted one is taken, and how many are drawn to find them."""
+"""The number of allowed combinations of which the nearest to a wanted one is taken, and of draws to find them."""
 
 Point = dict[str, Json]
 
 
 class Around(Protocol):
-    """What a block needs of its space."""
+    """The members of a space that its blocks use."""
 
     base: Tree
 
@@ -54,7 +54,7 @@ class Block:
 
     @cached_property
     def listed(self) -> Sequence[Point] | None:
-        """All its allowed combinations, in order; None if there are too many to list."""
+        """The allowed combinations of the block, in order; None if there are too many to list."""
         if any(not domain.finite for domain in self.domains.values()):
             return None
         if prod(len(_values(domain)) for domain in self.domains.values()) > LISTED:
@@ -63,7 +63,7 @@ class Block:
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
-        """How its listed combinations may begin, as JSON."""
+        """The beginnings of the listed combinations, as JSON."""
         assert self.listed is not None, "only listed combinations are known"
         found = (dict(list(point.items())[:length]) for point in self.listed for length in range(len(point) + 1))
         return frozenset(map(canonical_json, found))
@@ -91,8 +91,8 @@ class Block:
         return next(self._drawn(lambda path, domain: domain.sample(generator), TRIES), None)
 
     def near(self, wanted: Point, generator: np.random.Generator) -> Point | None:
-        """Allowed values near the ``wanted`` ones, which are not: the nearest of ``NEAR`` in which each axis that a
-        broken rule names is drawn anew with probability 1/2. None if no allowed ones are found.
+        """Allowed values near the ``wanted`` ones, which break a rule: the nearest of ``NEAR`` combinations in which
+        each axis that a broken rule names is redrawn with probability 1/2. None if no allowed ones are found.
         """
         own, tree = self._composed(lambda path, domain: wanted[path])
         broken = [rule for rule in self.rules if rule.refusal(tree, own) is not None]
@@ -106,7 +106,7 @@ class Block:
         return min(found, key=lambda point: self._distance(point, wanted)) if found else self.draw(generator)
 
     def _drawn(self, choose: Callable[[str, Domain], Json], tries: int) -> Iterator[Point]:
-        """The allowed combinations among so many."""
+        """Yields the allowed ones of ``tries`` combinations."""
         for _ in range(tries):
             point, tree = self._composed(choose)
             if self._keeps(point, tree):

@@ -17,7 +17,7 @@ def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
 
 
 def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, Scalar]]:
-    """Each path at which two configs differ, those of ``ours`` first, with both values; None where one has none."""
+    """Yields the paths at which two configs differ, those of ``ours`` first, with both values; None where absent."""
     here, there = ours.flatten(), theirs.flatten()
     for path in {**here, **there}:
         if here.get(path) != there.get(path):

@@ -24,7 +24,7 @@ DOMAINS = ("choice", "named", "randint", "uniform", "loguniform")
 """The kinds of domains, by their keys in a study file."""
 
 RECORDED: Final = {"randint": "integer", "uniform": "real", "loguniform": "log"}
-"""Their keys in ledgers, which study files of earlier versions have, too."""
+"""The keys of these domains in ledgers, which study files of earlier versions have, too."""
 
 LARGEST = 10**18
 """The largest bound of an integer axis: its values are counted and drawn as numbers of 64 bits."""

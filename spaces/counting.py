@@ -27,7 +27,7 @@ DRAWN = 2_000
 """The number of combinations drawn if there are more."""
 
 INSIDE = 0.377
-"""The place of a continuous axis in a combination, as a share of its range: a value that no condition would name."""
+"""The value of a continuous axis in a combination, as a share of its range: one that no condition would name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

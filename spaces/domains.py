@@ -17,7 +17,7 @@ STEP = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the ``values``, in the order given; ``names`` has one for each, or is empty."""
+    """The ``values`` of an axis, in the order given; ``names`` has one for each, or is empty."""
 
     values: tuple[Json, ...]
     names: tuple[str, ...] = ()

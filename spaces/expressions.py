@@ -23,7 +23,7 @@ LONGEST: Final = 1000
 """The maximum number of characters of an expression."""
 
 DEEPEST: Final = 100
-"""How deep operations may lie in one another."""
+"""The maximum depth of nested operations."""
 
 MOST_BITS: Final = 4096
 """The maximum size of an integer power, in bits."""
@@ -104,7 +104,7 @@ class Expression:
     compute: Compute
 
     def renamed(self, names: Mapping[str, str]) -> str:
-        """Its text with other names."""
+        """The text of the expression with other names."""
         source = self.text.encode()
         for node in sorted(_named(_tree(self.text)), key=lambda node: -node.col_offset):
             start, end = node.col_offset, node.end_col_offset

@@ -64,15 +64,15 @@ class NetworkFields(Fields):
         return path in trial_paths()
 
     def unknown(self, what: str, path: str) -> str:
-        """With the nearest of all fields; for axes, of those that the base has."""
+        """The error line with the nearest of all fields; for axes, of those that the base has."""
         return unknown_path(what, path, base=self._base if what == "axis" else None)
 
     def typed(self, path: str, value: Json) -> Json:
-        """By the field's types."""
+        """The value, converted by the field's types."""
         return typed(path, value)
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """Another ``kind`` resets its mapping."""
+        """A tree with ``value`` at ``path``; another ``kind`` resets its mapping."""
         return written(tree, path, value)
 
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
@@ -95,20 +95,20 @@ class FunctionFields(Fields):
         return present(self._values, path)
 
     def unknown(self, what: str, path: str) -> str:
-        """With the existing values."""
+        """The error line with the existing values."""
         return unknown(what, path, (known for known, _ in leaves(self._values)))
 
     def typed(self, path: str, value: Json) -> Json:
-        """By the domain of the axis; other values are not converted."""
+        """The value of an axis, converted by its domain; other values are not converted."""
         canonical_json(value)  # refuses NaN and infinity
         return as_typed(self._axes[path].domain, value) if path in self._axes else value
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """Nothing follows."""
+        """A tree with ``value`` at ``path``, without consequences."""
         return replaced(tree, path.split("."), value)
 
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
-        """None."""
+        """No kinds: the fields of a function have none."""
         return {}
 
 

@@ -48,7 +48,7 @@ class FunctionSource(Brief):
     direction: RecordedDirection = "maximise"
     """Whether a higher score is better, or a lower one."""
     score: Annotated[str, UNSAID] = SCORE
-    """What its score is called."""
+    """The name of the score."""
     epochs: PositiveInt = EPOCHS
     """The number of reports of a complete trial; a function may return earlier."""
 

@@ -20,16 +20,16 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 LISTED: Final = 400
-"""The most points of a space all of which are looked at; of a larger one, as many as ``DRAWN``."""
+"""The maximum number of points of a space that are all compared; of a larger space, ``DRAWN`` points are."""
 
 DRAWN: Final = 30
-"""The points drawn from a larger space."""
+"""The number of points drawn from a larger space."""
 
 CREDIBLE: Final = 4
-"""The fewest drawn points on which a condition may rest."""
+"""The minimum number of drawn points on which a condition may rest."""
 
 VALUES: Final = 12
-"""The most values of an axis that are compared."""
+"""The maximum number of values of an axis that are compared."""
 
 READ_LATER: Final = ("model.", "training.pretraining.")
 """The paths of fields that some networks do not read; all others are read by each."""
@@ -59,10 +59,11 @@ Condition = tuple[tuple[str, tuple[Json, ...]], ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneNetwork:
-    """``values`` of an axis that give one network, all other axes alike.
+    """Values of an axis that give one network if all other axes are equal.
 
-    ``whole``: they are all of its values, so there it changes nothing. ``always``: that is so wherever the axis is
-    active; else ``where`` has the conditions, each the values of one axis or of two, and none if few points show it.
+    ``whole``: they are all values of the axis, so it changes nothing there. ``always``: this holds wherever the axis is
+    active; otherwise ``where`` has the conditions, each on the values of one or two axes; empty if too few points show
+    one.
     """
 
     axis: str
@@ -73,7 +74,7 @@ class OneNetwork:
 
 
 def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
-    """The numbers of those points that are one network, group by group."""
+    """The numbers of the points that give one network, group by group."""
     rest: dict[str, list[int]] = defaultdict(list)
     for number, point in points.items():
         rest[apart(point)].append(number)
@@ -100,7 +101,7 @@ def one_networks(space: Space, generator: np.random.Generator) -> list[OneNetwor
 
 
 def _looked_at(space: Space, generator: np.random.Generator) -> tuple[list[Point], int]:
-    """The points, and the fewest of them that make a condition credible."""
+    """The points to compare, and the minimum number of them on which a condition may rest."""
     if space.finite:
         listed = list(islice(space.everything(), LISTED + 1))
         if len(listed) <= LISTED:
@@ -185,7 +186,7 @@ def _covered(idle: Sequence[Point], busy: Sequence[Point], chosen: Sequence[str]
 
 
 def _as_conditions(chosen: tuple[str, ...], hits: Sequence[tuple[Json, ...]]) -> Iterator[Condition]:
-    """One condition for all values of the last axis that go with the same value of the one before."""
+    """Yields a condition for each group of ``hits`` that differ only in the value of the last axis."""
     by_first: dict[str, list[tuple[Json, ...]]] = defaultdict(list)
     for hit in hits:
         by_first[canonical_json(hit[:-1])].append(hit)

@@ -39,7 +39,7 @@ def randint(low: int, high: int, *, prior: int | None = None, when: When | None 
 
 
 def choice(*values: Any, prior: JsonValue = None, when: When | None = None) -> Axis:
-    """One of the values, given one by one or as a single list; ``prior`` and ``when``: as for ``uniform``."""
+    """Any of the values, given one by one or as a single list; ``prior`` and ``when``: as for ``uniform``."""
     one = len(values) == 1 and isinstance(values[0], list | tuple)
     return _axis("choice", list(values[0] if one else values), prior, when)
 
@@ -71,9 +71,9 @@ class PythonSpace:
         if not all(isinstance(name, str) for name in given):
             raise UserError(f"got the names {shown(list(given))} (allowed: text)")
         self.axes: Mapping[str, Axis] = {name: value for name, value in given.items() if isinstance(value, Axis)}
-        """What varies."""
+        """The axes, which vary."""
         self.fixed: Mapping[str, Any] = {name: value for name, value in given.items() if not isinstance(value, Axis)}
-        """What does not."""
+        """The values that do not vary."""
 
     @property
     def study(self) -> dict[str, Any]:
@@ -88,6 +88,6 @@ class PythonSpace:
         return {"base": base, "axes": dict(self.axes)}
 
     def __repr__(self) -> str:
-        """For example ``Space(x: numbers from 0.0 to 1.0; layers: 1, 2; epochs = 3)``."""
+        """A line such as ``Space(x: numbers from 0.0 to 1.0; layers: 1, 2; epochs = 3)``."""
         said = [f"{name}: {axis.domain}" for name, axis in self.axes.items()]
         return f"Space({'; '.join([*said, *(f'{name} = {shown(value)}' for name, value in self.fixed.items())])})"

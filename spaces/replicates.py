@@ -1,4 +1,4 @@
-"""Replicates: with which seed, and with which fold of a data set or value of a list, each call of a trial is made.
+"""Replicates: the seed, and the fold of a data set or the value of a list, with which each call of a trial is made.
 
 A trial of a function is one call for each seed; with replicates, one for each replicate of each seed. Calls are
 numbered, and a ledger has these numbers as the trial's seeds: call c of k replicates has the seed c // k and the
@@ -49,11 +49,11 @@ class Replicates:
 
     @property
     def number(self) -> int:
-        """How many calls each seed has."""
+        """The number of calls for each seed."""
         return len(self.values)
 
     def counted(self, calls: int) -> str:
-        """So many calls in words: ``2 seeds``, ``5 folds of each of 2 partitions``, ``3 values of corpus``."""
+        """A number of calls in words: ``2 seeds``, ``5 folds of each of 2 partitions``, ``3 values of corpus``."""
         if not self.name:
             return counted(calls, "seed")
         seeds = max(calls // self.number, 1)
@@ -75,7 +75,7 @@ class Replicates:
         return self.values[call % self.number]
 
     def arguments(self, call: int) -> dict[str, Json]:
-        """What a call gets beside the values of its trial."""
+        """The arguments of a call beside the values of its trial."""
         return {SEED: self.seed(call), **({self.name: self.value(call)} if self.name else {})}
 
     def words(self, call: int) -> str:
@@ -89,11 +89,11 @@ class Replicates:
 
 
 SEEDS_ALONE: Final = Replicates()
-"""Each seed is one call."""
+"""The replicates of a study that states none: each seed is one call."""
 
 
 def checked(given: Any) -> Any:
-    """What a study states, unchanged. Raises ValueError where it states no replicates that there can be."""
+    """The replicates as a study states them; empty if it states none. Raises ValueError for invalid ones."""
     if given is None or given == {}:
         return {}
     if not isinstance(given, Mapping) or len(given) != 1:

@@ -25,7 +25,7 @@ from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import CODE, TrialConfig
 
 DOT: Final = "__"
-"""What stands for a dot in a parameter's name."""
+"""The replacement for a dot in a parameter's name."""
 
 Decide = Callable[[Mapping[str, Json]], object]
 
@@ -51,11 +51,11 @@ class Rule:
 
     @property
     def about(self) -> str:
-        """What it is, in words; nothing for an expression, which says all itself."""
+        """The rule's function and axes, in words; empty for an expression, whose text says all."""
         return "" if self.function is None else f"a function of {self.function}, of {', '.join(self.paths.values())}"
 
     def refusal(self, tree: Tree, active: Iterable[str]) -> str | None:
-        """Why a config, as a tree with these ``active`` axes, breaks the rule, in one line; None if it keeps it."""
+        """The line on how a config, as a tree with these ``active`` axes, breaks the rule; None if it keeps it."""
         try:
             return None if self.holds(tree, active) else f"constraint {self.text}"
         except UndecidedError as error:
@@ -83,7 +83,7 @@ class Rule:
 
 
 def rules_of(text: str, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> list[Rule]:
-    """The rule that a constraint of a space is; none if it is one of ours. ``has``: whether a config has a path.
+    """The rule of a constraint's text; none for a named constraint. ``has``: whether a config has a path.
 
     Raises UserError for a text that is no constraint.
     """
@@ -150,7 +150,7 @@ def _by_name(function: Callable[..., object]) -> Decide:
 
 
 class _Names:
-    """What names mean in a space: whole paths, or unambiguous ends of the paths of axes, or else of fields."""
+    """The meanings of names in a space: whole paths, or unambiguous ends of the paths of axes, or else of fields."""
 
     def __init__(self, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> None:
         self._axes = tuple(config.axes)

@@ -19,7 +19,7 @@ def names(paths: Iterable[str]) -> list[str]:
 
 
 def names_by_path(paths: Iterable[str]) -> dict[str, str]:
-    """The same by path; paths may repeat."""
+    """The short name of each path; paths may repeat."""
     each = list(dict.fromkeys(paths))
     return dict(zip(each, names(each), strict=True))
 

@@ -217,7 +217,7 @@ class Space:
                 raise UserError(explain(error, self.fields.model)) from None
 
     def refusal(self, point: Point) -> str | None:
-        """Why a point is not allowed, in one line; None if it is. Rules are checked first: they cost least."""
+        """The reason why a point is not allowed, in a line; None if it is. Rules are checked first: they cost least."""
         try:
             tree = self.tree(point)
             if (why := next((why for rule in self.rules if (why := rule.refusal(tree, point))), None)) is not None:
@@ -327,7 +327,7 @@ class Space:
         raise SpaceError(f"no point of the space is allowed; {shown(first)}: {self.refusal(first)}", "axes")
 
     def _rare(self, block: Block) -> str:
-        """Why no values of a block were found that keep its rules: they cannot be computed, or are broken."""
+        """The reason why a block has no values that keep its rules: they cannot be computed, or are broken."""
         try:
             block.check()
         except UndecidedError as error:

@@ -38,7 +38,7 @@ def agreement(frame: pd.DataFrame) -> Any:
 
 
 def _told(frame: pd.DataFrame) -> str:
-    """How well the shortest training predicts the longest that is known beside it."""
+    """The title: the rank correlation of scores after the shortest training with those after the longest beside it."""
     known = frame[frame["correlation"].notna() & (frame["one"] < frame["other"])]
     if not len(known):
         return "Rank correlation of scores after different numbers of epochs"

@@ -41,11 +41,11 @@ IN_LINES: Final = r"split(trim(datum.label), '\n')"
 """The expression that writes the labels of ``in_lines``."""
 
 BREAK: Final = "\x0b"
-"""Where a line may end, but need not."""
+"""Marks a possible line break in a label; unused marks are removed."""
 
 
 def in_lines(name: str, letters: int) -> str:
-    """A label in lines of so many letters, if there is a place for it: at a blank, or before a part of a path."""
+    """A label in lines of at most ``letters`` characters, broken at a blank or before a part of a path if possible."""
     places = re.sub(r"(?<=[_.])(?=[^\W\d])", BREAK, " ".join(name.split()))
     lines = textwrap.wrap(places, letters, replace_whitespace=False)
     return "\n".join(line.replace(BREAK, "") for line in lines)

@@ -43,7 +43,7 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
 
 
 def _half(rows: pd.DataFrame, measure: Measure, cost: str) -> str:
-    """What half of one study's trials would have found."""
+    """The title: the best score that half of one study's trials, or of their epochs, would have found."""
     if not len(rows):
         return f"The best that one expects after so many {cost}"
     places = (rows[cost].argmax(), (rows[cost] - rows[cost].max() / 2).abs().argmin())

@@ -37,8 +37,8 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
 def score_against_objective(
     trials: pd.DataFrame, measure: Measure, column: str, name: str, *, larger_is_better: bool
 ) -> Any:
-    """As ``score_against_cost``, with another objective of a function in place of the cost: a ``column`` of ``trials``,
-    called ``name``.
+    """A point for each trial, and the Pareto front, as in ``score_against_cost``; in place of the cost stands another
+    objective of a function: a ``column`` of ``trials``, called ``name``.
     """
     known = trials[np.isfinite(trials["dev"]) & np.isfinite(trials[column])]
     title = f"{name} ({'higher' if larger_is_better else 'lower'} is better)"
@@ -99,9 +99,10 @@ def _drawn(
 
 
 def pareto_front(rows: pd.DataFrame, *, larger_is_better: bool, larger_costs_less: bool = False) -> pd.DataFrame:
-    """The Pareto front, by ``cost``: rows whose ``value`` no row of equal or lower cost has; the first of equals.
+    """The Pareto front, sorted by ``cost``: rows whose ``value`` no row of equal or lower cost reaches; the first of
+    equals.
 
-    ``larger_costs_less``: of equal or higher cost.
+    ``larger_costs_less``: a larger ``cost`` is better, so rows of equal or higher cost count.
     """
     ascending = [not larger_costs_less, not larger_is_better]
     best_first = rows.sort_values(["cost", "value"], ascending=ascending, kind="stable")

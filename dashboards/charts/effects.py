@@ -1,4 +1,4 @@
-"""A forest plot: differences with intervals that are corrected as their marks are, or effects with a model's bands."""
+"""A forest plot: differences with intervals corrected as their marks are, or effects with a model's bands."""
 
 import textwrap
 from collections.abc import Collection, Sequence
@@ -91,14 +91,14 @@ def effects(
 
 
 def _tested(rows: pd.DataFrame, where: str) -> str:
-    """How many differences are marked."""
+    """The title of confirmed rows: the number of marked differences."""
     marked = int(rows["kind"].eq(MARKED.name).sum())
     verb = "is" if marked == 1 else "are"
     return f"{where and f'{where}: '}{counted(marked, 'difference')} of {len(rows):,} {verb} beyond chance"
 
 
 def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> str:
-    """Which exploratory effect of an axis that stands out is the largest."""
+    """The title of exploratory rows: the largest effect of an axis that stands out."""
     clear = rows[rows["axis"].isin(list(apart))]
     if not len(clear):
         return "Effects of values; no axis stands out" if len(rows) else "No exploratory effect"
@@ -108,7 +108,7 @@ def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> s
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:
-    """The ends of the x axis: those of all intervals, or less far where a few are many times as wide as the others."""
+    """The ends of the x axis: those of all intervals, or closer ones if a few are many times as wide as the others."""
     sure = rows[rows["kind"] == MARKED.name]
     core = pd.concat([rows["effect"], sure["low"], sure["high"], pd.Series([0.0])]).dropna()
     low, high = float(core.min()), float(core.max())
@@ -151,7 +151,7 @@ def _rows(lines: Sequence[str]) -> alt.Y:
 
 
 def _arrow(lines: "pd.Series[str]", colour: str, shape: str, edge: float) -> Any:
-    """Where intervals go on beyond the picture."""
+    """Arrows at the edge of the picture for the intervals that go on beyond it."""
     return (
         alt.Chart(data(pd.DataFrame({"line": lines, "edge": edge})))
         .mark_point(filled=True, shape=shape, size=50, color=colour, opacity=1)

@@ -25,7 +25,7 @@ def means_over(
     """A field for each pair of values or intervals: the mean dev score of its trials.
 
     ``trials`` has the columns dev, ``one`` and ``other``, as ``search.frames`` has it. A field without a trial stays
-    empty. ``names``: of the axes; ``log``: those that are spaced by the logarithm.
+    empty. ``names``: the names of the axes; ``log``: the axes that are spaced by the logarithm.
     """
     known = trials[np.isfinite(trials["dev"]) & trials[one].notna() & trials[other].notna()]
     rows = pd.DataFrame({"value": known["dev"].to_numpy() * shown(measure)})
@@ -61,7 +61,7 @@ def means_over(
 
 
 def _best_field(fields: pd.DataFrame, measure: Measure, one: str, other: str) -> str:
-    """Which field has the best mean."""
+    """The title: the field with the best mean."""
     means = fields["mean"] if measure.factor > 0 else -fields["mean"]
     if not len(means):
         return "The mean score of the trials in each field"

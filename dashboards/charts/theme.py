@@ -112,13 +112,13 @@ def finished(chart: Any, title: str, *sentences: str) -> Any:
 
 
 def data(frame: pd.DataFrame) -> alt.InlineData:
-    """All rows of a frame; unknown and infinite values are null."""
+    """The rows of a frame as the data of a chart; unknown and infinite values become null."""
     known = frame.astype(object).where(frame.notna() & ~frame.isin([float("inf"), float("-inf")]), None)
     return alt.InlineData(values=[dict(zip(known.columns, row, strict=True)) for row in known.to_numpy()])
 
 
 def gradient(values: "pd.Series[Any]") -> alt.Legend:
-    """The legend of a scale of colours; where all values are one, it has no other number."""
+    """The legend of a scale of colours; if all values are equal, it shows that number alone."""
     known = sorted(set(values.dropna().tolist()))
     alone: dict[str, Any] = {"values": known, "format": ".4~f"} if len(known) == 1 else {}
     return alt.Legend(gradientLength=200, **alone)

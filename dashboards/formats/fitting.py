@@ -1,4 +1,4 @@
-"""How a table is laid out at a width: which columns are shown, and how wide each is."""
+"""Lays out a table at a given width: chooses the columns to show, and the width of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ GAP, NARROW_GAP = 2, 1
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The places of the columns shown and the width of each, the width of the label, and the gap between columns."""
+    """The positions of the columns shown and the width of each, the width of the label, and the gap between columns."""
 
     shown: tuple[int, ...]
     widths: tuple[int, ...]

@@ -14,7 +14,7 @@ Numbers = Mapping[str, Scalar]
 """The numbers of a row by their full names."""
 
 TrialKey = tuple[int | None, int]
-"""The number of the ablation that a trial is of, None for the search, and its own number."""
+"""The number of a trial's ablation, None for the search, and the number of the trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Row:
     """A row of a table: its subject and its cells.
 
     The subject is ``names`` in Markdown, in the columns ``Table.names``, as code if ``code``; in text it is ``label``,
-    below the heading ``section``. ``mark`` precedes it in both. ``trial``: the one that it tells of.
+    below the heading ``section``. ``mark`` precedes it in both. ``trial``: the trial that the row describes.
     """
 
     names: tuple[str, ...]
@@ -139,7 +139,7 @@ class Page:
 
 
 def about(page: Page, heading: str) -> str:
-    """What tables below a heading are about: captions and labels also name the page."""
+    """The subject of the tables below a heading, for captions and labels, which also name the page."""
     return heading if not page.title or heading.startswith(page.title) else f"{page.title}: {heading}"
 
 
@@ -177,7 +177,7 @@ class Picture:
 class Report:
     """A page for people, and the same for machines: ``content`` for JSON, ``records`` for the lines of CSV.
 
-    ``names``: of the numbers of each record. ``pictures`` draws those of HTML.
+    ``names``: the names of the numbers in each record. ``pictures`` draws the pictures for HTML.
     """
 
     page: Page

@@ -56,7 +56,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one trial adds to the counts; ``rung``: the last that it reached, None if it is whole."""
+    """A trial's contribution to the counts; ``rung``: the last rung that it reached, None if it completed."""
 
     state: str
     rung: int | None
@@ -90,7 +90,7 @@ class _Tally:
 
     @property
     def states(self) -> Counter[tuple[str, int | None]]:
-        """The number of trials by state and last rung; a rung of None: whole."""
+        """The number of trials by state and last rung; a rung of None: completed."""
         self._update()
         return self._states
 
@@ -136,9 +136,9 @@ class StudyCounts:
         """The best trial so far."""
         self._began: float | None = None
         self._ends: list[float] = []
-        """When the trials that were trained in this session ended."""
+        """The times at which the trials that were trained in this session ended."""
         self.ended = sum(trial.reason is not None for trial in record.trials.values())
-        """How many trials have ended."""
+        """Number of trials that have ended."""
         self._total: int | None = None
         self._tally = _Tally(record)
 
@@ -190,12 +190,12 @@ class StudyCounts:
 
     @property
     def left(self) -> int:
-        """How many trials have not ended."""
+        """Number of trials that have not ended."""
         return self.total - self.ended
 
     @property
     def tested(self) -> int:
-        """How many trials were measured on the test split."""
+        """Number of trials measured on the test split."""
         return self._tally.tested
 
     @property
@@ -209,11 +209,11 @@ class StudyCounts:
         return self._tally.seconds
 
     def count(self, state: str) -> int:
-        """How many trials ended for this reason, or are ``waiting``, ``running``, ``paused`` or ``measuring``."""
+        """Number of trials that ended for this reason, or are ``waiting``, ``running``, ``paused`` or ``measuring``."""
         return sum(number for (of, _), number in self._tally.states.items() if of == state)
 
     def levels(self) -> list[Level]:
-        """Trials by the last rung that they reached, the lowest first; the last level has the whole trials."""
+        """Trials by the last rung that they reached, the lowest first; the last level has the completed trials."""
         study = self.record.study
         subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
         resource, whole = subject.spending.resource, subject.spending.whole
@@ -247,7 +247,7 @@ class StudyCounts:
     def _rank(self, trial: TrialRecord, report: Reported) -> None:
         """Compare a trial with the best one only: ranking all trials at every report would get slower and slower.
 
-        In a race of seeds, the score may also fall once further seeds are whole.
+        In a race of seeds, the score may also fall once further seeds are trained to the end.
         """
         if trial.raced:
             if report.epoch == trial.config.epochs or self.best is None:
@@ -260,7 +260,7 @@ class StudyCounts:
             self.best = trial
 
     def _points(self) -> int | None:
-        """How many points the proposer can find in the space; None if counting takes long."""
+        """Number of points that the proposer can find in the space; None if it is infinite or takes long to count."""
         space, proposer = self.record.space, self.record.study.search.proposer
         if isinstance(proposer, PathConfig):
             return settled_trials(self.record, proposer)

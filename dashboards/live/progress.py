@@ -26,10 +26,10 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
 SECONDS_BETWEEN_LINES = 2.0
-"""Without a terminal, the least time between two lines."""
+"""Minimum number of seconds between two lines, without a terminal."""
 
 LONGEST_SILENCE = 30.0
-"""Without a terminal, an epoch is reported after this many seconds without a line."""
+"""Seconds without a line after which an epoch is reported, without a terminal."""
 
 REFRESHED_PER_SECOND = 4
 """Redraws of the table per second, so that rate and time left change between events."""
@@ -220,7 +220,7 @@ def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
 
 
 def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
-    """Each path and its last name, or its last two names if the last one is ambiguous."""
+    """Pairs each path with its last name, or with its last two names if the last one is ambiguous."""
     last = [path.rpartition(".")[2] for path in paths]
     for path, name in zip(paths, last, strict=True):
         alone = last.count(name) == 1 and name != "kind"

@@ -28,7 +28,7 @@ def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
 
 
 def steps_of(each: Reading, to: str) -> str:
-    """How many steps back a reading starts: ``3``, ``1 to 3``, or ``1 and 3``."""
+    """The number of steps back at which a reading starts: ``3``, ``1 to 3``, or ``1 and 3``."""
     if each.first == each.last:
         return f"{-each.first}"
     return f"{-each.last}{to if each.between else ' and '}{-each.first}"
@@ -85,7 +85,7 @@ def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point]
 
 
 def _mixed(canvas: Canvas, states: Mapping[int, Point], own: Point) -> None:
-    """What the previous state has beside the chosen one."""
+    """Draws the share of the previous state beside the chosen one: a line with the factor 1-λ."""
     last = states[1]
     y = last[1] + 12
     canvas.line([(last[0] + 13, y), (own[0] - 14, y)], width=2.2)

@@ -21,19 +21,19 @@ BOX, TALL, JOIN = 92, 32, 18
 """Width and height of a layer, and height of the box that joins two directions, in pixels."""
 
 GAP: Final = 22
-"""Between one row and the next."""
+"""Pixels between one row and the next."""
 
 GATE: Final = 30
-"""Between a layer and the first track, with room for a gate."""
+"""Pixels between a layer and the first track, with room for a gate."""
 
 LOOP: Final = 50
-"""Between a layer and the middle, with room for its recurrent connection."""
+"""Pixels between a layer and the middle, with room for its recurrent connection."""
 
 PASSING: Final = 34
-"""Beside the last of several inputs, with room for the line that a highway carries unchanged."""
+"""Pixels beside the last of several inputs, with room for the line that a highway carries unchanged."""
 
 LABELS: Final = (12, 84)
-"""How far outside its column a box of label vectors is, and its width, so that lines from below pass it."""
+"""Pixels by which a box of label vectors lies outside its column, so that lines from below pass it, and its width."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,10 +11,10 @@ from skipstack.dashboards.network_drawing.shortcut_layer import sign
 from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 LOW, HIGH = 7, -7
-"""How far below the centre of a layer shortcuts enter, and above it they leave."""
+"""Pixels below the centre of a layer at which shortcuts enter, and at which they leave (negative: above it)."""
 
 PAST: Final = 38
-"""From the centre of a layer to a line that passes a box of label vectors."""
+"""Pixels from the centre of a layer to a line that passes a box of label vectors."""
 
 TAGS: Final = 40
 """Pixels above the network for its decisions."""

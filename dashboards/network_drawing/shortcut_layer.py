@@ -23,7 +23,7 @@ JOINED: Final[Mapping[Link, str]] = {
     "highway": "(1 - g) · {} + g · skip",
     "shared": "{} + o · skip",
 }
-"""How a value and the skip are combined (``models.configs.topologies.Link``)."""
+"""The formula that combines a value with the skip, by link (``models.configs.topologies.Link``)."""
 
 Signs = Mapping[str, str]
 """The sign in the circle of each link's gate; empty if the skip has no gate."""

@@ -1,4 +1,4 @@
-"""At the end of a report's details: which trials a fault has ended, and the commands that print what they said."""
+"""Adds to a report's details the trials that a fault has ended, and the commands that print their logs."""
 
 from dataclasses import replace
 
@@ -14,8 +14,8 @@ NAMED = 5
 
 
 def with_logs(report: Report, trials: pd.DataFrame, folder: StudyFolder) -> Report:
-    """The report, at the end of its details the trials of each kind of fault that left a log; ``trials``: the study's
-    frame.
+    """The report with a last part in its details: the trials of each kind of fault that left a log. ``trials``: the
+    study's frame.
     """
     blocks: list[Block] = []
     for reason in FAULTS:

@@ -1,5 +1,5 @@
-"""What the next hour of a running study is likely to bring, from its own pace; a forecast of the best score only where
-one is known to hold.
+"""Says what the next hour of a running study is likely to bring, from its own pace; forecasts the best score only
+where a forecast is known to hold.
 """
 
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ def next_hour(
 ) -> Iterator[str]:
     """Sentences about the next hour.
 
-    ``left``: the trials that have not ended; ``per_minute``: how many end; ``seconds_left``: until all of them have,
-    or the study's hours are over; ``several``: whether the study has several objectives.
+    ``left``: the trials that have not ended; ``per_minute``: trials that end in a minute; ``seconds_left``: seconds
+    until all of them have ended, or the study's hours are over; ``several``: whether the study has several objectives.
     """
     if not left:
         return
@@ -55,7 +55,7 @@ def _the_last(left: int) -> str:
 
 
 def _best(coming: int, continued: Continued | None, proposer: str, *, several: bool, measure: Measure) -> str:
-    """What is known of the best score after so many more trials."""
+    """The sentence on the best score after ``coming`` more trials: a bound, or why none is given."""
     if several:
         return "No forecast of the best score is made: the study has several objectives."
     if proposer not in HELD:

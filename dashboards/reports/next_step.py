@@ -44,7 +44,7 @@ class Step:
 
 
 def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[Block, ...]:
-    """What to type next; if no trial has a score, what helps comes first. ``folder``: that of the study."""
+    """The commands to type next; if no trial has a score, the remedies come first. ``folder``: that of the study."""
     remedies = tuple(_remedies(verdict.ends)) if isinstance(verdict, Failed) else ()
     return *remedies, *_listed(list(_steps(verdict, seen, folder)))
 
@@ -62,7 +62,7 @@ def _listed(steps: Sequence[Step]) -> Iterator[Block]:
 
 
 def after_ablation(base: Subject, verdict: Verdict, folder: str) -> tuple[Block, ...]:
-    """What to type after the table of an ablation."""
+    """The commands to type after the table of an ablation."""
     beside = Step(_typed("report", folder), "to see it beside what was explored")
     return tuple(_listed([*_confirmed(base, verdict, folder), beside]))
 
@@ -96,7 +96,7 @@ def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[Step]:
 
 
 def _command(name: str, base: Subject, folder: str, **options: str) -> str:
-    """A command; for a function of the user's, the call that is given the function again."""
+    """A command; for a function of the user's, the Python call, which takes the function again."""
     if isinstance(base, FunctionConfig):
         given = [repr(folder), base.function.name, *(f"{key}={value}" for key, value in options.items())]
         return f"skipstack.{name}({', '.join(given)})"
@@ -108,7 +108,7 @@ def _typed(*words: str) -> str:
 
 
 def _remedies(ends: Mapping[str, int]) -> Iterator[Block]:
-    """What helps against each way in which trials ended without a score."""
+    """A remedy for each reason for which trials ended without a score."""
     trials = sum(ends.values())
     found = {reason: ends[reason] for reason in SCORELESS if reason in ends}
     yield Listing(

@@ -32,7 +32,7 @@ Content = Mapping[str, Any]
 
 
 def _content(plan: Plan) -> Content:
-    """All numbers of a plan by full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
+    """The numbers of a plan by full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
     study, search, small = plan.study, plan.study.search, small_space(plan.study)
     return {
         "study": study.name,
@@ -206,7 +206,7 @@ def _ends_before(content: Content) -> Iterator[str]:
 
 
 def _shared(content: Content) -> Iterator[str]:
-    """How many trials share programs."""
+    """The sentence on the number of trials that share a program."""
     most, together = content["machine"]["trials_per_program"], content["trials_together"]
     if most > 1:
         yield (

@@ -1,4 +1,4 @@
-"""What goes to the user's terminal: the result to stdout, everything else to stderr."""
+"""Prints to the user's terminal: the result to stdout, everything else to stderr."""
 
 import codecs
 import os
@@ -95,9 +95,9 @@ def say(line: str) -> None:
 
 @contextmanager
 def unless_lost(again: str) -> Iterator[None]:
-    """Within, printing to a stdout that is lost is no error; the first time a line says so, and how to print it again.
+    """Context in which a lost stdout is no error; the first time, a line says so, and how to print the output again.
 
-    For what is printed after the work that it is about, of which a report is the least.
+    It is meant for output after the work that it describes, of which a report is the least part.
     """
     try:
         yield

@@ -61,7 +61,7 @@ def several(reports: Sequence[Report]) -> Report:
 def _content(
     record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
 ) -> Content:
-    """All numbers by full names; scores are signed for ranking; quartiles beyond the end are null."""
+    """The numbers of the report by full names; scores are signed for ranking; quartiles beyond the end are null."""
     return {
         **recorded_content(record, recorded),
         "workers": workers,

@@ -50,7 +50,7 @@ def recorded_content(record: StudyRecord, recorded: Recordings) -> Content:
 
 
 def recorded_lines(content: Content) -> Iterator[str]:
-    """The same in sentences; the first one is the title."""
+    """The recorded and replayed trials in sentences; the first one is the title."""
     trials, epochs = counted(content["recorded_trials"], "trial"), counted(content["epochs"], "epoch")
     yield f"{content['study']}: {trials} recorded, of {epochs} at most"
     whole = content["replayed_trials"] - content["extended_trials"]
@@ -73,7 +73,7 @@ def _content(
     searches: Sequence[SearchConfig],
     outcomes: Sequence[Outcome],
 ) -> Content:
-    """All numbers of the simulations by full names: times in seconds, scores signed for ranking."""
+    """The numbers of the simulations by full names: times in seconds, scores signed for ranking."""
     epochs = record.study.space.base.epochs
     return {
         **recorded_content(record, recorded),

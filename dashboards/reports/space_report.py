@@ -42,9 +42,9 @@ Content = Mapping[str, Any]
 class DescribedStudy:
     """A study and the facts that need no training.
 
-    ``origins``: by dotted path, where the value of a field comes from; other fields have their defaults. ``epoch``: its
-    size, or one line that says why it is not known. ``one_network``: values of axes that change nothing. ``scales`` and
-    ``papers``: the names of its sizes, and of the papers' tables that it can be compared with.
+    ``origins``: the origin of a field's value, by dotted path; other fields have their defaults. ``epoch``: the size of
+    an epoch, or one line that says why it is not known. ``one_network``: values of axes that change nothing. ``scales``
+    and ``papers``: the names of its sizes, and of the papers' tables that it can be compared with.
     """
 
     study: StudyConfig
@@ -101,7 +101,7 @@ def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
 
 
 def _constraints(space: SpaceConfig) -> dict[str, str]:
-    """Each constraint, and its reason; of an expression, which says all itself, none."""
+    """The reason of each constraint; an expression, which explains itself, has none."""
     own = {rule.text: rule for rule in Space(space).rules}
     return {text: CONSTRAINTS[text].reason if text in CONSTRAINTS else own[text].about for text in space.constraints}
 
@@ -142,7 +142,7 @@ def space_lines(space: Content) -> Iterator[str]:
 
 
 def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
-    """For each axis: its values, the condition under which it varies, and its meaning."""
+    """A line for each axis: its values, the condition under which it varies, and its meaning."""
     for axis in axes:
         never = "" if axis["varies"] else "never varies: "
         when = f" ({never}only when {axis['when']})" if axis["when"] else ""
@@ -152,7 +152,7 @@ def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
 
 
 def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str]:
-    """For each axis the values that give one network, and where."""
+    """A line for each set of an axis's values that give one network, with the conditions under which they do."""
     for each in found:
         named = listed([short_name(space.domains[each.axis], value) for value in each.values])
         where = "; or ".join(_where(space, condition) for condition in each.where)
@@ -208,7 +208,7 @@ def _one_at_a_time(study: StudyConfig, space: Space) -> int | None:
 
 
 def _walked(content: Content) -> Iterator[str]:
-    """The number of trials, if it is not that of all configurations."""
+    """The number of trials, if it is not the number of all configurations."""
     if content["one_at_a_time"] is not None:
         yield f"{content['one_at_a_time']:,} of them are tried: the base, then one axis at a time"
 

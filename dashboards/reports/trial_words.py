@@ -1,4 +1,4 @@
-"""What became of a trial, in sentences."""
+"""Describes in sentences how a trial stands or ended."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -18,11 +18,11 @@ FAULTS_IN_WORDS: Final[dict[str, str]] = {
     "lost": "Its machine was lost",
     "preempted": "Its machine was taken back",
 }
-"""How a fault ended a trial."""
+"""The start of the sentence on a trial that a fault has ended, by fault."""
 
 
 def trial_in_words(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> Iterator[str]:
-    """How a trial stands or how it ended; ``runs``: whether a driver runs its study, as far as the ledger says."""
+    """Sentences on how a trial stands or ended; ``runs``: whether a driver runs its study, according to the ledger."""
     yield sentence(_standing(record, trial, runs=runs))
     if trial.measured_now and runs:
         yield "It is being measured on the test split."

@@ -121,7 +121,7 @@ def _without(changes: Mapping[str, Change], measure: Measure) -> str:
 
 
 def _alone(earned: Mapping[str, Change]) -> Iterator[str]:
-    """The changes that earn their place beside the others only: by themselves, the base is no better with them."""
+    """The changes that earn their place only together with the others: alone, they do harm or are not shown to help."""
     rows = {name: change.alone for name, change in earned.items() if change.alone is not None}
     known = {name: row for name, row in rows.items() if row.difference is not None and row.p is not None}
     harmful = [name for name, row in known.items() if row.marked and row.difference and row.difference.value < 0]
@@ -143,7 +143,7 @@ def _beside(other: Other, measure: Measure) -> Iterator[str]:
 
 
 def _rows_tested(verdict: RowsTested) -> Iterator[str]:
-    """How many rows are better or worse than the base, and which ones by most."""
+    """The number of rows that are better or worse than the base, and those with the largest differences."""
     rows, measure, better, worse = verdict.rows, verdict.measure, verdict.better, verdict.worse
     if not rows:
         yield f"Nothing is confirmed: no row is compared with the base on {verdict.split}"
@@ -217,7 +217,7 @@ def _explored(verdict: Explored) -> Iterator[str]:
 
 
 def _cut_short(verdict: Explored) -> str:
-    """Which of the two that are compared was not trained to its end."""
+    """The clause on the best trial and the base, as far as they were not trained to their ends."""
     compared = {"it": verdict.whole, "the base": verdict.base_whole or verdict.base is None}
     cut = [name for name, whole in compared.items() if not whole]
     return f", although {listed(cut)} {'was' if len(cut) == 1 else 'were'} not trained to the end" if cut else ""
@@ -231,7 +231,7 @@ def _reached(verdict: Explored) -> str:
 
 
 def _others(verdict: Explored) -> str:
-    """What the other trials reached: nothing is known of those that were not trained to their ends."""
+    """The clause on the scores of the other trials: nothing is known of those that were not trained to their ends."""
     whole, cut = verdict.others.whole, verdict.others.cut
     if not whole and not cut:
         return "no other trial has a score"
@@ -253,7 +253,7 @@ def _others(verdict: Explored) -> str:
 
 
 def _failed(verdict: Failed) -> str:
-    """How the trials ended, and what most of them said: they tend to fail of one cause."""
+    """The ends of the trials, and their most frequent message: they tend to fail of one cause."""
     how = ", ".join(f"{count} {reason_in_words(end)}" for end, count in verdict.ends.items())
     said = f"no trial has a score{f' ({how})' if how else ''}"
     if not verdict.message:

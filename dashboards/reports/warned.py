@@ -1,4 +1,4 @@
-"""Warnings at the top of a report, of what spoils its comparisons."""
+"""Puts warnings at the top of a report, about what spoils its comparisons."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,5 +18,5 @@ def warned(report: Report, warnings: Sequence[str]) -> Report:
 
 
 def lines(warnings: Sequence[str]) -> tuple[Block, ...]:
-    """Each warning as a sentence."""
+    """The warnings, each as a sentence."""
     return tuple(Sentence(f"warning: {line}") for line in warnings)

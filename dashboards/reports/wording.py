@@ -15,7 +15,7 @@ NONE = "–"
 """Printed in place of a missing number."""
 
 NAMED_TRIALS = 8
-"""A sentence names so many trials, at most."""
+"""The most trials that a sentence names."""
 
 
 def number(value: float | None, factor: float = 1) -> str:
@@ -42,7 +42,7 @@ def counted_rung(rung: int, resource: Resource) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long something has been: ``just now``, ``3 min ago``, ``12 days ago``."""
+    """The time since something happened: ``just now``, ``3 min ago``, ``12 days ago``."""
     if seconds < 1:
         return "just now"
     days = seconds / 86400
@@ -89,7 +89,7 @@ def listed(things: Sequence[str]) -> str:
 
 
 def sentence(text: str) -> str:
-    """A text of users as a sentence, which ends in a full stop if in nothing else; empty if it is."""
+    """A user's text as a sentence, with a full stop if it has no mark at its end; an empty text stays empty."""
     return text if not text or text[-1] in ".?!…" else f"{text}."
 
 
@@ -98,8 +98,8 @@ def _value(value: Json) -> str:
 
 
 def hours_over_in_words(over: HoursOver, cut: Mapping[str, Sequence[int]]) -> str:
-    """Why a study ended before all its trials did; ``cut``: the trials that were not trained to their ends, by how they
-    ended.
+    """The sentences on why a study ended before all its trials did; ``cut``: the trials that were not trained to their
+    ends, by how they ended.
     """
     hours = f"{over.hours:g} hour was" if over.hours == 1 else f"{over.hours:g} hours were"
     left = f", and {counted(over.left_out, 'trial')} of those asked for had not started" if over.left_out else ""
@@ -115,7 +115,7 @@ def _trials(numbers: Sequence[int]) -> str:
 
 
 def enough_in_words(gain: Gain, measure: Measure) -> str:
-    """Why a study starts no further trial: the expected gain, beside the deviation between seeds."""
+    """The sentence on why a study starts no further trial: the expected gain, and the deviation between seeds."""
     most, deviation = (size_of(value, measure) for value in (gain.most, gain.seed_deviation))
     more = f"{counted(gain.trials, 'more trial')}, in about {duration(gain.hours, 3600)}"
     return (

@@ -73,7 +73,7 @@ def temporary_folder_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def refused_where_unwritable(path: Path) -> Iterator[None]:
-    """Within, that ``path`` cannot be made is a UserError; an error of any other path is not."""
+    """Raises UserError where ``path`` cannot be written within the context; errors of other paths are not changed."""
     try:
         yield
     except OSError as error:
@@ -106,5 +106,5 @@ def _temporary(path: Path) -> Path:
 
 
 def _beginning(path: Path) -> str:
-    """How the names of temporary files beside ``path`` begin; cut, since a name may have 255 bytes at most."""
+    """The beginning of the names of temporary files beside ``path``; cut, since a name may have 255 bytes at most."""
     return f".{os.fsencode(path.name)[:100].decode(errors='ignore')}."

@@ -37,13 +37,13 @@ NEEDED: Final[Mapping[Part, Mapping[str, str]]] = {
 """The fields that a Config must have, by part, and the description of each in errors."""
 
 Classes = dict[tuple[Part, str], tuple[type, type[Frozen]]]
-"""By part and kind: the class, and its config class."""
+"""The class of each piece and its config class, by part and kind."""
 
 
 def run(
     source: bytes, name: str, path: str, module_name: str, *, warn: bool = True
 ) -> tuple[ModuleType, Mapping[str, int]]:
-    """Run the bytes of a file: its module, and the line of each class. Raises UserError with the line of what fails.
+    """Run the bytes of a file; returns its module, and the line of each class. Raises UserError with the failing line.
 
     ``warn``: whether to warn of imports from the old paths of moved modules.
     """
@@ -82,7 +82,7 @@ def constraints(module: ModuleType, name: str) -> dict[str, Callable[..., object
 
 def pieces(module: ModuleType, lines: Mapping[str, int], name: str, *, alone: bool = True) -> Classes:
     """The pieces of a module that was run; ``lines``: the line of each class. Raises UserError with the line of a
-    mistake, and for none where they stand ``alone``, without constraints.
+    mistake, and for a module without a piece if it is to hold pieces alone, since it has no constraints (``alone``).
     """
     found: Classes = {}
     for each, made in vars(module).items():

@@ -60,7 +60,7 @@ NUMBERED: Final = re.compile(r"(?:\berrno\s*[=:]?\s*|\bos error |\bOs \{ code: )
 """An error's number in the words of Python, Arrow, HDF5 and Rust."""
 
 SHORT: Final = re.compile(r"\d+ requested and \d+ written")
-"""What numpy says when a disk takes only a part of an array."""
+"""The message of numpy when a disk takes only a part of an array."""
 
 Value = TypeVar("Value")
 

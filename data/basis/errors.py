@@ -23,7 +23,7 @@ class NoGpuError(UserError):
 
 
 def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
-    """One line for a name that does not exist: ``unknown preset 'qick' (nearest: 'quick'; allowed: ...)``."""
+    """The line for a name that does not exist: ``unknown preset 'qick' (nearest: 'quick'; allowed: ...)``."""
     names = [str(name) for name in allowed]
     near = get_close_matches(str(got), names, n=1, cutoff=0.4)
     nearest = f"nearest: {near[0]!r}; " if near else ""

@@ -1,4 +1,4 @@
-"""Threads that wait, in code that is not Python's, for what may never come."""
+"""Threads that wait in native code, perhaps forever."""
 
 import os
 import sys
@@ -9,14 +9,14 @@ LEFT: Final[list[Thread]] = []
 
 
 def leave_behind(thread: Thread) -> None:
-    """Wait no longer for a thread, which may go on for as long as this process does."""
+    """Stop waiting for a thread, which may run for as long as this process does."""
     LEFT.append(thread)
 
 
 def leave(code: int) -> NoReturn:
-    """End this process with a code: in order, or at once where a thread was left behind that still waits.
+    """Exit this process with a code: normally, or at once if a thread that was left behind is still running.
 
-    What such a thread waits in is taken down by an end in order, which would crash it, and so change the code.
+    A normal exit would tear down the code in which such a thread waits; it would crash, and so change the exit code.
     """
     if any(thread.is_alive() for thread in LEFT):
         sys.stdout.flush()

@@ -86,7 +86,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "rows": {"sparse": "kernels.compiled.arrays"},
     "time.layer": dict.fromkeys(("Weights", "project"), "kernels.layers"),
 }
-"""Names that have moved to another module, by the old path of theirs."""
+"""Names that have moved to another module, by the old path of their module."""
 
 
 def find_old_paths(*, warn: bool) -> None:

@@ -25,13 +25,13 @@ class Holder(Protocol):
 
 
 class OpenTo:
-    """An annotation: the field accepts the user's own kinds beside those ``built_in``: names, or configs.
+    """An annotation that lets a field accept the user's own kinds beside the ``built_in`` ones: names, or configs.
 
     ``holder``: the config that wraps a piece in the field; None: the field has the piece itself.
     """
 
     parts: ClassVar[dict[Part, "OpenTo"]] = {}
-    """Each part, with its built-in kinds."""
+    """The annotation of each part, with its built-in kinds."""
 
     def __init__(self, part: Part, built_in: Any, holder: type[Holder] | None = None) -> None:
         self.part: Part = part

@@ -1,4 +1,4 @@
-"""Reads files that others name: an endless device, or a pipe into which nobody writes, is no file to read."""
+"""Reads files whose paths come from users; refuses devices, which may be endless, and pipes, which may block."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Where an error comes from: the errors that it was raised from, and those that it holds."""
+"""The origins of an error: the errors that it was raised from, and those that it holds."""
 
 from collections.abc import Iterator
 

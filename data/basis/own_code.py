@@ -82,7 +82,7 @@ _known: ContextVar[tuple[CodeFile, ...]] = ContextVar("own_code", default=())
 
 @contextmanager
 def known(code: Sequence[CodeFile]) -> Iterator[None]:
-    """Within the context, configs may use the kinds of these files."""
+    """Context in which configs may use the kinds of these files."""
     before = _known.set((*code, *_known.get()))
     try:
         yield
@@ -101,7 +101,7 @@ def own_configs(part: Part) -> dict[str, type[Frozen]]:
 
 
 def known_configs() -> tuple[type[Frozen], ...]:
-    """All config classes of known kinds: equal if the same files are known, and the same of them loaded."""
+    """The config classes of all known kinds: equal if the same files are known, and the same of them loaded."""
     return tuple(model for part in get_args(Part) for model in own_configs(part).values())
 
 
@@ -135,7 +135,7 @@ class OwnConfig:
     text: str
     """The fields as canonical JSON, including the kind."""
     value: Any = field(compare=False, repr=False)
-    """Its JSON value: the kind alone if it is given by name and has no fields."""
+    """The piece as a JSON value: the kind alone if it is given by name and has no fields."""
 
     def __str__(self) -> str:
         return self.kind if isinstance(self.value, str) else self.text

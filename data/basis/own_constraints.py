@@ -31,7 +31,7 @@ def is_constraint(value: object) -> bool:
 
 
 def parameters_of(function: Callable[..., object], where: str) -> tuple[str, ...]:
-    """The axes that a constraint reads, as its parameters name them. Those with a default are its own.
+    """The axes that a constraint reads, as its parameters name them. Parameters with a default are no axes.
 
     Raises UserError, which begins with ``where``, for a function without one, and for ``*args``, ``**kwargs`` and
     parameters that have no name in a call.

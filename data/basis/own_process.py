@@ -1,4 +1,4 @@
-"""The process of the command ``skipstack``, which is its own: it may be set up as no guest may set up a user's."""
+"""The process of the command ``skipstack``, which may be set up in ways that a library must not set up a user's."""
 
 import json
 import os
@@ -7,19 +7,19 @@ import sys
 from typing import Final
 
 PASSWORD: Final = re.compile(r"(://[^/@\s:]+:)[^/@\s]+(?=@)")
-"""In an address, with what stands before it."""
+"""A password in an address; the group is the part of the address before it."""
 
 ARGUMENTS: Final = "SKIPSTACK_ARGUMENTS"
-"""The variable that has what was typed, where a password stands in it."""
+"""The environment variable that holds the typed arguments, if a password is among them."""
 
 _claimed = False
 
 
 def claim() -> None:
-    """Say that this process is the command's. Where a password was typed, the command is started anew without it.
+    """Record that this process is the command's. If a password was typed, restart the command without it in its line.
 
-    Whoever may list the processes of a machine sees how they were started, and Ray keeps that in its cluster; only
-    their owner sees their variables.
+    Every user who may list the processes of a machine sees their command lines, and Ray stores these in its cluster;
+    only the owner of a process sees its environment variables.
     """
     global _claimed
     _claimed = True

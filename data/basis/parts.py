@@ -1,4 +1,4 @@
-"""Parts that one may leave out: the libraries of the extras, and what is said where one that is needed is not there."""
+"""Optional parts: the libraries of the extras, and the error for a library that is needed but not installed."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -7,29 +7,29 @@ from typing import Final
 from skipstack.data.basis.errors import UserError
 
 EXTRAS: Final[Mapping[str, str]] = {"ray": "ray", "mlflow": "mlflow", "streamlit": "dashboard", "uvicorn": "dashboard"}
-"""The extra that installs a library; without one ``pip install skipstack`` does."""
+"""The extra that installs each library; all others are installed by ``pip install skipstack``."""
 
 
 def is_installed(library: str) -> bool:
-    """Whether it can be imported; it is not. A folder of that name that holds no code does not count."""
+    """Whether a library can be imported, without importing it. A folder of that name without code does not count."""
     found = find_spec(library)
     return found is not None and found.origin is not None
 
 
 def command(library: str) -> str:
-    """What installs it."""
+    """The command that installs a library."""
     return f"pip install 'skipstack[{EXTRAS[library]}]'" if library in EXTRAS else "pip install skipstack"
 
 
 def missing(library: str, what: str = "", otherwise: str = "") -> UserError:
-    """The error where it is not there: ``engine ray: ray is not installed (allowed: pip install 'skipstack[ray]', or
-    --engine serial)``, for ``what`` needs it and what may be done ``otherwise``.
+    """The error for a library that is not installed: ``engine ray: ray is not installed (allowed: pip install
+    'skipstack[ray]', or --engine serial)``; ``what`` needs the library, ``otherwise`` is the alternative.
     """
     needed, instead = (f"{what}: " if what else ""), (f", or {otherwise}" if otherwise else "")
     return UserError(f"{needed}{library} is not installed (allowed: {command(library)}{instead})")
 
 
 def need(library: str, what: str = "", otherwise: str = "") -> None:
-    """Raises ``missing`` where it is not installed."""
+    """Raises ``missing`` if the library is not installed."""
     if not is_installed(library):
         raise missing(library, what, otherwise)

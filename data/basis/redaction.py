@@ -27,7 +27,7 @@ _known: set[str] = set()
 
 
 def hide(address: str) -> None:
-    """From now on this process hides the parts of ``address`` between ``://`` and ``@``, and after ``?``."""
+    """Make this process hide the parts of ``address`` between ``://`` and ``@``, and after ``?``, from now on."""
     head, _, query = address.partition("?")
     place = head.partition("://")[2]
     user = "" if place.startswith("/") else place.rpartition("@")[0]
@@ -56,7 +56,7 @@ def redacted(text: str) -> str:
 
 
 def redacting() -> Callable[[str], str]:
-    """``redacted`` with the secrets of this moment, for many texts: most of its time is that of finding them."""
+    """``redacted`` with the present secrets, for many texts: finding the secrets takes most of its time."""
     secrets = sorted(_known | _of_environment(), key=len, reverse=True)
 
     def redact(text: str) -> str:

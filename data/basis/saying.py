@@ -8,7 +8,7 @@ Say = Callable[[str], None]
 
 
 def tried(say: Say) -> Say:
-    """The same function, but the failure of whatever shows a line, such as a closed stderr, costs that line alone."""
+    """The same function, except that if a line cannot be shown, as on a closed stderr, only that line is lost."""
 
     def attempt(line: str) -> None:
         with suppress(Exception):  # of handlers and streams of any class

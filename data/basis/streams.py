@@ -22,7 +22,7 @@ Written = TypeVar("Written")
 
 
 class OutputLostError(UserError):
-    """stdout cannot be written. ``reader_left``: whoever read it wants no more, as ``head`` does. ``first``: it is the
+    """stdout cannot be written. ``reader_left``: its reader has stopped reading, as ``head`` does. ``first``: it is the
     first error of this stdout.
     """
 
@@ -33,7 +33,7 @@ class OutputLostError(UserError):
 
 
 class _Stream:
-    """A stream that is another one but for what its class changes."""
+    """A stream that behaves like another one, except for the methods that a subclass overrides."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -52,7 +52,7 @@ class _Stream:
 
 
 class Shown(_Stream):
-    """A stream for what is only shown: what it cannot take is dropped, and so is what follows."""
+    """A stream for messages: text that cannot be written is dropped, and after an error all later text is, too."""
 
     def write(self, text: str) -> int:
         """Write the text, if possible."""
@@ -83,7 +83,7 @@ class Result(_Stream):
         self._raised = False
 
     def write(self, text: str) -> int:
-        """Write the text. Raises OutputLostError, the first time and from then on."""
+        """Write the text. Raises OutputLostError if this fails, and at every later call."""
         if self.lost:
             raise self._error()
         return self._tried(partial(self._stream.write, text))
@@ -109,16 +109,17 @@ class Result(_Stream):
 
 
 def shown(stream: TextIO | None) -> TextIO:
-    """A stream for what is only shown, such as stderr; None, as where there is no stderr, shows nothing."""
+    """A stream for messages, such as stderr; for None, as where there is no stderr, nothing is shown."""
     return cast("TextIO", Shown(stream if stream is not None else StringIO()))
 
 
 @contextmanager
 def standard_streams() -> Iterator[None]:
-    """Within, stdout is a ``Result`` and stderr ``Shown``; for a process of our own, since its descriptors change.
+    """Context in which stdout is a ``Result`` and stderr ``Shown``; for a process of our own: its descriptors change.
 
-    A closed descriptor is opened on nothing: a file that is opened later would be given its number, and be written by
-    whoever writes to stdout or stderr. At the end Python has nothing left to write that cannot be written.
+    A closed descriptor is opened on the null device: otherwise a file that is opened later would get its number, and
+    text for stdout or stderr would be written into that file. At the end, buffered text that cannot be written is
+    discarded, so that Python does not try it again at its exit.
     """
     for number in NUMBERS:
         try:
@@ -145,7 +146,7 @@ def standard_streams() -> Iterator[None]:
 
 
 def _emptied(stream: TextIO) -> None:
-    """Write what is buffered to nowhere: Python would try once more at its end, and exit with 120."""
+    """Discard buffered text: Python would try to write it once more at its end, and exit with 120."""
     with suppress(OSError, ValueError):
         number = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)

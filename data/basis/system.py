@@ -27,12 +27,12 @@ def address_limit() -> int | None:
 
 
 def usable_cpus() -> int:
-    """How many CPUs this process may use: on macOS all, since there no process can be kept to some of them."""
+    """The number of CPUs that this process may use: on macOS all, since a process cannot be limited to some there."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load_average() -> float | None:
-    """How many programs ran or waited for a CPU in the last minute, on average; None where it is not counted."""
+    """The mean number of programs that ran or waited for a CPU in the last minute; None where it is not counted."""
     try:
         return os.getloadavg()[0]
     except OSError:

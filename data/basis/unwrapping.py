@@ -1,4 +1,4 @@
-"""Interruptions that pydantic has wrapped: it turns whatever a serializer raises into an error of its own."""
+"""Interruptions that pydantic has wrapped: it turns every exception of a serializer into an error of its own."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,9 +8,9 @@ from pydantic_core import PydanticSerializationError
 
 @contextmanager
 def interruptions_unwrapped() -> Iterator[None]:
-    """Within, a Ctrl-C or another interruption that comes amid a serializer is raised as what it is.
+    """Context in which a Ctrl-C or another interruption during serialization is raised unwrapped.
 
-    Else it would be taken for an error of whatever was to be serialized, and the study would go on.
+    Otherwise it would be taken for an error of the value that was serialized, and the study would go on.
     """
     try:
         yield

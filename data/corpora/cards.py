@@ -146,8 +146,8 @@ class Card(Frozen):
         return name
 
     def divided(self, held_out: float | None) -> Division | None:
-        """How missing splits are taken from train; ``held_out`` is the share of train that becomes dev, if dev is
-        drawn.
+        """The division that takes missing splits from train; ``held_out`` is the share of train that becomes dev, if
+        dev is drawn.
 
         Raises UserError for a share if dev is not drawn.
         """

@@ -50,9 +50,9 @@ class GrammarCorpus(Frozen):
     tags: Literal["pos", "heads"] = "pos"
     """The task: the part of speech of each word, or its head and the relation to it."""
     seed: int = 0
-    """Settles which sentences these are."""
+    """The seed of the sentences."""
     train: PositiveInt = 600
-    """Sentences of train; of dev and test, below."""
+    """The number of sentences in train; in dev and test, below."""
     dev: PositiveInt = 200
     test: PositiveInt = 200
 
@@ -62,9 +62,9 @@ class AgreementCorpus(Frozen):
 
     kind: Literal["agreement"] = "agreement"
     seed: int = 0
-    """Settles which sentences these are."""
+    """The seed of the sentences."""
     train: PositiveInt = 500
-    """Sentences of train; of dev and test, below."""
+    """The number of sentences in train; in dev and test, below."""
     dev: PositiveInt = 200
     test: PositiveInt = 200
 
@@ -76,11 +76,11 @@ class EchoCorpus(Frozen):
 
     kind: Literal["echo"] = "echo"
     distance: Annotated[int, Field(ge=1, le=FARTHEST)] = 4
-    """How many tokens before a query word the word is that decides its tag; nothing else depends on it."""
+    """The distance in tokens from a query word back to the word that decides its tag; nothing else depends on it."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Settles which sentences these are."""
+    """The seed of the sentences."""
     train: PositiveInt = 600
-    """Sentences of train; of dev and test, below."""
+    """The number of sentences in train; in dev and test, below."""
     dev: PositiveInt = 200
     test: PositiveInt = 200
 
@@ -94,10 +94,11 @@ class NumbersCorpus(Brief):
     length: Annotated[int, Field(ge=11)] = 11
     """The length of a text in numbers: T."""
     jumps: PositiveInt = 1
-    """How many jumps from number to number lead to the label."""
+    """The number of jumps from number to number that lead to the label."""
     counted_from: Annotated[CountedFrom, UNSAID] = "start"
-    """Where digits count from: the first of the eleven last numbers (``start``), or the first of the ten numbers before
-    each (``window``, which needs a length of 1 + 10 for each jump). Both are reconstructions of gui2019."""
+    """The number from which digits count: the first of the eleven last numbers (``start``), or the first of the ten
+    numbers before each (``window``, which needs a length of 1 + 10 for each jump). Both are reconstructions of
+    gui2019."""
     train: PositiveInt = 100_000
     """The number of texts in train; in dev and test, below."""
     dev: PositiveInt = 10_000
@@ -122,9 +123,9 @@ class NamedCorpus(Frozen):
     tags: str | None = None
     """The annotation layer to learn, for example ``upos`` or ``xpos``; None: the corpus's default."""
     held_out: Share | None = None
-    """For a corpus without a dev split: the share of train that is drawn as dev; None: as on its card."""
+    """The share of train that is drawn as dev, for a corpus without a dev split; None: as on its card."""
     held_out_seed: Annotated[int, Field(ge=0)] = 0
-    """Settles which sentences these are."""
+    """The seed that draws these sentences."""
 
 
 def _text_encoding(name: str) -> str:
@@ -153,17 +154,17 @@ class OwnFiles(Frozen, ABC):
     test: Paths | None = None
     """The files of test; null: ``held_out_test`` says how test is drawn."""
     held_out: Share | None = None
-    """Where there is no dev: the share of train that is drawn as dev, by whole documents where the files tell them
-    apart, or else by sentences."""
+    """The share of train that is drawn as dev if ``dev`` is null, by whole documents where the files tell them apart,
+    or else by sentences."""
     held_out_test: Share | None = None
-    """Where there is no test: the share of train that is drawn as test."""
+    """The share of train that is drawn as test if ``test`` is null."""
     held_out_seed: Annotated[int, Field(ge=0)] = 0
-    """Settles which documents or sentences these are."""
+    """The seed that draws these documents or sentences."""
 
     @model_serializer(mode="wrap")
     def _as_recorded(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A corpus of which nothing is held out is recorded as before it could be, and keeps its identity; likewise one
-        whose documents are found as they always were.
+        """Leaves out the fields of held-out splits if nothing is held out, and ``documents`` with its first value: so
+        corpora that were recorded before there were these fields keep their identities.
         """
         drawn = self.held_out is not None or self.held_out_test is not None
         usual = {
@@ -222,7 +223,7 @@ class ColumnCorpus(OwnFiles):
     """The label scheme of the tags (``data/labels/schemes.py``), which are then scored as spans by F1; None: tags are
     scored one by one, by accuracy."""
     documents: DocumentsBy = "docstart"
-    """What tells documents apart: lines that begin with ``-DOCSTART-``, if there are any, or two or more empty lines.
+    """The beginnings of documents: lines that start with ``-DOCSTART-``, if there are any, or two or more empty lines.
     Intervals then hold for other documents, not only for other sentences."""
 
     @property
@@ -416,7 +417,7 @@ class RunningTextCorpus(OwnFiles):
 
     @property
     def format(self) -> RunningTextFormat:
-        """One text."""
+        """The format of running text."""
         return RunningTextFormat(encoding=self.encoding)
 
 
@@ -495,7 +496,7 @@ def title_of(corpus: Corpus) -> str:
 
 
 class VocabularyConfig(Brief):
-    """Which word forms of the training split are known words; all others are unknown words."""
+    """The word forms of the training split that are known words; all others are unknown words."""
 
     minimum_count: PositiveInt = 1
     """Words that occur fewer times than this in train are unknown words."""

@@ -38,7 +38,7 @@ def downloads(card: Card, mirror: str | None) -> list[Download]:
 
 
 def fetch(card: Card, data_dir: Path, *, accepted: bool, mirror: str | None, watch: Watch) -> Iterator[Path]:
-    """Each file of a corpus once it is complete, under ``data_dir``; existing files are not fetched again.
+    """Yields each file of a corpus once it is complete, under ``data_dir``; existing files are not fetched again.
 
     ``accepted``: the user has accepted a licence that is not open. Raises UserError as ``downloads`` does, and for a
     licence that was not accepted; the iteration raises it as ``downloads.download`` does.

@@ -94,7 +94,7 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
 
 
 def task_of(corpus: Corpus) -> str:
-    """The name of its task (``data.tasks.tasks.TASKS``). Raises UserError for an unknown name or layer."""
+    """The name of the corpus's task (``data.tasks.tasks.TASKS``). Raises UserError for an unknown name or layer."""
     match corpus:
         case GrammarCorpus():
             return "parsing" if corpus.tags == TREES else "tagging"
@@ -185,6 +185,6 @@ def _read(form: Format | OwnReader, layer: str, files: SplitFiles, divide: Calla
 
 
 def _digests(form: Format | OwnReader, files: Sequence[SourceFile]) -> str | list[str]:
-    """Only content is hashed: names do not matter, unless the format reads something in them."""
+    """The digests of the files' content; names do not matter, unless the format reads something in them."""
     digests = [form.digest(file) for file in files]
     return digests[0] if len(digests) == 1 else digests

@@ -28,10 +28,9 @@ class DerivationFormat(Format):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The leaves of every derivation, left to right: words, and lexical categories or parts of speech.
 
-        A file is one document.
-        Of a leaf's two parts of speech ``pos`` is the second, the Penn Treebank's own; the first was changed by the
-        translation to CCG. Raises UserError with file and line for a derivation that is missing or has no ID, a node of
-        another shape, unbalanced brackets, and bytes that are not UTF-8.
+        A file is one document. ``pos`` is the second of a leaf's two parts of speech, the Penn Treebank's own; the
+        first was changed by the translation to CCG. Raises UserError with file and line for a derivation that is
+        missing or has no ID, a node of another shape, unbalanced brackets, and bytes that are not UTF-8.
         """
         sentences = []
         identified: int | None = None

@@ -22,15 +22,15 @@ class Documents:
             self._begins = [number for number, line in lines if line.startswith(mark)]
 
     def at(self, number: int) -> str | None:
-        """Where the document of a line begins; None in a file that does not tell documents apart."""
+        """The file and line where the document of a line begins; None in a file that does not tell documents apart."""
         before = bisect_right(self._begins, number)
         return f"{self._path}:{self._begins[before - 1] if before else 1}" if self._begins else None
 
 
 def document_sizes(sentences: Sequence[Sentence]) -> tuple[int, ...]:
-    """The numbers of sentences of the documents that follow each other; none where they are not told apart.
+    """The number of sentences of each document, in order; empty if the files do not tell documents apart.
 
-    A split of a single document tells no documents apart, nor one in which each sentence is a document.
+    It is also empty for a split of a single document, and for one in which each sentence is a document.
     """
     if any(each.document is None for each in sentences):
         return ()

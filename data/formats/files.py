@@ -74,12 +74,12 @@ class SourceFile:
 
 
 def joint_sha256(files: Sequence[SourceFile]) -> str:
-    """One digest for several files in their order: what ``sha256sum NAMES | sha256sum`` prints in their folder."""
+    """The digest of several files in their order, as ``sha256sum NAMES | sha256sum`` prints it in their folder."""
     return joint_of((file.sha256, file.path.name) for file in files)
 
 
 def joint_of(each: Iterable[tuple[str, str]]) -> str:
-    """That digest of files of which digests and names are known."""
+    """The digest of ``joint_sha256``, from the digest and the name of each file."""
     lines = "".join(f"{sha256}  {name}\n" for sha256, name in each)
     return hashlib.sha256(lines.encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Texts to classify whose label is in the path of their file: a file a class, or a folder a class."""
+"""Texts to classify whose label is in the path of their file: one file per class, or one folder per class."""
 
 from pathlib import Path
 from typing import Literal, assert_never
@@ -36,7 +36,7 @@ class LabelledFilesFormat(Format):
         return "classification"
 
     def digest(self, file: SourceFile) -> str:
-        """That of the bytes and the label."""
+        """The digest of the bytes and the label."""
         return identity([label_in(file.path, self.label), file.sha256])
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:

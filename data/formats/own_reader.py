@@ -89,7 +89,7 @@ class OwnReader:
         """None: a user's format reads each file alone."""
 
     def digest(self, file: SourceFile) -> str:
-        """That of its bytes."""
+        """The digest of the file's bytes."""
         return file.sha256
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:

@@ -18,7 +18,7 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme, repaired
 
 _BLANKS = re.compile("[ \t]+")
-"""Not all Unicode spaces: a word may contain U+00A0."""
+"""The separator of words: blanks and tabs, but not all Unicode spaces, since a word may contain U+00A0."""
 
 
 class ParallelFormat(Format):
@@ -56,7 +56,7 @@ class ParallelFormat(Format):
         return Path(str(path).removesuffix(self.words) + self.tags)
 
     def digest(self, file: SourceFile) -> str:
-        """One of the bytes of both files."""
+        """The digest of the bytes of both files."""
         assert file.beside is not None, "the corpus reads both"
         return identity([file.sha256, file.beside.sha256])
 

@@ -31,7 +31,7 @@ class RunningTextFormat(Format):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """One layer: the next word."""
+        """The only layer: the next word."""
         return ("word",)
 
     def task(self, layer: str) -> str:

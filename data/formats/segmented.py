@@ -17,7 +17,7 @@ class SegmentedFormat(Format):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """One layer: where words begin and end."""
+        """The only layer: the beginnings and ends of words."""
         return ("segmentation",)
 
     @property

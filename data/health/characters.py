@@ -38,7 +38,7 @@ def suspicious_in(forms: Sequence[str]) -> dict[str, NDArray[np.intp]]:
 
 
 def in_two_forms(forms: Sequence[str]) -> Flags:
-    """Which forms equal another one up to Unicode normalisation, as ``é`` of one and of two characters: has_F.
+    """Whether each form equals another one up to Unicode normalisation, as ``é`` of one or two characters: has_F.
 
     To a network they are two words.
     """

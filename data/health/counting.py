@@ -82,7 +82,7 @@ def _sentences(split: Split) -> list[bytes]:
 
 
 def _counts(split: Split, tags: int) -> NDArray[np.intp]:
-    """How often a split has each tag of train."""
+    """The count of each tag of train in a split."""
     return np.bincount(split.tags_L[split.tags_L >= 0], minlength=tags)
 
 

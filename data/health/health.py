@@ -32,7 +32,7 @@ class SplitHealth(Frozen):
     commonest: str | None
     """The most frequent tag of the split among those of train."""
     commonest_tags: NonNegativeInt
-    """Its frequency."""
+    """The number of tags that are ``commonest``."""
     median: NonNegativeInt
     longest: NonNegativeInt
     repeated: dict[str, NonNegativeInt] = Field(default_factory=dict)

@@ -75,7 +75,7 @@ def _of_split(name: str, split: SplitHealth, characters: Sequence[str], *, runni
 
 
 def _long(name: str, split: SplitHealth) -> str:
-    """One sentence decides what an epoch takes."""
+    """The warning about the longest sentence, which alone decides the time and memory of an epoch."""
     whole_texts = split.tags == split.sentences != split.tokens
     cure = "data.longest cuts texts" if whole_texts else "is the empty line after each sentence missing?"
     sentence = f"a sentence of {split.longest:,} tokens (the median has {split.median:,})"

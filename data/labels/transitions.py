@@ -1,4 +1,4 @@
-"""Which tags may begin a sentence, follow one another, and end it. K: tags."""
+"""The tags that may begin a sentence, follow one another, and end it. K: tags."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class Transitions:
 
     start_K: Flags
     between_KK: Flags
-    """From the row's tag to the column's."""
+    """The transitions from the row's tag to the column's."""
     end_K: Flags
 
     def __post_init__(self) -> None:

@@ -49,7 +49,7 @@ class Bucket:
 def training_batches(
     split: Split, *, batch_size: int, order_seed: int, lane_seeds: Sequence[int], epoch: int
 ) -> Iterator[Batch]:
-    """One epoch: every lane sees every sentence once, in batches of at most ``batch_size`` from one bucket.
+    """The batches of an epoch: every lane sees every sentence once, at most ``batch_size`` of one bucket in a batch.
 
     The order of buckets depends on ``order_seed`` and the epoch and is the same for all lanes; the sentences of a
     bucket are assigned to its batches by the lane's own seed and the epoch. T is the bucket's width, even if all
@@ -70,7 +70,7 @@ def training_batches(
 
 
 def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> Iterator[Batch]:
-    """All sentences once, sorted by length, for one lane: independent of any seed.
+    """Batches of all sentences once, sorted by length, for one lane: independent of any seed.
 
     Batches have ``batch_size`` sentences, or more if these fit into ``positions``.
     """

@@ -15,8 +15,8 @@ from skipstack.data.basis.arrays import Ids
 from skipstack.data.store.vocabulary import BOUNDARY, FIRST_KNOWN, UNKNOWN, Vocabulary, spelling
 
 CAPITAL_CLASSES = 5
-"""How many classes of capitals there are: 0 boundary, 1 no capital, 2 the first letter only, 3 all of two letters or
-more, 4 mixed."""
+"""The number of classes of capitals: 0 boundary, 1 no capital, 2 the first letter only, 3 all of two letters or more,
+4 mixed."""
 
 LONGEST_SPELLING = 64
 """The maximum number of characters of a form; further ones are ignored."""

@@ -75,7 +75,7 @@ def _of_tokens(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
 
 
 def _after(first: Spans, second: Spans, tokens: int) -> Spans:
-    """Both, with the second shifted by ``tokens``."""
+    """The spans of both, with the second shifted by ``tokens``."""
     return Spans(
         start_M=np.concatenate([first.start_M, second.start_M + tokens]),
         stop_M=np.concatenate([first.stop_M, second.stop_M + tokens]),

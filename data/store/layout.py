@@ -1,4 +1,4 @@
-"""The files of a prepared corpus: their names, the columns of each, and what the manifest says of the corpus.
+"""The files of a prepared corpus: their names, the columns of each, and the manifest's facts about the corpus.
 
 ``data/store/writing.py`` writes them, ``data/store/stored.py`` opens them.
 """
@@ -42,7 +42,7 @@ def spans_file(split: str) -> str:
 
 
 class Notes(Frozen):
-    """What the manifest says of a corpus; ``data.store.stored.StoredCorpus`` describes the fields."""
+    """The manifest's facts about a corpus; ``data.store.stored.StoredCorpus`` describes the fields."""
 
     model_config = ConfigDict(extra="ignore")  # beside the format and the digests
 

@@ -16,7 +16,7 @@ from skipstack.data.store.word_classes import word_classes
 
 @dataclass(frozen=True, slots=True)
 class PreparedCorpus:
-    """``lexicon`` holds the features of every form of ``stored`` under ``vocabulary``.
+    """A prepared corpus; ``lexicon`` holds the features of every form of ``stored`` under ``vocabulary``.
 
     ``stored`` has the tags to learn, in the configured scheme, with RARE if a cut-off is configured. ``vectors`` are
     the pretrained vectors of the vocabulary's words, None if not configured.

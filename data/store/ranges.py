@@ -1,8 +1,8 @@
 """Checks that every number of a prepared corpus is in its range.
 
-Kernels read and write at these numbers without looking (``models/kernels/``), and NumPy reads -5 as the fifth from the
-end: so the numbers are checked where they enter, once, when a store is opened. Sentences are checked in blocks: what a
-check needs beside the memory-mapped file does not grow with the corpus.
+Kernels use these numbers as indices without checking them (``models/kernels/``), and NumPy reads -5 as the fifth from
+the end: so the numbers are checked where they enter, once, when a store is opened. Sentences are checked in blocks: the
+memory of a check, beside the memory-mapped file, does not grow with the corpus.
 
 Shapes: N tokens of a block, S sentences of a block, M spans, F forms; x any axis.
 """
@@ -96,7 +96,7 @@ def _check_lengths(file: str, column: str, lengths: Ids, offsets: Ids) -> None:
 
 
 def _check_range(file: str, column: str, lists: pa.Array, low: int, high: int, meaning: str) -> None:
-    """Of each entry of all lists."""
+    """Check each entry of all lists of a column."""
     values, offsets = _numbers(lists.values), _numbers(lists.offsets)
     for start, stop in _blocks(len(values)):
         block = values[start:stop]
@@ -109,7 +109,7 @@ def _check_range(file: str, column: str, lists: pa.Array, low: int, high: int, m
 
 
 def _check_trees(file: str, heads: Ids, offsets: Ids) -> None:
-    """Each sentence has one root, and from each word the heads lead to it."""
+    """Check that each sentence has one root, and that the heads lead to it from each word."""
     for start, stop in _blocks_of_tokens(offsets):
         first_S, lengths_S = offsets[start:stop] - offsets[start], np.diff(offsets[start : stop + 1])
         heads_N = heads[offsets[start] : offsets[stop]]
@@ -134,7 +134,7 @@ def _check_trees(file: str, heads: Ids, offsets: Ids) -> None:
 
 
 def _check_spans(file: str, table: pa.RecordBatch, tokens: pa.RecordBatch, notes: Notes) -> None:
-    """The spans ascend, share no token, and stay within their sentences."""
+    """Check that the spans ascend, share no token, and stay within their sentences."""
     start_M, stop_M, type_M = (_numbers(table[column]) for column in ("start", "stop", "type"))
     offsets = _numbers(tokens["tags"].offsets)
     before = 0
@@ -156,7 +156,7 @@ def _check_spans(file: str, table: pa.RecordBatch, tokens: pa.RecordBatch, notes
 
 
 def _check_counts(forms: pa.RecordBatch, train: pa.RecordBatch) -> None:
-    """Each form occurs in train as often as its count says."""
+    """Check that each form occurs in train as often as its count says."""
     tokens, counts_F = _numbers(train["forms"].values), _numbers(forms["count"])
     found_F = np.zeros(len(counts_F), dtype=np.int64)
     for start, stop in _blocks(len(tokens)):
@@ -177,7 +177,7 @@ def _blocks(rows: int) -> Iterator[tuple[int, int]]:
 
 
 def _blocks_of_tokens(offsets: Ids) -> Iterator[tuple[int, int]]:
-    """Sentences that have ``BLOCK`` tokens together, or that is longer: the first, and the first after them."""
+    """The first sentence of each block, and the first after it: at most ``BLOCK`` tokens, or one longer sentence."""
     start = 0
     while start < len(offsets) - 1:
         stop = int(np.searchsorted(offsets, offsets[start] + BLOCK, side="right")) - 1
@@ -186,7 +186,7 @@ def _blocks_of_tokens(offsets: Ids) -> Iterator[tuple[int, int]]:
 
 
 def _first(wrong_x: Flags) -> int | None:
-    """The first place that is wrong."""
+    """The first index that is wrong; None if there is none."""
     place = int(wrong_x.argmax()) if wrong_x.size else 0
     return place if wrong_x.size and wrong_x[place] else None
 

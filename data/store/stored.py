@@ -33,7 +33,7 @@ BOUNDARY_FORM = ""
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One split as flat arrays, read-only views of the file on disk.
+    """A split as flat arrays, read-only views of the file on disk.
 
     Sentence s is ``[offsets_S1[s] : offsets_S1[s + 1]]`` of the token arrays, and likewise of its tags, one a token or
     a single one. A form is a row of ``StoredCorpus.forms``; a tag is a row of ``StoredCorpus.tags``, or -1 where train

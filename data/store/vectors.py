@@ -160,6 +160,6 @@ def _keys(word: str) -> Iterator[str]:
 
 
 def _any_keys(form: str) -> Iterator[str]:
-    """All keys under which any vocabulary may look up a form."""
+    """The keys under which any vocabulary may look up a form."""
     for config in _CONFIGS:
         yield from _keys(normalise(form, config))

@@ -46,7 +46,7 @@ class AttachmentCounts(Counts):
         return self.las
 
     def curves(self) -> dict[str, float]:
-        """Both scores."""
+        """UAS and LAS."""
         return {"uas": self.uas, Las.name: self.las}
 
     def recorded(self) -> dict[str, int | float]:

@@ -69,7 +69,7 @@ class Measure(ABC):
     baseline: ClassVar[str] = "most frequent tag of each word"
     """The baseline for comparison, in words."""
     keys: ClassVar[tuple[str, ...]] = ()
-    """Of ``Counts.recorded``."""
+    """The names of the counts in ``Counts.recorded``."""
     counted: ClassVar[tuple[str, ...]]
     """The names of the counts per sentence. Their sums over all sentences determine the measure."""
 
@@ -89,7 +89,7 @@ class Measure(ABC):
         """The measure from ``counted`` numbers: values_x, of one sentence or of the sum over many."""
 
     scale: ClassVar[Literal["linear", "log"]] = "linear"
-    """The title of a chart's axis."""
+    """The scale of a chart's axis."""
 
     def written(self, score: float, sign: str = "") -> str:
         """A score, or a difference or deviation of scores, as displayed: with two decimals, and never -0.00.

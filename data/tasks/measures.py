@@ -1,4 +1,4 @@
-"""All measures by name."""
+"""The measures by name."""
 
 from collections.abc import Mapping
 from typing import Annotated

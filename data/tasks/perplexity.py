@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
 
 LARGEST_LOSS = 700.0
-"""Above this loss the perplexity exceeds floating point numbers."""
+"""The loss above which the perplexity exceeds floating point numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 SCORE: Final = "score"
-"""What a score is called to which nobody gave another name."""
+"""The name of a score that was given no other."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ReportedScore(Measure):
     counted = ()
 
     def written(self, score: float, sign: str = "") -> str:
-        """With four digits, since its magnitude is unknown."""
+        """The score with four significant digits, since its magnitude is unknown."""
         return f"{self.factor * score + 0.0:{sign}.4g}"
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:

@@ -26,7 +26,7 @@ class Task(ABC):
     heads: ClassVar[tuple[str, ...]]
     """The allowed kinds of heads (``models/configs/heads.py``)."""
     otherwise: ClassVar[str] = ""
-    """How to get another head, for messages."""
+    """The other ways to get an allowed head, for messages."""
     stacks: ClassVar[tuple[str, ...]] = ("recurrent",)
     """The allowed kinds of stacks (``models/configs/model.py``)."""
     reads_ahead: ClassVar[bool] = True

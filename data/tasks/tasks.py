@@ -1,4 +1,4 @@
-"""All tasks by name."""
+"""The tasks by name."""
 
 from collections.abc import Mapping
 from typing import Annotated

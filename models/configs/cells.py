@@ -41,7 +41,8 @@ Topology = Literal[
     "block_no_internal",
     "block_no_output",
 ]
-"""How the skipped output enters a layer (wu2017 Table 2; ``models/parts/cells/shortcut.py`` has the equations)."""
+"""The topology of a layer: how the skipped output enters it (wu2017 Table 2; ``models/parts/cells/shortcut.py`` has the
+equations)."""
 
 GateKind = Literal[
     "none",
@@ -73,7 +74,7 @@ GATES: Final[Mapping[GateKind, str]] = {
     "bernoulli": "g: 1 with probability {probability:g}, or else 0",
     "bernoulli_below": "g: 1 with probability σ(W · below + b), or else 0",
 }
-"""The equation of each in a drawing."""
+"""The equation of each gate in a drawing."""
 
 
 class ShortcutConfig(Frozen):

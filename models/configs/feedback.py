@@ -7,7 +7,7 @@ from pydantic import Field, PositiveInt
 from skipstack.data.basis.frozen import Frozen
 
 Variant = Literal["e", "j", "i", "i_and_e"]
-"""What is fed back (dinarelli2016; ``models/networks/feedback/links.py`` has the equations). e: hidden layers to the
+"""The feedback (dinarelli2016; ``models/networks/feedback/links.py`` has the equations). e: hidden layers to the
 hidden layer (Elman); j: labels to the hidden layer (Jordan); i: labels to the input, as vectors; i_and_e: label vectors
 to the input and hidden layers to the hidden layer."""
 
@@ -30,7 +30,7 @@ class FeedbackConfig(Frozen):
     hidden: PositiveInt = 100
     """Units of the hidden layer."""
     context: PositiveInt = 6
-    """How many earlier positions are fed back: c."""
+    """The number of earlier positions that are fed back: c."""
     label_size: PositiveInt = 200
     """The size of a label's vector, in variants i and i_and_e."""
     activation: Activation = "sigmoid"

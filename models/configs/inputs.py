@@ -23,7 +23,7 @@ class CharacterCnnConfig(Frozen):
     size: PositiveInt = 30
     """Numbers for a character."""
     filters: PositiveInt = 50
-    """The number of filters, which is that of features of a spelling."""
+    """The number of filters, which is also the number of features of a spelling."""
     width: PositiveInt = 3
     """The width of a filter in characters; an odd number."""
     highways: NonNegativeInt = 0
@@ -51,7 +51,7 @@ class CharacterCnnsConfig(Frozen):
     size: PositiveInt = 15
     """Numbers for a character."""
     filters: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (25, 50, 75, 100, 125, 150)
-    """The numbers of filters of 1 character, of 2, and so on; together that of features of a spelling."""
+    """The numbers of filters of 1 character, of 2, and so on; their sum is the number of features of a spelling."""
     highways: NonNegativeInt = 0
     """Highway layers above them (``models/parts/inputs/highway.py``)."""
 
@@ -107,7 +107,7 @@ class EmbedderConfig(Brief):
     class_size: Annotated[NonNegativeInt, UNSAID] = 0
     """The size of the vector of a word's class, beside the word (``data.vocabulary.classes: beside``); 0: not read."""
     spelling: AnySpelling = None
-    """How the whole spelling is read; None, as in the paper: only the affixes are read."""
+    """The reader of the whole spelling; None, as in the paper: only the affixes are read."""
     window: NonNegativeInt = 3
     """Tokens read at each time step, with the own one in the middle."""
     window_gate: bool = False
@@ -179,7 +179,7 @@ class FeatureMapConfig(Frozen):
 
 
 class OneHotConfig(Frozen):
-    """Each word of the vocabulary as a unit vector, as the digits of gui2019's number prediction."""
+    """A unit vector for each word of the vocabulary, as for the digits of gui2019's number prediction."""
 
     kind: Literal["one_hot"] = "one_hot"
     size: PositiveInt = 10

@@ -23,7 +23,7 @@ from skipstack.models.configs.skips import AnySkip
 from skipstack.models.configs.wiring import OfInput, shown, sources
 
 Pooling = Literal["last", "mean", "max"]
-"""How the states of a text are pooled into one (``models/parts/heads/pooling.py``)."""
+"""The pooling of the states of a text into one (``models/parts/heads/pooling.py``)."""
 
 
 class StackConfig(Frozen):
@@ -37,29 +37,30 @@ class StackConfig(Frozen):
 
     kind: Literal["recurrent"] = "recurrent"
     depth: NonNegativeInt = 7
-    """Layers."""
+    """The number of layers."""
     hidden: PositiveInt = 465
     """Units of each layer, in each direction."""
     cell: AnyCell = "lstm"
     composition: Annotated[int, Field(ge=0, le=5)] | OfInput | tuple[NonNegativeInt | OfInput, ...] = 2
-    """Which earlier layer each layer takes a shortcut from (``models/configs/wiring.py``): 0: no layer does; 1: the
-    first one, for every layer above it; 2: layers 3, 5, 7, ... the one two below; 3: layers 4, 7, 10, ... the one three
-    below; 4: every layer from the fourth on the one three below; 5: every layer from the third on the one two below;
-    ``input``: every layer from the second on the network's input, which has the layers' width then; or a list, one a
-    layer: the number of a layer below it, ``input``, or 0 for none.
+    """The earlier layer that each layer takes a shortcut from (``models/configs/wiring.py``). 0: none; 1: the first
+    layer, for every layer above it; 2: the layer two below, for layers 3, 5, 7, ...; 3: the layer three below, for
+    layers 4, 7, 10, ...; 4: the layer three below, for every layer from the fourth on; 5: the layer two below, for
+    every layer from the third on; ``input``: the network's input, for every layer from the second on; it must have the
+    layers' width. Or a list, one entry per layer: the number of a layer below it, ``input``, or 0 for none.
     """
     shortcut: ShortcutConfig = ShortcutConfig()
     skip: AnySkip = None
     """The earlier state that LSTM layers without a source read (gui2019); None: the previous one."""
     skipping: Literal["all", "top"] = "all"
-    """Which layers skip: all LSTM layers without a source, or the last layer only, as in gui2019's language models."""
+    """The layers that skip: all LSTM layers without a source, or the last layer only, as in gui2019's language models.
+    """
     forget_bias: float = 0.0
     """The initial bias of the forget gates, in layers of cell ``lstm`` or ``min_lstm``."""
     directions: Literal["both", "forward"] = "both"
     """Forward only, or forward and backward, with layers of their own for each direction."""
     join: Literal["top", "each_layer"] = "top"
-    """Where the two directions are joined: once above the last layer, or in the input of every layer from the second
-    on."""
+    """The points at which the two directions are joined: once above the last layer, or in the input of every layer from
+    the second on."""
     dropout: Rate = 0.5
     """Dropout on the outputs of the first and of the last layer; once if they are the same layer."""
     pooling: Pooling = "last"

@@ -1,4 +1,4 @@
-"""What trials that train as lanes of one program have in common, and what each lane has for itself. Torch-free."""
+"""Settings that trials must share to train as lanes of one program, and those that may differ. Torch-free."""
 
 from typing import Any, Final
 
@@ -11,16 +11,16 @@ from skipstack.models.configs.unread import without_unread
 from skipstack.models.configs.wiring import sources
 
 DROPPED: Final = 0.5
-"""Stands for every dropout: one of 0 draws nothing, and takes less memory."""
+"""Stands for every dropout rate; rate 0 would draw nothing, and take less memory."""
 
 
 def in_common(model: ModelConfig, training: TrainingConfig) -> tuple[ModelConfig, TrainingConfig]:
     """The configs with one fixed value in each field that lanes may differ in.
 
-    Configs for which this gives the same two train as lanes of one program, and none of them takes more memory. Such
-    fields are the learning rate, its schedule, and the epochs; the dropout of the input and of the stack; the weight of
-    the penalty and the longest gradient, if both have one; the share, the entropy's weight and its decay of a policy
-    that skips; and all that only the initial weights depend on.
+    Trials for which this returns equal configs train as lanes of one program, and none of them takes more memory than
+    these configs. Such fields are the learning rate, its schedule, and the epochs; the dropout of the input and of the
+    stack; the weight of the penalty and the maximum norm of the gradient, if both have one; of a policy that skips, its
+    share and the weight and decay of its entropy; and fields that affect the initial weights only.
     """
     fixed: dict[str, Any] = {
         "optimiser": training.optimiser.model_copy(update={"learning_rate": 1.0}),
@@ -49,11 +49,12 @@ def _in_common(model: ModelConfig, *, pretrained: bool) -> ModelConfig:
 
 
 def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
-    """What in such a network might let a lane differ in last bits from the solo run on a CPU, so that its trials share
-    no program there; None: nothing.
+    """The setting with which a lane may differ in its last bits from its solo run on a CPU, so that its trials share no
+    program there; None if there is none.
 
     torch multiplies a few rows in an order that depends on where they begin in memory, that is, on the lanes before.
-    Where our networks multiply few rows, each lane does so by itself (``models/kernels/products.py``), but in these.
+    Where our networks multiply few rows, each lane does so by itself (``models/kernels/products.py``), except with the
+    settings returned here.
     """
     if training.precision not in ("float32", "float64"):
         return f"precision {training.precision}"
@@ -65,7 +66,7 @@ def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
 
 
 def _loop_on_cpu(stack: StackConfig) -> str | None:
-    """What in a stack has a loop of torch's products, of few rows each."""
+    """The setting of a stack that makes it loop over torch products of few rows each; None if there is none."""
     wiring = sources(stack.composition, stack.depth)
     if isinstance(stack.cell, OwnConfig) or isinstance(stack.shortcut.gate, OwnConfig):
         return "own code"

@@ -1,4 +1,4 @@
-"""Which of its K last states an LSTM layer reads at each step. Torch-free."""
+"""Configs of skips: which of its K last states an LSTM layer reads at each step. Torch-free."""
 
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 Addressing = Literal["distance", "place"]
-"""What the policy's outputs address: a distance back in time, as in gui2019, or a place in the text
+"""The meaning of the policy's outputs: each is a distance back in time, as in gui2019, or a position in the text
 (``models/parts/skips/places.py``)."""
 
 
@@ -18,12 +18,12 @@ class FixedSkipConfig(Brief):
     """Reads h_{t-k} and c_{t-k} with a constant k: in place of h_{t-1} and c_{t-1}, or mixed with them.
 
     gui2019 takes its fixed skips from Zhang et al. (2016), who add connections to a recurrent network; its text does
-    not tell which of both it has.
+    not tell which of the two it uses.
     """
 
     kind: Literal["fixed"] = "fixed"
     reach: PositiveInt = 3
-    """k."""
+    """k: the distance of the state that is read, in steps."""
     previous_share: Annotated[Share, UNSAID] = 0.0
     """The weight of the previous state, 1 - lambda; the state k steps back has lambda."""
 
@@ -33,7 +33,7 @@ class AttentionSkipConfig(Frozen):
 
     kind: Literal["attention"] = "attention"
     reach: PositiveInt = 10
-    """K."""
+    """K: the number of last states that are read."""
     policy_hidden: PositiveInt = 50
     """Hidden units of the perceptron that weights the states."""
     addressing: Addressing = "distance"
@@ -44,7 +44,7 @@ class DynamicSkipConfig(Frozen):
 
     kind: Literal["dynamic"] = "dynamic"
     reach: PositiveInt = 10
-    """K."""
+    """K: the number of last states to choose from."""
     share: Share = 0.5
     """lambda: the weight of the chosen state; the previous state has 1 - lambda."""
     policy_hidden: PositiveInt = 50
@@ -64,9 +64,9 @@ class DynamicSkipConfig(Frozen):
     """The reward of a sentence: the log-likelihood of its gold tags; their probability, as gui2019 prints it for names;
     or the share of tags decided correctly, rescaled to -1 (none) to 1 (all)."""
     gradient: Literal["policy", "network"] = "policy"
-    """Where the gradient of log p_t ends: in the policy, as the paper writes it (eq. 5, by theta_a), or also in the
-    network whose states the policy reads, which then learns to encode what choices need, such as the place in a text.
-    """
+    """The parameters that the gradient of log p_t reaches: the policy's, as the paper writes it (eq. 5, by theta_a), or
+    also those of the network whose states the policy reads; it then learns to encode what choices need, such as the
+    position in a text."""
     baseline: Literal["none", "moving_average"] = "moving_average"
     """The baseline subtracted from a reward: 0, or for each tag in it an exponential moving average of the reward per
     tag."""

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from skipstack.models.configs.cells import Topology
 
 Link = Literal["none", "plain", "gated", "gated_apart", "highway", "shared"]
-"""How the skip joins a value v of the layer: v; v + skip; v + g * skip; v + g_h * skip, where g_h is a second gate
+"""The way the skip joins a value v of the layer: v; v + skip; v + g * skip; v + g_h * skip, where g_h is a second gate
 beside g; (1 - g) * v + g * skip; v + o * skip, where o is the output gate."""
 
 
@@ -21,7 +21,7 @@ class Links:
 
     @property
     def gates(self) -> int:
-        """How many gate vectors it has; only ``both_ungated`` has none."""
+        """The number of gate vectors; only ``both_ungated`` has none."""
         return len({self.internal, self.output} & {"gated", "gated_apart", "highway"})
 
 

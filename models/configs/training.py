@@ -1,4 +1,4 @@
-"""How a network is trained. The defaults are the recipe of wu2017 (section 5.1.2). Torch-free."""
+"""Configs of training. The defaults are the recipe of wu2017 (section 5.1.2). Torch-free."""
 
 from typing import Annotated, Literal
 
@@ -89,13 +89,13 @@ class Decay(Frozen):
 
 
 class InverseTime(Frozen):
-    """In epoch e, counted from 0, the initial rate / (1 + ``decay`` e) (Ma and Hovy, 2016, whose tagger gui2019 takes
-    over).
+    """The rate in epoch e, counted from 0, is the initial rate / (1 + ``decay`` e) (Ma and Hovy, 2016, whose tagger
+    gui2019 takes over).
     """
 
     kind: Literal["inverse_time"] = "inverse_time"
     decay: PositiveFloat = 0.05
-    """rho."""
+    """rho: the factor of e in this decay."""
 
 
 Optimiser = Annotated[Sgd | Adam | Adagrad | LazyAdam, Field(discriminator="kind")]
@@ -147,7 +147,7 @@ class TrainingConfig(Brief):
     pretraining: PretrainingConfig | None = None
     window: PositiveInt = 35
     """Tokens between cuts of the gradient in running text (truncated backpropagation): gradients stop there, states
-    continue. ``batch_size`` is then the number of places at which the text is read in parallel. Other corpora do not
+    continue. ``batch_size`` is then the number of positions at which the text is read in parallel. Other corpora do not
     read this."""
     precision: Literal["float32", "float64", "tf32", "bfloat16"] = "float32"
     """The precision of the network. ``tf32`` and ``bfloat16`` keep all numbers in float32 and round the factors of

@@ -17,7 +17,7 @@ OPEN: Final[Mapping[Topology, Topology]] = {
     "block_output_ungated": "block",
     "block_internal_ungated": "block",
 }
-"""The topology that each is without a gate."""
+"""The topology that each of these equals without a gate."""
 
 
 def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
@@ -78,12 +78,16 @@ def _may_skip(config: StackConfig, number: int) -> bool:
 
 
 def _learns(config: StackConfig) -> bool:
-    """Whether its policy is trained, which a network has even if no layer asks it."""
+    """Whether the network trains a policy, which it has even if no layer asks it."""
     return isinstance(config.skip, DynamicSkipConfig)
 
 
 def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
-    """Under g = 1, some topologies are one; a gate of the skip is one of the layer below if that is what is skipped."""
+    """The config in a form that is the same for all configs that mean the same layers.
+
+    Under g = 1 some topologies are equal; a gate that reads the skip equals one that reads the layer below where the
+    skip comes from that layer.
+    """
     config, apart = stack.shortcut, stack.join == "top" or stack.directions == "forward"
     topology, gate = config.topology, config.gate
     if not any(wiring):

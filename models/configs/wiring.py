@@ -1,4 +1,4 @@
-"""Compositions as data: which earlier layer each layer takes as ``skipped`` (wu2017 Table 4).
+"""Compositions as data: the earlier layer that each layer takes as ``skipped`` (wu2017 Table 4).
 
 Figure 1 is not in the paper's text. We read its five types as the chains and nests below; layers are numbered 1..L from
 the bottom, and source 0 means that the layer has none. Of type 1 the paper says that its shortcuts come from "the input
@@ -30,7 +30,7 @@ def sources(composition: Source | tuple[Source, ...], depth: int) -> tuple[Sourc
 
 
 def below(source: Source, layer: int) -> bool:
-    """Whether the source of a layer is just what lies below it."""
+    """Whether the source of a layer is the layer directly below it, or the input of the first."""
     return source == (layer - 1 if layer > 1 else "input")
 
 
@@ -66,5 +66,5 @@ def _checked(own: tuple[Source, ...], depth: int) -> tuple[Source, ...]:
 
 
 def shown(wiring: tuple[Source, ...]) -> str:
-    """As one writes the list in a study: ``[0, input, 1]``."""
+    """The list of sources as a study file has it: ``[0, input, 1]``."""
     return f"[{', '.join(map(str, wiring))}]"

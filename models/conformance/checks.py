@@ -31,8 +31,8 @@ CLOSE: Final = 1e-10
 """The tolerance between two sums of the same numbers in float64."""
 
 STEP, SLOPE_CLOSE, PLACES = 1e-6, 1e-6, 3
-"""For numerical gradients: how far a weight is moved, the allowed difference relative to 1 or the larger of the two,
-and how many weights of each parameter are moved."""
+"""Numerical gradients: the step by which a weight is moved, the allowed difference relative to the larger of 1 and the
+slope, and the number of weights of each parameter that are moved."""
 
 UPDATES = 3
 

@@ -92,4 +92,4 @@ def cut_off(specimen: FormatSpecimen) -> None:
 FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
     each.__name__: each for each in (reads, sentences, example, repeats, elsewhere, cut_off)
 }
-"""In order."""
+"""The checks of formats, in order."""

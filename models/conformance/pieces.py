@@ -9,7 +9,7 @@ from skipstack.data.formats.sentences import SPLITS
 
 
 def pieces_of(file: CodeFile) -> list[OwnConfig]:
-    """All pieces of a loaded file, with the defaults of their configs. Raises UserError where a field has none."""
+    """The pieces of a loaded file, with the defaults of their configs. Raises UserError where a field has none."""
     with known([file]):
         return [_piece(part, kind) for part, own in file.kinds.items() for kind in own]
 

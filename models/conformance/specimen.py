@@ -25,7 +25,7 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.loading import Loader
 
 WORDS, LONGEST, BATCH = 12, 6, 4
-"""Of the corpus: distinct words, maximum tokens per sentence; sentences per batch."""
+"""The corpus: its distinct words and maximum tokens per sentence; sentences per batch."""
 
 LANES = (Lane(seed=3), Lane(seed=8))
 
@@ -77,7 +77,7 @@ class Specimen:
 
     @cached_property
     def everything(self) -> Batch:
-        """All training sentences in one batch, of every length, the same for all lanes."""
+        """A batch of all training sentences, of every length, the same for all lanes."""
         (batch,) = evaluation_batches(self.corpus.stored.splits["train"], batch_size=1000)
         return batch
 

@@ -68,6 +68,6 @@ def _found(specimen: Specimen | FormatSpecimen, name: str, checks: Checks) -> Fo
 
 
 def _holds(about: str) -> str:
-    """What a check reports when it holds."""
+    """The report of a check that holds, from its docstring ``about``."""
     words = " ".join(about.split()).removesuffix(".")
     return words[:1].lower() + words[1:]

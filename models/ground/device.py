@@ -29,8 +29,8 @@ def choose_device(name: str) -> torch.device:
 
 
 def current(device: torch.device) -> AbstractContextManager[object]:
-    """Within, ``device`` is the current GPU, on which streams, graphs and Triton's kernels are made and launched, as
-    torch's own operations are not: these go where their tensors are.
+    """A context in which ``device`` is the current GPU, on which streams, graphs and Triton's kernels are created and
+    launched. Torch's own operations do not need it: they run where their tensors are.
     """
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
@@ -43,8 +43,8 @@ def clock(device: torch.device) -> float:
 
 
 def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
-    """A GPU's utilisation in percent over the last second or less, None where the driver does not report it; its used
-    and its total memory in bytes. All processes count.
+    """A GPU's utilisation in percent over the last second or less, None if the driver does not report it; its used and
+    its total memory in bytes. All processes count.
     """
     from pynvml import NVMLError  # only monitoring needs it, not training
 

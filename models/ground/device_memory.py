@@ -1,4 +1,4 @@
-"""What a process takes of a GPU beside the tensors of its network, and the limit that keeps it within its share."""
+"""GPU memory that a process takes besides its network's tensors, and the limit that keeps it within its share."""
 
 from typing import Final
 
@@ -8,29 +8,29 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.system import GPU_CONTEXT
 
 WORKSPACE: Final = 32 * 2**20
-"""Bytes that torch gives cuBLAS for each pair of a handle and a stream: those on NVIDIA's generations 9, 10 and 12;
-8.1 MiB on others (``CublasHandlePool.cpp`` of torch 2.13).
+"""Bytes of workspace that torch allocates for each pair of a cuBLAS handle and a stream, on NVIDIA's generations 9, 10
+and 12; 8.1 MiB on others (``CublasHandlePool.cpp`` of torch 2.13).
 """
 
 HANDLES: Final = 2
-"""Of a process: each thread that multiplies has one, which are ours, and torch's that goes back through a network."""
+"""cuBLAS handles of a process, one for each thread that multiplies: our own, and torch's for backward passes."""
 
 BEGUN: Final = 22 * 2**20
-"""Bytes of a pool that torch takes from the GPU at once and may not need: 2 MiB for small tensors, 20 for others."""
+"""Bytes of a pool that torch reserves on the GPU at once and may not need: 2 MiB for small tensors, 20 for others."""
 
 BLOCK: Final = 512
-"""Tensors take whole blocks of so many bytes."""
+"""Bytes of a block; each tensor takes whole blocks."""
 
 
 def device_memory(device: torch.device) -> int:
-    """The memory of a GPU, in bytes; without a number, of the first of this process."""
+    """The total memory of a GPU in bytes; for a device without an index, of the first GPU of this process."""
     return int(torch.cuda.get_device_properties(device).total_memory)
 
 
 def room_of(share: float, memory: int) -> int:
-    """Bytes of tensors for a process that has ``share`` of a GPU with so much ``memory``, its context beside them.
+    """Bytes left for tensors in a process with a ``share`` of a GPU's ``memory``, after its CUDA context.
 
-    Raises UserError where there is no room for any.
+    Raises UserError if none are left.
     """
     left = int(share * memory) - GPU_CONTEXT
     if left <= 0:
@@ -43,7 +43,7 @@ def room_of(share: float, memory: int) -> int:
 
 
 def limit_memory(device: torch.device, share: float | None) -> None:
-    """Limit this process to its share of a GPU; None, or all of one: no limit. Raises UserError as ``room_of``."""
+    """Limit this process to its share of a GPU; None or all of it: no limit. Raises UserError as ``room_of`` does."""
     if device.type != "cuda":
         return
     memory = device_memory(device)

@@ -16,8 +16,8 @@ from skipstack.models.ground.parameters import Start, role_of
 def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: float | None = None) -> None:
     """Fill every parameter of ``model``; row r of each comes from ``seeds[r]`` and its name alone.
 
-    With a ``spread``, every parameter that does not start at zero is uniform between its negative and itself (Zaremba
-    et al., 2014), and ``scale`` is not read.
+    With a ``spread``, every parameter that does not start at zero is uniform in [-spread, spread) (Zaremba et al.,
+    2014), and ``scale`` is not read.
 
     Values are drawn in float32 on the CPU, so they are the same in every precision, on every
     device, and whatever other parameters the network has. The simulated device has no values.

@@ -9,28 +9,28 @@ from torch.autograd.function import once_differentiable
 
 
 def once(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Like torch's ``once_differentiable``, but calls it only where a second derivative might be wanted: the call takes
-    as long as a small operation.
+    """Like torch's ``once_differentiable``, but calls it only if a second derivative might be wanted: the call takes as
+    long as a small operation.
 
-    It raises RuntimeError where a tensor that the forward pass saved has been written over since, also if ``backward``
-    reads it as an array.
+    The result raises RuntimeError if a tensor that the forward pass saved has been overwritten since, also if
+    ``backward`` reads it as an array.
     """
     guarded = once_differentiable(backward)
 
     @wraps(backward)
     def chosen(ctx: Any, *above: Any) -> Any:
-        _ = ctx.saved_tensors  # torch looks whether each is as it was
+        _ = ctx.saved_tensors  # torch checks that none was overwritten
         return guarded(ctx, *above) if torch.is_grad_enabled() else backward(ctx, *above)
 
     return chosen
 
 
 class Once(torch.autograd.Function):
-    """A function whose ``backward`` is ``once``. It skips torch's check for ``torch.func`` transforms: never use it
-    under vmap.
+    """An autograd function whose ``backward`` is decorated with ``once``. It skips torch's check for ``torch.func``
+    transforms: never use it under vmap.
     """
 
     @classmethod
     def apply(cls, *given: Any) -> Any:
-        """As ever."""
+        """Calls the function, without torch's check for ``torch.func`` transforms."""
         return super(torch.autograd.Function, cls).apply(*given)  # type: ignore[misc]

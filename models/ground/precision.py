@@ -1,9 +1,9 @@
 """The precision of matrix products: chosen for the forward pass by a context, and the same in the backward pass.
 
-All numbers of a network have one dtype; if that is float32, products may be taken in less. In bfloat16 both factors are
-rounded to 8 bits, and products are summed in float32. In TF32, which GPUs since Ampere have, the GPU itself rounds them
-to 11 bits; on other devices nothing is rounded. Everything else stays in float32: weights, additions, activations,
-losses, updates, and products outside of ``models/kernels/products.py``.
+All numbers of a network have one dtype; if that is float32, products may have a lower precision. In bfloat16 both
+factors are rounded to 8 bits, and products are summed in float32. In TF32, which GPUs since Ampere have, the GPU itself
+rounds factors to 11 bits; on other devices nothing is rounded. Everything else stays in float32: weights, additions,
+activations, losses, updates, and products outside of ``models/kernels/products.py``.
 """
 
 import functools
@@ -19,9 +19,9 @@ import torch
 Precision: TypeAlias = Literal["float32", "float64", "tf32", "bfloat16"]
 
 FEW_ROWS, FEW_SENTENCES = 64, 16
-"""Smaller products stay in float32, since rounding a matrix that is read once costs more than it saves. Rows of a
-product over all time steps, and sentences of a product per step, whose matrix is rounded once for all steps. TF32 needs
-no rounding beforehand."""
+"""The least rows of a product over all time steps, and the least sentences of a product per step, that are rounded to
+bfloat16. Smaller products stay in float32: rounding a matrix that is read once costs more than it saves (the matrix of
+the steps is rounded once for all of them). TF32 needs no rounding beforehand."""
 
 _around: ContextVar[Precision] = ContextVar("around", default="float32")
 
@@ -30,9 +30,9 @@ Class = TypeVar("Class", bound=type[torch.autograd.Function])
 
 @contextmanager
 def products_in(precision: Precision) -> Iterator[None]:
-    """Within the context, products are in this precision, and so are those of their gradients.
+    """Sets the precision of products within the context, and of those in their backward pass.
 
-    Torch's switch for TF32 is the whole process's. So threads take turns: while some are here for TF32, others wait.
+    Torch's switch for TF32 applies to the whole process, so threads take turns: while some use TF32, others wait.
     """
     token = _around.set(precision)
     try:
@@ -99,7 +99,7 @@ def _multiplied_in(precision: Precision) -> Iterator[None]:
 
 
 class _Switch:
-    """One of torch's, of the whole process: set for as long as any thread holds it, and then as it was before."""
+    """A switch of torch for the whole process: set for as long as any thread holds it, then restored."""
 
     def __init__(self, name: str, value: str | bool) -> None:
         self.name, self.value = name, value
@@ -107,7 +107,7 @@ class _Switch:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """As long as the context lasts."""
+        """Holds the switch for as long as the context lasts."""
         with self.lock:
             if self.holders == 0:
                 self.before = getattr(torch.backends.cuda.matmul, self.name)
@@ -125,17 +125,19 @@ class _Switch:
 TF32: Final[tuple[str, str | bool]] = (
     ("fp32_precision", "tf32") if hasattr(torch.backends.cuda.matmul, "fp32_precision") else ("allow_tf32", True)
 )
-"""Torch's switch for it, and how that stands for it: another one before torch 2.9."""
+"""Name and value of torch's switch for TF32, which was another one before torch 2.9."""
 
 _SWITCHES: Final[Mapping[str, _Switch]] = {
     "tf32": _Switch(*TF32),
     "bfloat16": _Switch("allow_bf16_reduced_precision_reduction", False),  # partial sums of a product stay in float32
 }
-"""By what products are in."""
+"""Switches by the precision that needs one."""
 
 
 class _Turns:
-    """Threads that want different things of the whole process: those who want the same go together, others wait."""
+    """Turns of threads that need different settings of the whole process: those with the same run together, the others
+    wait.
+    """
 
     def __init__(self) -> None:
         self.changed, self.own = Condition(), local()
@@ -144,7 +146,7 @@ class _Turns:
 
     @contextmanager
     def taken(self, wanted: str) -> Iterator[None]:
-        """Waits for a turn, which lasts as long as the context; a thread within one has it already."""
+        """Waits for a turn, which lasts as long as the context; a thread that is within one does not wait."""
         if getattr(self.own, "taken", False):
             yield
             return
@@ -161,7 +163,9 @@ class _Turns:
                 self.changed.notify_all()
 
     def _may_enter(self, wanted: str) -> bool:
-        """Nobody follows those inside while others wait, who else might wait for ever."""
+        """Whether a thread may begin its turn. While threads with another setting wait, none joins those inside: the
+        waiting ones might otherwise wait for ever.
+        """
         others = self.waiting.total() > self.waiting[wanted]
         return self.inside == 0 or (self.present == wanted and not others)
 

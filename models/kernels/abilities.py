@@ -1,6 +1,6 @@
-"""What this process can run beside torch's operations, and why not where it cannot. Nothing is loaded to import this.
+"""Checks of what this process can run besides torch's operations. Importing this loads neither numba nor Triton.
 
-Each function gives None where it can, and else the reason, in a few words.
+Each ``no_...`` function returns None if the process can, otherwise the reason in a few words.
 """
 
 import os
@@ -19,7 +19,7 @@ from skipstack.data.basis.errors import one_line
 
 @cache
 def no_compiler() -> str | None:
-    """Of all that is compiled."""
+    """The reason why nothing can be compiled."""
     if find_spec("numba") is None:  # as on a machine that has little more than torch, to look at its GPU
         return "numba is not installed"
     try:
@@ -31,7 +31,7 @@ def no_compiler() -> str | None:
 
 @cache
 def no_bfloat16() -> str | None:
-    """Of such products in bfloat16."""
+    """The reason why compiled code has no products in bfloat16."""
     from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16
 
     return None if HAS_BFLOAT16 else "this CPU does not multiply numbers of bfloat16"
@@ -39,9 +39,9 @@ def no_bfloat16() -> str | None:
 
 @cache
 def no_triton() -> str | None:
-    """Of what is fused. Triton comes with torch where that is made for GPUs. What launches its kernels it compiles on
-    the spot, by a C compiler and with Python's headers, which small containers lack: so it is asked for that here,
-    before anything is launched.
+    """The reason why no fused kernels can run. Triton comes with torch's builds for GPUs. It compiles the launcher of
+    its kernels on first use, by a C compiler and with Python's headers, which small containers lack: so it is asked for
+    a launcher here, before anything is launched.
     """
     if find_spec("triton") is None:
         return "Triton is not installed"
@@ -52,7 +52,7 @@ def no_triton() -> str | None:
     try:
         from triton.runtime import driver
 
-        _ = driver.active  # which is made once, as by a first launch, and kept for the next process
+        _ = driver.active  # compiles the launcher as a first launch would; later processes find it
     except (ImportError, OSError, RuntimeError, AssertionError, SubprocessError) as error:
         header = Path(sysconfig.get_path("include", "posix_prefix"), "Python.h")
         if not header.is_file():
@@ -62,7 +62,7 @@ def no_triton() -> str | None:
 
 
 def compiler() -> str:
-    """What compiles here, and what multiplies in compiled code, in a few words; only where it does."""
+    """Names what compiles here and what multiplies in compiled code, in a few words. ``no_compiler`` must be None."""
     from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16, REGISTERS
 
     found = f"numba {version('numba')}"

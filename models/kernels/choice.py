@@ -1,7 +1,7 @@
-"""Which code runs: of each operation the versions that there are, and the one function that chooses among them.
+"""The versions of each operation, and the one function that chooses which of them runs.
 
-``reference``: torch's operations, which define it and run everywhere; ``compiled``: numba's machine code, on a CPU;
-``fused``: Triton's kernels, on a GPU. It loads no Triton, and no numba before something may be compiled.
+``reference``: torch's operations, which define the result and run everywhere; ``compiled``: numba's machine code, on a
+CPU; ``fused``: Triton's kernels, on a GPU. This module loads no Triton, and numba only if something may be compiled.
 """
 
 import os
@@ -27,24 +27,24 @@ Kernels: TypeAlias = Literal["reference", "compiled", "fused"]
 KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
-"""In the environment, says which of them run, wherever an operation has them; workers inherit it."""
+"""The environment variable that selects a version, for the operations that have it; workers inherit it."""
 ASSERTED: Final = "SKIPSTACK_KERNELS_ASSERTED"
-"""In the environment, has what runs compiled code look at the indices that it gives (``in_range``); tests set it."""
+"""The environment variable that has indices checked before they reach compiled code (``in_range``); tests set it."""
 HOST: Final = "host"
-"""Where arrays stand that are no tensors of a device yet."""
+"""The device of arrays that are not yet tensors on a device."""
 GPUS: Final = frozenset({"cuda", SIMULATED})
 TYPES: Final = frozenset({torch.float32, torch.float64})
-"""Of the numbers that something is compiled for."""
+"""Types of the numbers that operations are compiled for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """The versions that there are beside the reference.
+    """The versions of an operation besides the reference.
 
-    ``in_bfloat16``: what becomes of the compiled version's matrix products where products are rounded to bfloat16: they
-    are of rounded factors, on CPUs that have such products; they stay ``exact``; or the ``reference`` runs. None: it
-    multiplies no matrices. ``hides``: the compiled version never has the pre-activations
-    that whoever looks into a layer asks for. ``of_many_rows``: it is compiled where rows are not few.
+    ``in_bfloat16``: what happens to the compiled version's matrix products if products are rounded to bfloat16: their
+    factors are ``rounded``, on CPUs that have such products; they stay ``exact``; or the ``reference`` runs. None: the
+    operation multiplies no matrices. ``hides``: the compiled version never has the pre-activations that an inspection
+    of layers asks for. ``of_many_rows``: the compiled version runs only where rows are not few.
     """
 
     compiled: bool = False
@@ -77,29 +77,29 @@ _watched: ContextVar[bool] = ContextVar("watched", default=False)
 
 
 class Choice(NamedTuple):
-    """What runs, and why it is that and nothing else."""
+    """The version of an operation that runs, and the reason."""
 
     kernels: Kernels
     why: str
 
 
 def choose(operation: str, like: Tensor | None = None, rows: int | None = None) -> Kernels:
-    """What runs an operation on numbers as those of ``like``; None: on arrays of the host. ``rows``: how many rows a
-    product has, for an operation that asks.
+    """The version of an operation that runs on numbers like those of ``like``; None: on arrays of the host. ``rows``:
+    the number of rows of a product, for an operation that asks.
 
-    Within an export it is the reference: a program that torch exports has torch's operations alone. Else the numbers'
-    place says what is sought: on a CPU the compiled version, on a GPU the fused one, elsewhere neither. In its place
-    the reference runs where
+    Within an export the reference runs: a program that torch exports has torch's operations alone. Otherwise the device
+    decides which version is sought: on a CPU the compiled one, on a GPU the fused one, elsewhere neither. The reference
+    runs instead if
 
     1. ``SKIPSTACK_KERNELS=reference`` asks for it;
     2. the operation has no such version;
-    3. numba, or Triton, is not there or told not to work;
-    4. of what is compiled, the numbers are neither float32 nor float64;
+    3. numba, or Triton, is missing or disabled;
+    4. for the compiled version, the numbers are neither float32 nor float64;
     5. ... there are few rows, for an operation that is compiled ``of_many_rows``;
     6. ... products are rounded to bfloat16, and it has none such, here or at all (few rows are not rounded);
-    7. ... somebody looks into layers (``watched``), and it hides what is looked for.
+    7. ... layers are inspected (``watched``), and it hides their pre-activations.
 
-    Raises UserError where the environment asks for what is not there, or cannot run where the numbers are.
+    Raises UserError if the environment asks for a version that does not exist, or cannot run where the numbers are.
     """
     if exporting():
         return "reference"
@@ -120,7 +120,7 @@ def decided(
     rounded: bool = False,
     looked_into: bool = False,
 ) -> Choice:
-    """What ``choose`` says, with the reason; it is found out once."""
+    """The result of ``choose``, with the reason; computed once."""
     operation, asked, sought = OPERATIONS[name], override(), _sought(device)
     if asked == "reference":
         return Choice("reference", f"{VARIABLE}=reference")
@@ -164,9 +164,9 @@ def _not_so_compiled(operation: Operation, *, rounded: bool, looked_into: bool) 
 
 @cache
 def override() -> Kernels | None:
-    """What the environment asks for, read once; None where it asks for nothing.
+    """The version that the environment asks for, read once; None if it asks for none.
 
-    Raises UserError for a name that there is not, and for what cannot run in this process.
+    Raises UserError for an unknown name, and for a version that cannot run in this process.
     """
     asked = named()
     why = None
@@ -180,7 +180,7 @@ def override() -> Kernels | None:
 
 
 def named() -> Kernels | None:
-    """The name that stands in the environment, whether or not such a thing can run here. Raises UserError for none."""
+    """The version named in the environment, whether or not it can run here. Raises UserError for an unknown name."""
     got = os.environ.get(VARIABLE, "")
     for each in KERNELS:
         if got == each:
@@ -191,10 +191,10 @@ def named() -> Kernels | None:
 
 
 def in_range(indices: Tensor, least: int, stop: int) -> bool:
-    """Whether all are ``least`` to ``stop`` - 1, for an assertion beside the call of what is compiled.
+    """Whether all indices are ``least`` to ``stop`` - 1, for an assertion before a call of compiled code.
 
-    Compiled code reads and writes at its indices without looking. They are in their ranges since data are checked where
-    they enter (``data/store/ranges.py``); so this looks only where the environment asks for it, and is True elsewhere.
+    Compiled code reads and writes at its indices unchecked. They are in range since data are checked when they are read
+    in (``data/store/ranges.py``); so this checks only if the environment asks for it, and is True otherwise.
     """
     if not asserted() or indices.numel() == 0:
         return True
@@ -204,7 +204,7 @@ def in_range(indices: Tensor, least: int, stop: int) -> bool:
 
 @cache
 def asserted() -> bool:
-    """Whether the environment asks to look at indices, read once."""
+    """Whether the environment asks to check indices, read once."""
     return bool(os.environ.get(ASSERTED))
 
 
@@ -214,7 +214,7 @@ def _others(asked: str | None) -> str:
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Within, every layer has its pre-activations, for whoever looks inside: none is compiled."""
+    """A context in which every layer has its pre-activations, for inspection: no layer runs compiled."""
     token = _watched.set(True)
     try:
         yield
@@ -223,12 +223,12 @@ def watched() -> Iterator[None]:
 
 
 def is_watched() -> bool:
-    """Whether somebody looks into layers here."""
+    """Whether layers are inspected here."""
     return _watched.get()
 
 
 def what_runs(device: torch.device, dtype: torch.dtype = torch.float32) -> dict[str, Choice]:
-    """What training in that type runs there by operation, and why; where products are of many rows, and not rounded."""
+    """The choice for each operation in training with ``dtype`` on ``device``; products have many rows, not rounded."""
     return {
         name: decided(name, HOST, None) if name == "distinct" else decided(name, device.type, dtype)
         for name in OPERATIONS
@@ -236,7 +236,7 @@ def what_runs(device: torch.device, dtype: torch.dtype = torch.float32) -> dict[
 
 
 def in_a_line(device: torch.device) -> str:
-    """The same in a line: ``compiled on this CPU (AVX2 and FMA, numba 0.68.1)``."""
+    """``what_runs`` in one line: ``compiled on this CPU (AVX2 and FMA, numba 0.68.1)``."""
     found, sought = what_runs(device), _sought(device.type)
     others = defaultdict[str, list[str]](list)
     for name, (kernels, why) in found.items():
@@ -249,7 +249,7 @@ def in_a_line(device: torch.device) -> str:
 
 
 def warn_if_unfused(device: torch.device) -> None:
-    """Warn, once a process, where a GPU runs torch's operations in place of fused ones that nobody has renounced."""
+    """Warn, once a process, if a GPU runs torch's operations in place of fused ones unasked (``override``)."""
     if _sought(device.type) == "fused" and device.type != SIMULATED and override() is None:
         why = abilities.no_triton()
         if why is not None:

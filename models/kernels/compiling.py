@@ -1,8 +1,8 @@
-"""How parts of networks are compiled for CPUs.
+"""Compilation of parts of networks for CPUs.
 
-What elsewhere takes many operations of torch, a layer a few at each step, is here one call. Small networks spend most
-of their time in calls; large ones save what is written to memory and read again between two operations. What is
-written in operations of torch defines what is compiled, and runs on every other device.
+A compiled operation is one call in place of many operations of torch; a layer has a few of those at each step. Small
+networks spend most of their time in calls; large ones save what is written to memory and read again between two
+operations. The version in torch's operations defines what a compiled one computes, and runs on every other device.
 """
 
 import logging
@@ -30,13 +30,13 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": {"contract"}}
-"""A product and a sum may be made without rounding in between; nothing is computed in another order than written."""
+"""Allows a product and a sum without rounding in between; nothing is computed in another order than written."""
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Machine code for this CPU, made when ``function`` is first called with arguments of some types.
 
-    It is kept in the user's cache (``NUMBA_CACHE_DIR`` names another place), and found there by later processes.
+    It is stored in the user's cache (``NUMBA_CACHE_DIR`` names another folder), where later processes find it.
     """
     dispatcher = njit(nogil=True, **OPTIONS)(function)
     if keep is not None:
@@ -46,13 +46,13 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def named(name: str, signature: Any, function: Callable[..., None]) -> None:
-    """Compile ``function`` for these arguments, now, once for all: the others call it by its ``name``, and have none of
+    """Compile ``function`` for these arguments, now and once: other compiled functions call it by its ``name``, without
     its machine code in theirs.
     """
     machine_code: Any
     if keep is None:
         machine_code = cfunc(signature, **OPTIONS)(function)
-    else:  # ``cfunc`` compiles before it could be told where code is kept
+    else:  # ``cfunc`` compiles at once, before ``keep`` could set the cache
         machine_code = CFunc(function, (signature.args, signature.return_type), locals={}, options=OPTIONS)
         keep(machine_code, function)
         machine_code.compile()
@@ -61,19 +61,19 @@ def named(name: str, signature: Any, function: Callable[..., None]) -> None:
 
 
 _NAMED: Final[list[Any]] = []
-"""Machine code lives as long as the process."""
+"""Keeps the machine code alive as long as the process."""
 
 
 def inlined(function: Function) -> Function:
-    """A part of what is compiled, compiled with it; called from elsewhere, it is plain Python."""
+    """A part of compiled functions, compiled with each of them; called from elsewhere, it is plain Python."""
     part: Function = register_jitable(function)
     return part
 
 
 def _leave_scipy() -> None:
-    """Numba imports scipy's linear algebra, for a fifth of a second, to see whether it is there, which it is.
+    """Keep numba from importing scipy's linear algebra, for a fifth of a second, just to see that it is installed.
 
-    What is compiled here has its own products (``gemm/``); what asks numba for them still loads it.
+    Our compiled code has its own products (``gemm/``); code that asks numba for products still loads it.
     """
     with suppress(ImportError, AttributeError):  # numba is free to move these: it is then only slower to load
         from numba.np import linalg

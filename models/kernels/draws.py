@@ -1,4 +1,4 @@
-"""Random numbers that depend only on a key, the number of the draw and their place (``models/kernels/philox.py``).
+"""Random numbers that depend only on a key, the number of the draw and their position (``models/kernels/philox.py``).
 
 Every kind of device draws the same numbers, and a GPU draws those of all lanes at once.
 
@@ -12,7 +12,7 @@ from skipstack.models.kernels.philox import fractions, philox_words
 
 
 def drawn(key_R: Tensor, draw: int | Tensor, like: Tensor) -> Tensor:
-    """Uniform in [0, 1), of the shape and type of ``like``: multiples of 2^-24 in float32, of 2^-32 in float64.
+    """Uniform numbers in [0, 1), in the shape and type of ``like``: multiples of 2^-24 in float32, 2^-32 in float64.
 
     A lane's numbers are word 0 of blocks 0 ... M - 1, then their word 1, 2, 3; block i is Philox of (i, 0, d_0, d_1)
     under (k_0, k_1), where d is the draw and k the lane's key, both of 64 bits, the lower half first. The draw is a

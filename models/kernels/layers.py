@@ -1,4 +1,4 @@
-"""Layers through time, by whichever loop is chosen for them: a compiled one, one of fused steps, or one of torch's."""
+"""Layers through time, run by the loop that is chosen for them: compiled, of fused steps, or of torch's operations."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
 
 
 class Weights(NamedTuple):
-    """The weights of a recurrent layer: W of what is below, b, and U of the previous step."""
+    """The weights of a recurrent layer: W for the input from below, b, and U for the previous step's state."""
 
     below_RDIX: Tensor
     bias_RDX: Tensor
@@ -37,8 +37,8 @@ def lstm_layer(
     kept_GTBH: Tensor | None = None,
     start_2GBH: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """An LSTM with what a skip adds to it: h_GTBH, and last_2GBH, h and c (``ShortcutLoop`` has the equations); and
-    pre_GTBX, W below + b, which a compiled layer never has.
+    """Runs an LSTM with the parts that a skip adds (equations: ``ShortcutLoop``): h_GTBH; last_2GBH, h and c; and
+    pre_GTBX, W below + b, None from a compiled layer.
     """
     kernels, skip = choose("lstm", below_GTBI), (internal_GTBH, output_GTBH, kept_GTBH)
     if kernels == "compiled":
@@ -60,8 +60,9 @@ def lstm_layer(
 def layer_both_ways(
     kind: str, x_RTBI: Tensor, lengths_RB: Tensor, weights: Sequence[Tensor], kept_GTBH: Tensor | None
 ) -> Tensor:
-    """A layer of this cell over both directions of sentences as they are written, h_RTB(2H), times what is kept of it.
-    Only where that is compiled: otherwise it is three operations, of which this is made. Weights begin with W.
+    """Runs a layer of the cell ``kind`` in both directions on sentences in written order: h_RTB(2H), times the dropout
+    factors ``kept``. Only where that is compiled: otherwise its three parts are separate operations. The first of the
+    weights is W.
     """
     from skipstack.models.kernels.compiled.time.both_ways import CompiledBothWays
 
@@ -79,7 +80,7 @@ def block_layer(
     shared_GTBH: Tensor | None = None,
     start_GBH: Tensor | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """A shortcut block: h_GTBH (``BlockLoop`` has the equations); and pre_GTBX, as ``lstm_layer`` has it."""
+    """Runs a shortcut block (equations: ``BlockLoop``): h_GTBH, and pre_GTBX as ``lstm_layer`` returns it."""
     kernels, parts = choose("block", below_GTBI), (internal_GTBH, output_GTBH, shared_GTBH, start_GBH)
     if kernels == "compiled":
         from skipstack.models.kernels.compiled.time.loops import CompiledBlock
@@ -96,7 +97,7 @@ def block_layer(
 
 
 def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor | None) -> Tensor:
-    """A gated recurrent unit, h_GTBH (``models/parts/cells/gru.py`` has the equations). Only where it is compiled.
+    """Runs a gated recurrent unit (equations: ``models/parts/cells/gru.py``): h_GTBH. Only where it is compiled.
     Weights are W, b, U and b_hn.
     """
     from skipstack.models.kernels.compiled.time.loops import CompiledGru
@@ -107,8 +108,8 @@ def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor |
 
 
 def minimal_layer(below_GTBI: Tensor, weights: Sequence[Tensor], gates: int, start_GBH: Tensor | None) -> Tensor:
-    """A minGRU, which has one gate, or a minLSTM, which has two, h_GTBH (``models/parts/cells/minimal.py`` has the
-    equations). Only where they are compiled. Weights are W and b.
+    """Runs a minGRU, which has one gate, or a minLSTM, which has two (equations: ``models/parts/cells/minimal.py``):
+    h_GTBH. Only where they are compiled. Weights are W and b.
     """
     from skipstack.models.kernels.compiled.time.loops import CompiledMinimal
 
@@ -124,7 +125,7 @@ def linear_recurrence(kept_GTBH: Tensor, added_GTBH: Tensor, start_GBH: Tensor |
 
 
 def _check_fit(below_GTBI: Tensor, weights: "Weights", *parts_GTBH: Tensor | None) -> None:
-    """Raise ValueError where what is below, or a part of a skip, does not have the sizes of the weights."""
+    """Raise ValueError if the input from below, or a part of a skip, does not fit the sizes of the weights."""
     _check_reads(below_GTBI, weights.below_RDIX)
     groups, *steps_and_sentences = below_GTBI.shape[:3]
     for part_GTBH in parts_GTBH:
@@ -133,11 +134,11 @@ def _check_fit(below_GTBI: Tensor, weights: "Weights", *parts_GTBH: Tensor | Non
 
 
 def _check_reads(below_GTBI: Tensor, below_RDIX: Tensor) -> None:
-    """Raise ValueError where what is below does not have the sizes of W."""
+    """Raise ValueError if the input from below does not fit the sizes of W."""
     lanes, directions, size, _ = below_RDIX.shape
     check_shape("the input of a layer", below_GTBI, lanes * directions, *below_GTBI.shape[1:3], size)
 
 
 def _applied(function: Any, *given: Tensor | None) -> Any:
-    """What a function with a backward pass of its own gives; torch's ``apply`` has no types."""
+    """The result of an autograd function; torch's ``apply`` has no types."""
     return function.apply(*given)

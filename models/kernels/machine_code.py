@@ -1,10 +1,9 @@
-"""Machine code, kept for later processes: a file for each function and the types of its arguments.
+"""A cache of machine code for later processes: a file for each function and the types of its arguments.
 
-A file's name tells apart all that it is made of: the sources of the function (``sources.py``), the versions of what
-compiles, the settings of numba that change code, and the CPU as numba describes it to LLVM. A file begins with a digest
-of its name and of what follows, so nothing is run but what was written for just that: a half of a file, or another one,
-is compiled anew. What cannot be written or read, as on a full disk, is done without: each process then compiles for
-itself.
+A file's name depends on everything that determines its code: the sources of the function (``sources.py``), the versions
+of the compilers, the settings of numba that change code, and the CPU as numba describes it to LLVM. A file begins with
+a digest of its name and of what follows, so code runs only if it was written under exactly this name: half a file, or
+another one, is compiled anew. If files cannot be written or read, as on a full disk, each process compiles for itself.
 """
 
 import hashlib
@@ -36,29 +35,29 @@ from skipstack.models.kernels.sources import digest_of
 
 LOG: Final = logging.getLogger(__name__)
 WRITTEN, READ = CompileResult._reduce, CompileResult._rebuild
-"""How numba itself makes bytes of code, and code of bytes."""
+"""Numba's own functions that prepare code for pickling, and rebuild it."""
 
 SETTINGS: Final = (
     *("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "DEBUG_NRT", "DISABLE_INTEL_SVML", "ENABLE_PROFILING", "NRT_STATS", "OPT"),
     *("EXTEND_VARIABLE_LIFETIMES", "LLVM_REFPRUNE_FLAGS", "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
     "USING_SVML",
 )
-"""Of numba, beside those of the CPU, by which it makes other code."""
+"""Settings of numba, besides those of the CPU, that change its code."""
 DIGEST: Final = hashlib.sha256
 OURS: Final = re.compile(r"[0-9a-f]{16}|[\w.]+-[0-9a-f]{32}|\.[\w.]+-[0-9a-f]{32}\.[0-9a-f]{16}")
-"""The names of what we put there: folders, in earlier versions; files; and those that a killed process left."""
+"""The names of our entries: folders, in earlier versions; files; and unfinished files that a killed process left."""
 HOUR, DAY = 3_600.0, 86_400.0
 UNUSED: Final = 30 * DAY
-"""What no process has used for so long goes."""
+"""Seconds after which an unused entry is removed."""
 ROOM: Final = 2**27
-"""Beyond so many bytes, what was not used for the longest time goes first, but nothing that was used within a day."""
+"""Bytes that the cache may take. Beyond, the least recently used entries are removed, but none used within a day."""
 
 
 class Kept(_Cache):  # type: ignore[misc]
-    """What was compiled of one function, as numba asks for it."""
+    """The cached code of one function, with the methods by which numba asks for it."""
 
     def __init__(self, function: Callable[..., object]) -> None:
-        """Raises OSError where the sources of the function cannot be read, and where there is no place."""
+        """Raises OSError if the sources of the function cannot be read, or there is no folder for the cache."""
         place()
         assert function.__closure__ is None, "all that a function is made of stands in its sources"
         module, name = function.__module__, function.__qualname__
@@ -67,11 +66,11 @@ class Kept(_Cache):  # type: ignore[misc]
 
     @property
     def cache_path(self) -> str:
-        """Of all functions alike."""
+        """The folder, the same for all functions."""
         return str(place())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """None where there is nothing, or nothing that can be read."""
+        """The cached code; None if there is none, or it cannot be read."""
         target_context.refresh()
         file, content = self.file(sig, target_context.codegen()), b""
         try:
@@ -79,7 +78,7 @@ class Kept(_Cache):  # type: ignore[misc]
         except (FileNotFoundError, NotADirectoryError):
             return None
         except IsADirectoryError:
-            pass  # it is no code of ours either
+            pass  # handled as a damaged file
         except OSError as error:
             _done_without(error)
             return None
@@ -91,7 +90,7 @@ class Kept(_Cache):  # type: ignore[misc]
         return READ(target_context, *pickle.loads(code))
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """For later processes, if it can be written."""
+        """Write the code for later processes, if it can be written."""
         assert not data.library.has_dynamic_globals, "an address is another one in the next process"
         file, code = self.file(sig, data.codegen), dumps(WRITTEN(data))
         try:
@@ -104,22 +103,22 @@ class Kept(_Cache):  # type: ignore[misc]
             _done_without(error)
 
     def file(self, signature: Any, codegen: Any) -> Path:
-        """Of the function for arguments of these types, on this CPU."""
+        """The file of the function's code for arguments of these types, on this CPU."""
         told = repr((self._made_of, signature, codegen.magic_tuple()))
         return place() / f"{self._short}-{DIGEST(told.encode()).hexdigest()[:32]}"
 
     def enable(self) -> None:
-        """It always is."""
+        """Does nothing: the cache is always enabled."""
 
     def disable(self) -> None:
-        """It never is."""
+        """Does nothing: the cache is never disabled."""
 
     def flush(self) -> None:
-        """Nothing is left to be written."""
+        """Does nothing: all files are written already."""
 
 
 def keep(machine_code: Any, function: Callable[..., object]) -> None:
-    """From now on numba looks for the code of this dispatcher or callback where it is kept."""
+    """Have numba look for the code of this dispatcher or callback in our cache from now on."""
     try:
         machine_code._cache = Kept(function)
     except OSError as error:
@@ -127,7 +126,7 @@ def keep(machine_code: Any, function: Callable[..., object]) -> None:
 
 
 def place() -> Path:
-    """The folder: under what the user chose, or in the user's cache. Raises OSError where there is no home."""
+    """The cache's folder: under ``NUMBA_CACHE_DIR``, or in the user's cache. Raises OSError if there is no home."""
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR) / "skipstack"
     cache = user_cache_path("skipstack", appauthor=False)
@@ -137,16 +136,16 @@ def place() -> Path:
 
 
 def made_by() -> str:
-    """The versions of all that compiles, and the settings by which it makes other code."""
+    """The versions of everything that compiles, and the settings that change its code."""
     versions = numba.__version__, llvmlite.__version__, binding.llvm_version_info, np.__version__
     python = sys.version, sys.implementation.cache_tag, getattr(sys, "abiflags", "")
     return repr((versions, python, [(name, str(getattr(config, name, None))) for name in SETTINGS]))
 
 
 def tidy(folder: Path, now: float) -> None:
-    """Remove what nobody has used for long, and what there is no room for (``UNUSED``, ``ROOM``).
+    """Remove entries that no process has used for long, and those for which there is no room (``UNUSED``, ``ROOM``).
 
-    Raises OSError where the folder cannot be read.
+    Raises OSError if the folder cannot be read.
     """
     found = []
     for entry in folder.iterdir():
@@ -164,7 +163,7 @@ def tidy(folder: Path, now: float) -> None:
 
 
 def _used(file: Path) -> None:
-    """Noted from time to time, where it can be: an image may be read only."""
+    """Update the file's time of use, at most once an hour, if it can be written: an image may be read-only."""
     now = time.time()
     with suppress(OSError):
         if now - file.stat().st_mtime > HOUR:
@@ -176,7 +175,7 @@ def _size(entry: Path) -> int:
 
 
 def _whole(content: bytes, name: str) -> bytes | None:
-    """The code in it; None where anything else was written there, or under another name."""
+    """The code in a file's content; None if anything else was written there, or under another name."""
     size = DIGEST().digest_size
     digest, code = content[:size], content[size:]
     return code if digest == _digest(code, name) else None
@@ -190,12 +189,12 @@ def _digest(code: bytes, name: str) -> bytes:
 
 @cache
 def _tidied(folder: Path) -> None:
-    """Once a process that has compiled something."""
+    """Tidy once in each process that has compiled something."""
     tidy(folder, time.time())
 
 
 def _done_without(error: OSError) -> None:
-    """Said once a process."""
+    """Warn, once a process, that machine code is not cached."""
     if not _SAID:
         _SAID.append(error)
         LOG.warning("skipstack: machine code is not kept, so each process compiles anew (%r)", error)

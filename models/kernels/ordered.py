@@ -1,11 +1,11 @@
-"""Numbers that are read from, or added to, places that several of them share.
+"""Reads and sums at positions that may repeat, in the same order on each run.
 
 On a GPU torch adds such numbers in the order in which its threads come to them, another each time: ``scatter_add``,
 ``index_add``, and with them the gradient of ``gather`` and of ``index_select``. Where more than two numbers can meet,
-a step that is repeated would so end in other bits. What is here sorts the places first, as torch does for the gradient
-of ``embedding`` and for ``index_put`` that accumulates. A CPU adds one after another in any case.
+a step that is repeated would so end in other bits. The functions here sort the positions first, as torch does for the
+gradient of ``embedding`` and for ``index_put`` that accumulates. A CPU adds one after another in any case.
 
-R lanes; V places of a lane, N numbers.
+R lanes; V positions of a lane, N numbers.
 """
 
 import torch
@@ -14,7 +14,7 @@ from torch.nn import functional
 
 
 def picked(numbers_RV: Tensor, at_RN: Tensor) -> Tensor:
-    """``numbers`` at some places of each lane: picked_RN."""
+    """``numbers`` at some positions of each lane: picked_RN."""
     if has_order(numbers_RV):
         return numbers_RV.gather(1, at_RN)
     lanes, places = numbers_RV.shape
@@ -23,7 +23,7 @@ def picked(numbers_RV: Tensor, at_RN: Tensor) -> Tensor:
 
 
 def picked_steps(x_RSBF: Tensor, at_RTB: Tensor) -> Tensor:
-    """Of each sentence the vectors of some of its S steps: picked_RTBF."""
+    """The vectors of some of the S steps of each sentence: picked_RTBF."""
     lanes, steps, sentences, features = x_RSBF.shape
     if has_order(x_RSBF):
         return x_RSBF.gather(1, at_RTB.unsqueeze(-1).expand(-1, -1, -1, features))
@@ -34,7 +34,7 @@ def picked_steps(x_RSBF: Tensor, at_RTB: Tensor) -> Tensor:
 
 
 def added_up(values_N: Tensor, at_N: Tensor, places: int) -> Tensor:
-    """The sums of the values at each of so many places: sums_V."""
+    """The sums of the values at each of as many positions as ``places`` says: sums_V."""
     sums_V = values_N.new_zeros(places)
     if has_order(values_N):
         return sums_V.scatter_add_(0, at_N, values_N)
@@ -42,5 +42,5 @@ def added_up(values_N: Tensor, at_N: Tensor, places: int) -> Tensor:
 
 
 def has_order(like: Tensor) -> bool:
-    """Whether numbers there are added one after another, whatever adds them."""
+    """Whether every operation on this device adds numbers one after another."""
     return like.is_cpu

@@ -1,7 +1,7 @@
 """Philox4x32-10: four words of 32 bits, a counter, become four random ones, under a key of two.
 
 (Salmon, Moraes, Dror and Shaw, 2011, "Parallel random numbers: as easy as 1, 2, 3".) The definition, in operations of
-torch; what is compiled and what is fused draw the same words.
+torch; the compiled and the fused version draw the same words.
 
 R lanes; M blocks of four words.
 """
@@ -14,7 +14,7 @@ from torch import Tensor
 ROUNDS: Final = 10
 FACTORS: Final = 0xD2511F53, 0xCD9E8D57
 STEPS: Final = 0x9E3779B9, 0xBB67AE85
-"""What is added to the key after each round."""
+"""Words that are added to the key after each round."""
 WORD: Final = 0xFFFFFFFF
 
 

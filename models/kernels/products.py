@@ -1,8 +1,9 @@
 """Matrix products in the precision of the training (``models/ground/precision.py``). G batches, N rows.
 
-Torch, which multiplies where nothing is compiled, rounds the sums of a product in bfloat16 once more. On a CPU it adds
-them up in an order that depends on where the factors begin in memory, as a lane's do on the lanes before it. There each
-of several batches is multiplied by itself, from where a lone one would begin (``batches``).
+Torch, which multiplies where nothing is compiled, rounds the sums of a product in bfloat16 once more. On a CPU its
+order of summation depends on where the factors begin in memory, and where a lane begins depends on the lanes before it.
+So there each of several batches is multiplied separately, from factors that begin where those of a single batch would
+(``batches``).
 """
 
 from typing import Any, Final
@@ -17,7 +18,7 @@ from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.fitting import check_shape
 
 LINE: Final = 64
-"""Bytes of a line of the cache, at which torch begins what it allocates."""
+"""Bytes of a cache line, to which torch aligns what it allocates."""
 
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -40,25 +41,25 @@ def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Te
 
 
 def batches(x_GNI: Tensor, y_GIO: Tensor) -> Tensor:
-    """X Y for each of G batches, without a gradient: on a CPU in the same bits as that of a lone one."""
+    """X Y for each of G batches, without a gradient: on a CPU in the same bits as for a batch alone."""
     if not _are_apart(x_GNI, y_GIO):
         return torch.bmm(x_GNI, y_GIO)
     return torch.cat([torch.bmm(x, y) for x, y in zip(_apart(x_GNI), _apart(y_GIO), strict=True)])
 
 
 def step_weight(weight_GHX: Tensor, sentences: int) -> Tensor:
-    """U as each step of a loop multiplies by it, a constant: rounded where products are."""
+    """U as a constant, by which each step of a loop multiplies: rounded to bfloat16 if these products are."""
     return weight_GHX.detach().bfloat16() if rounds_steps(sentences) else weight_GHX.detach()
 
 
 def transposed(step_GHX: Tensor) -> Tensor:
-    """U^T of such a weight."""
+    """U^T of a weight from ``step_weight``."""
     transposed_GXH = step_GHX.transpose(1, 2)
     return transposed_GXH.contiguous() if step_GHX.dtype is torch.bfloat16 else transposed_GXH
 
 
 def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | None = None) -> Tensor:
-    """The sum x + U h, by what ``step_weight`` gives; into ``out``, if given, where no gradient is asked for."""
+    """The sum x + U h, with U from ``step_weight``; into ``out``, if given, where no gradient is asked for."""
     if step_GHX.dtype is torch.bfloat16:
         return torch.add(x_GBX, torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX), out=out)
     if in_tf32() and torch.is_grad_enabled():
@@ -67,12 +68,12 @@ def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | N
 
 
 def step_product(h_GBH: Tensor, step_GHX: Tensor, out: Tensor) -> Tensor:
-    """U h alone, by what ``step_weight`` gives and in its type, into ``out``."""
+    """U h alone, with U from ``step_weight`` and in its type, into ``out``."""
     return torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX, out=out)
 
 
 def weight_gradient(h_GNH: Tensor, pre_GNX: Tensor, step_GHX: Tensor) -> Tensor:
-    """U' = sum h pre'^T over all rows, by a product as that of the steps."""
+    """U' = sum h pre'^T over all rows, in the precision of the steps' products."""
     if step_GHX.dtype is not torch.bfloat16:
         return torch.bmm(h_GNH.transpose(1, 2), pre_GNX)
     transposed_GHN = h_GNH.to(step_GHX.dtype).transpose(1, 2).contiguous()  # which makes the product twice as fast
@@ -80,7 +81,7 @@ def weight_gradient(h_GNH: Tensor, pre_GNX: Tensor, step_GHX: Tensor) -> Tensor:
 
 
 class _ByItself(torch.autograd.Function):
-    """X W, or X W + b with one row or as many as X, each of G batches by itself."""
+    """X W, or X W + b where b has one row or as many as X; each of G batches is multiplied separately."""
 
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None) -> Tensor:
@@ -106,12 +107,12 @@ class _ByItself(torch.autograd.Function):
 
 @multiplies
 class _Product(torch.autograd.Function):
-    """X W + b of factors of the type ``factors``, X' = Y' W^T and W' = X^T Y' likewise; b has one row, or one for each
-    of X."""
+    """X W + b with factors of the type ``factors``, as in the gradients X' = Y' W^T and W' = X^T Y'; b has one row, or
+    as many as X."""
 
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None, factors: torch.dtype) -> Tensor:
-        """In the type of X."""
+        """Y, in the type of X."""
         x, weight = x_GNI.to(factors), weight_GIO.to(factors)
         ctx.save_for_backward(x, weight)
         ctx.one_row = bias is not None and bias.shape[1] == 1
@@ -123,7 +124,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient_GNO: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
-        """Of both factors and the bias, as far as they are asked for."""
+        """The gradients of both factors and of the bias, as far as they are asked for."""
         x_GNI, weight_GIO = ctx.saved_tensors
         gradient = gradient_GNO.to(weight_GIO.dtype)
         x_asked, weight_asked, bias_asked, _ = ctx.needs_input_grad
@@ -139,15 +140,15 @@ def _applied(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None, factors: to
 
 
 def _are_apart(x_GNI: Tensor, y_GIO: Tensor) -> bool:
-    """Whether each batch is multiplied by itself: on a CPU, unless it is a lone one that begins where torch begins."""
+    """Whether batches are multiplied separately: on a CPU, unless there is only one, aligned as torch allocates it."""
     return x_GNI.is_cpu and not exporting() and (len(x_GNI) > 1 or not (_begins(x_GNI) and _begins(y_GIO)))
 
 
 def _apart(x_GNI: Tensor) -> list[Tensor]:
-    """Each batch, where torch would put it if it were alone."""
+    """The batches one by one, each aligned as torch would allocate it alone."""
     return [each if _begins(each) else each.clone() for each in torch.split(x_GNI, 1)]
 
 
 def _begins(x: Tensor) -> bool:
-    """Whether its first number is the first of a line."""
+    """Whether the tensor begins at the start of a cache line."""
     return x.data_ptr() % LINE == 0

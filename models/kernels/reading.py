@@ -1,4 +1,4 @@
-"""In which order a sentence is read: from its beginning, from its end, or both."""
+"""The order in which a sentence is read: from its beginning, from its end, or both."""
 
 from functools import cached_property
 
@@ -10,23 +10,23 @@ from skipstack.models.kernels.fitting import check_shape
 
 
 class ReadingOrder:
-    """Where the tokens of a batch stand in each direction's own order of reading; padding is at the end in every order.
+    """The positions of a batch's tokens in each direction's own order of reading; padding is at the end in every order.
 
-    What is put into another order is one copy, however many directions it has. The places, rows of a batch laid out
-    flat, are found once for all layers; compiled copies need none.
+    A change of order is one copy, however many directions there are. The positions, row indices into the flattened
+    batch, are computed once for all layers; compiled copies need none.
     """
 
     def __init__(self, lengths_RB: Tensor, steps: int) -> None:
         self.lengths_RB, self.steps = lengths_RB, steps
 
     def turned(self, x_RTBI: Tensor) -> Tensor:
-        """Each sentence in the opposite order. Its own inverse."""
+        """Reverses each sentence; applied twice, it changes nothing."""
         if choose("moves", x_RTBI) == "compiled":
             return _moved(x_RTBI, self.lengths_RB, self.steps, "turned")
         return _rows(x_RTBI, self._lanes[1].flatten()).view_as(x_RTBI)
 
     def apart(self, x_RTBI: Tensor) -> Tensor:
-        """Read forward and backward: x_GTBI, two directions a lane."""
+        """Arranges the input to be read forward and backward: x_GTBI, two directions a lane."""
         if choose("moves", x_RTBI) == "compiled":
             return _moved(x_RTBI, self.lengths_RB, self.steps, "apart")
         lanes, *shape = x_RTBI.shape
@@ -34,7 +34,7 @@ class ReadingOrder:
         return _rows(x_RTBI, both_N).view(2 * lanes, *shape)
 
     def together(self, x_GTBF: Tensor, kept_GTBF: Tensor | None = None) -> Tensor:
-        """[forward; backward] in the order in which a sentence is written, times what is ``kept`` of x: x_RTB(2F)."""
+        """[forward; backward] in the order in which a sentence is written, times the factors ``kept``: x_RTB(2F)."""
         if choose("moves", x_GTBF) == "compiled":
             return _moved(x_GTBF, self.lengths_RB, self.steps, "together", kept_GTBF)
         x_GTBF = x_GTBF if kept_GTBF is None else x_GTBF * kept_GTBF
@@ -50,7 +50,7 @@ class ReadingOrder:
 
     @cached_property
     def _lanes(self) -> tuple[Tensor, Tensor]:
-        """The rows of each lane, of which all have as many: as they stand, and turned. Both are rows_RTB."""
+        """The row indices of each lane: as written, and reversed. Both are rows_RTB; all lanes have as many rows."""
         (lanes, sentences), device = self.lengths_RB.shape, self.lengths_RB.device
         time_T1 = torch.arange(self.steps, device=device).unsqueeze(1)
         ends_R1B = self.lengths_RB.unsqueeze(1)
@@ -60,7 +60,7 @@ class ReadingOrder:
 
     @cached_property
     def _both(self) -> tuple[Tensor, Tensor]:
-        """Of lanes with two directions each, the rows of the first one: as they stand, and turned."""
+        """The row indices of the first direction, in lanes with two directions each: as written, and reversed."""
         straight_RTB, turned_RTB = self._lanes
         before_R11 = straight_RTB[:, :1, :1]
         return straight_RTB + before_R11, turned_RTB + before_R11
@@ -82,12 +82,12 @@ class ReadingOrder:
 
 
 def _rows(x_RTBF: Tensor, rows_N: Tensor) -> Tensor:
-    """These of the rows that stand one after another in x: x_NF."""
+    """The rows of the flattened x at these indices: x_NF."""
     return x_RTBF.flatten(0, 2).index_select(0, rows_N)
 
 
 def _moved(x_GTBF: Tensor, lengths_RB: Tensor, steps: int, name: str, kept_GTBF: Tensor | None = None) -> Tensor:
-    """What the method of this name gives, by compiled copies."""
+    """The result of the method ``name``, by compiled copies."""
     from skipstack.models.kernels.compiled.time.moves import Moved  # numba takes a quarter of a second to load
 
     check_shape("the output of a layer", x_GTBF, x_GTBF.shape[0], steps, lengths_RB.shape[1], x_GTBF.shape[3])

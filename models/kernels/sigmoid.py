@@ -1,7 +1,7 @@
-"""The sigmoid of a number by its value alone.
+"""The sigmoid of a number by its value alone, wherever it lies in an array.
 
 On a CPU torch computes the last numbers of an array, which fill no vector register, by another function, which rounds
-the last bit of some otherwise. What is the end of one lane would not be the end of several.
+the last bit of some differently. The end of a lane is not the end of an array with several lanes.
 """
 
 from typing import Any
@@ -24,12 +24,12 @@ def sigmoid(x: Tensor) -> Tensor:
 
 
 def _made(x: Tensor) -> Tensor:
-    """By steps of which torch computes each alike wherever a number lies."""
+    """Computes the sigmoid by steps of which torch computes each alike wherever a number lies."""
     return torch.neg(x).exp_().add_(1).reciprocal_()
 
 
 class _Sigmoid(Once):
-    """By steps of which torch computes each alike wherever a number lies."""
+    """The sigmoid by the steps of ``_made``, with its gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Of which of our files some code is made: its own, and all that it imports, directly or through others.
+"""Our files that determine some code: its own, and all that it imports, directly or through others.
 
 They are found by reading imports, not kept in a list: a constant that moves to another file still counts.
 """
@@ -15,12 +15,12 @@ OURS: Final = __name__.partition(".")[0]
 IMPORT: Final = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))", re.MULTILINE
 )
-"""Of a module, wherever it stands in a file; too much is found rather than too little, such as in docstrings."""
+"""Matches an import anywhere in a file; it finds too much rather than too little, such as in docstrings."""
 NAME: Final = re.compile(r"[A-Za-z_][\w.]*")
 
 
 def digest_of(module: str) -> str:
-    """The same for as long as no file that this module is made of changes. Raises OSError where its own is not read."""
+    """A digest of all files that this module is made of. Raises OSError if the module's own cannot be read."""
     digest = hashlib.sha256()
     for name, file in sorted(files_of(module).items()):
         digest.update(f"{name}\n{_read(file)[0]}\n".encode())
@@ -28,9 +28,9 @@ def digest_of(module: str) -> str:
 
 
 def files_of(module: str) -> Mapping[str, Path]:
-    """The files of this module and of those of our package, or of its own, that it imports, by name.
+    """The files of this module, and of the modules of our package, or of its own, that it imports, by name.
 
-    Raises OSError where its own is not there.
+    Raises OSError if its own is not there.
     """
     own = _file(module)
     if own is None:
@@ -46,7 +46,7 @@ def files_of(module: str) -> Mapping[str, Path]:
 
 @cache
 def _read(file: Path) -> tuple[str, frozenset[str]]:
-    """The digest of what stands in it, and what may be the names of modules that it imports."""
+    """The digest of the file's content, and names that may be those of modules that it imports."""
     content = file.read_bytes()
     names = set[str]()
     for base, parts, modules in IMPORT.findall(content.decode()):
@@ -58,7 +58,7 @@ def _read(file: Path) -> tuple[str, frozenset[str]]:
 
 @cache
 def _file(module: str) -> Path | None:
-    """Where it stands beside the loaded package that it is in; None where there is no such module."""
+    """The module's file, in the folders of its package, which is loaded; None if there is no such module."""
     package, *parts = module.split(".")
     folders = getattr(sys.modules.get(package), "__path__", None)
     if folders is None:  # a module of no package

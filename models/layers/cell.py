@@ -1,4 +1,4 @@
-"""The plain loop over time: the base of recurrent cells, and how any of them is run."""
+"""The base class of recurrent cells, which runs any of them by a plain loop over time."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ class Cell(Layer):
     rest.
 
     ``project`` is called once for all time steps, so that all inputs pass one matrix product; ``run`` calls ``step``
-    for each. The faster loops beside this one compute the same.
+    for each. The faster loops of ``models/kernels/layers.py`` compute the same.
     """
 
     gate_names: ClassVar[tuple[str, ...]] = ()
@@ -39,7 +39,7 @@ class Cell(Layer):
     """Whether its pre-activations have a product U h_{t-1}. Without one, a step reads the previous state by itself."""
 
     def __init__(self, sizes: LayerSizes, gates: int) -> None:
-        """Weights of ``gates`` pre-activations of width ``hidden`` from ``below`` and from h_{t-1}."""
+        """Creates the weights of ``gates`` pre-activations of width ``hidden`` from ``below`` and from h_{t-1}."""
         super().__init__()
         self.hidden = self.features = sizes.hidden
         width = gates * sizes.hidden
@@ -57,8 +57,8 @@ class Cell(Layer):
 
     @abstractmethod
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """One time step from the pre-activations, U h_{t-1} included, and the rest of what ``project`` computed for
-        it.
+        """Computes a time step from its pre-activations, U h_{t-1} included, and the rest of what ``project`` computed
+        for it.
 
         ``state`` is the previous state; the new one's ``h_GBF`` is the layer's output.
         """
@@ -68,11 +68,11 @@ class Cell(Layer):
         """The state before the first step."""
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Step by step; the last state is [h; c]."""
+        """Runs the layer step by step; the last state is [h; c]."""
         return self.loop(self.project(below_GTBI, skipped_GTBH), start)
 
     def loop(self, projected: tuple[Tensor, ...], start: Tensor | None) -> Unrolled:
-        """All steps, from the output of ``project``."""
+        """Runs all steps from the output of ``project``."""
         pre_GTBX, *known_GTBX = projected
         if exporting() and start is None and scan is not None:
             return Unrolled(self.scanned(pre_GTBX, known_GTBX), pre_GTBX)
@@ -91,14 +91,14 @@ class Cell(Layer):
         return Unrolled(output_GTBF, pre_GTBX, last=last_GBY, states=tuple(outputs))
 
     def pre_activations(self, pre_GTBX: Tensor) -> Callable[[int, Tensor], Tensor]:
-        """From a step and h_{t-1} to its pre-activations, asked for once for each step, in order."""
+        """A function from a step and h_{t-1} to the step's pre-activations; call it once for each step, in order."""
         if self.multiplies_previous:
             return Recurrence(self.recurrent_weight(), pre_GTBX).pre
         each_GBX = pre_GTBX.unbind(1)
         return lambda step, _: each_GBX[step]
 
     def scanned(self, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:
-        """The same steps as one operation, for any number of them, in programs that torch exports: output_GTBF."""
+        """Runs the steps of ``loop`` as one operation, for any number of them, in exported programs: output_GTBF."""
         weight_GFX = self.recurrent_weight() if self.multiplies_previous else None
 
         def step(carried: tuple[Tensor, ...], read: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
@@ -117,7 +117,7 @@ class Cell(Layer):
         return output_TGBF.transpose(0, 1)
 
     def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
-        """Its gates by name, gate_GTBH, from complete pre-activations, U h_{t-1} included."""
+        """The gates by name, gate_GTBH, from complete pre-activations, U h_{t-1} included."""
         return dict(zip(self.gate_names, self.sigmoids(pre_GTBX), strict=False))
 
     def sigmoids(self, pre_GTBX: Tensor) -> tuple[Tensor, ...]:
@@ -133,7 +133,7 @@ class Cell(Layer):
         return Weights(self.below, self.bias, self.recurrent)
 
     def all_weights(self) -> tuple[Tensor, ...]:
-        """Its parameters in the order in which compiled layers read them, W first."""
+        """The parameters in the order in which compiled layers read them, W first."""
         return tuple(self.weights())
 
     def recurrent_weight(self) -> Tensor:

@@ -19,10 +19,9 @@ from skipstack.models.kernels.philox import WORD
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lane:
-    """One replica: its seed, and the scalars that override the config's (None: the config's).
+    """A replica of the network: its seed, and the scalars that override the config's (None: the config's).
 
-    Where lanes of several trials train together, these are what their networks may differ in
-    (``models/configs/shared.py``).
+    When lanes of several trials train together, their networks may differ in these (``models/configs/shared.py``).
     """
 
     seed: int
@@ -40,8 +39,8 @@ def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
 
 
 def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
-    """``work`` of tensors that have lanes first, and so has its result. On a CPU of one lane after another: the order
-    in which torch adds up numbers there depends on how many lanes lie beside them, and so does the rounding.
+    """The result of ``work`` on tensors; all have lanes first, as does the result. On a CPU the lanes are computed one
+    after another: there torch's order of summation, and so the rounding, depends on the number of lanes.
     """
     lanes = len(tensors_R[0])
     if lanes == 1 or tensors_R[0].device.type != "cpu":
@@ -50,7 +49,7 @@ def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
 
 
 class Streams:
-    """One random stream per lane. Draws are counted, and each is made for all lanes at once: a lane's numbers depend
+    """Random streams, one per lane. Draws are counted, and each is made for all lanes at once: a lane's numbers depend
     only on its own seed and the number of earlier draws, on every kind of device (``models/kernels/draws.py``).
     """
 
@@ -135,4 +134,4 @@ class Dropout(nn.Module):
         return uniform_RN.ge_(share_R1).mul_(scale_R1).view(x.shape)
 
     kept = factors
-    """Its name until 0.2.0, which code files that studies have locked still call."""
+    """The name of ``factors`` until 0.2.0; code files that studies have locked still call it."""

@@ -1,4 +1,4 @@
-"""The base of layers, which read all time steps of the layer below, and the outputs of one."""
+"""The base class of layers, which read all time steps of the layer below, and the type of their results."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unrolled:
-    """All that a layer returns for a batch: its outputs, and what inspection needs.
+    """The results of a layer for a batch: its outputs, and what inspection needs.
 
     ``pre``: the share of the pre-activations from below, W x + b; None where no step reads another, and for a compiled
     layer that is not inspected. ``choices``: those of a layer that makes any. ``read``: the weight of each of the J
@@ -68,7 +68,7 @@ class Layer(nn.Module, ABC):
 
     @abstractmethod
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """All time steps, from the state of zeros, or from the ``last`` one of an earlier call.
+        """Computes all time steps, from a state of zeros, or from the ``last`` one of an earlier call.
 
         ``skipped`` is the output of the layer's source, None where it has none. Padding comes at the end of a sentence,
         so no earlier step reads it: no mask is needed.

@@ -49,7 +49,7 @@ class Lookup(nn.Module):
 
 
 class Sought(NamedTuple):
-    """Rows of a table to be read, of any shape; they count through all lanes.
+    """Rows to be read from a table, in any shape, numbered through all lanes.
 
     ``by_row``: whether the gradient has only these rows.
     """
@@ -117,7 +117,7 @@ class Distinct:
 
     @classmethod
     def all(cls, forms_RP: Tensor, forms: int) -> Self:
-        """All ``forms`` of the corpus, whether they occur or not: the shapes then do not depend on the batch, as
+        """The ``forms`` of the whole corpus, whether they occur or not: the shapes then do not depend on the batch, as
         exported programs need.
         """
         lanes = forms_RP.shape[0]

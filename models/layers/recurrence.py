@@ -10,7 +10,7 @@ from skipstack.models.kernels.products import plus_product, step_weight, weight_
 
 
 class State(NamedTuple):
-    """h_{t-1} as a step read it, and how often it had been written until then."""
+    """h_{t-1} as a step read it, and how often it had been written to until then."""
 
     h_GBF: Tensor
     version: int
@@ -54,7 +54,7 @@ class _Tap(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """Raises RuntimeError, as torch does, where a state has been written over since."""
+        """Raises RuntimeError, as torch does, if a state has been overwritten since."""
         (pre_GTBX,), (constant_GFX,) = gradients, ctx.saved_tensors
         if any(_version(h_GBF) != version for h_GBF, version in ctx.previous_TGBF):
             raise RuntimeError("a state of a loop, from which a gradient is, has been modified by an inplace operation")
@@ -64,5 +64,5 @@ class _Tap(torch.autograd.Function):
 
 
 def _version(tensor: Tensor) -> int:
-    """How often it has been written; 0 where torch does not say."""
+    """Number of times that the tensor was written to; 0 if torch does not report it."""
     return getattr(tensor, "_version", 0)

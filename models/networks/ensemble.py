@@ -12,7 +12,7 @@ class Ensemble(Network):
     """The lanes of a network as members: each reads all tokens, and one head combines their features.
 
     Tokens and decisions have one lane. A head with likelihoods decides by their mean; a head that scores whole
-    sentences decides by the mean of the scores (``models.heads.base.Head.together``). An ensemble is not trained.
+    sentences decides by the mean of the scores (``models.parts.heads.base.Head.together``). An ensemble is not trained.
     """
 
     def __init__(self, members: Network) -> None:

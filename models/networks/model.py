@@ -52,7 +52,7 @@ class Network(nn.Module, ABC):
         """The training loss of each sentence, summed over its tags: loss_RB."""
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
-        """The head's decisions, in float32 whatever training is in."""
+        """The head's decisions, in float32 whatever the precision of training."""
         with products_in("float32"):
             return self.head.decode(*self.read(tokens, lexicon))
 

@@ -25,7 +25,7 @@ BOTH_WAYS: Final[Mapping[type[nn.Module], CellKind]] = {
     MinGruCell: "min_gru",
     MinLstmCell: "min_lstm",
 }
-"""The cells whose lone layer, in both directions, may be one function."""
+"""The cells for which a stack of one layer in both directions may run as one function."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -119,7 +119,7 @@ class CapturedSteps:
 
 
 def obstacle(model: Network) -> str | None:
-    """Why the steps of a network cannot be captured safely; None if they can."""
+    """The reason why the steps of a network cannot be captured safely; None if they can."""
     for each in model.modules():
         if not type(each).__module__.startswith(OURS):
             return f"{type(each).__name__} is your own code, and a graph might freeze a number in it that should change"
@@ -132,7 +132,7 @@ def obstacle(model: Network) -> str | None:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """All values inside dataclasses, tuples and lists, of any type."""
+    """Yields the values inside dataclasses, tuples and lists, of any type."""
     if is_dataclass(value):
         value = [getattr(value, each.name) for each in fields(value)]
     if isinstance(value, list | tuple):
@@ -143,7 +143,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def tensors(value: Any) -> list[Tensor]:
-    """The tensors among them."""
+    """The tensors among the ``leaves`` of a value."""
     return [each for each in leaves(value) if isinstance(each, Tensor)]
 
 

@@ -13,13 +13,14 @@ from skipstack.models.layers.lanes import lane_by_lane
 from skipstack.models.training.lane_optimiser import Named
 
 run: Any = getattr(torch.autograd.graph, "_engine_run_backward", None)
-"""What ``torch.autograd.backward`` calls."""
+"""The function that ``torch.autograd.backward`` calls."""
 
 
 def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
     """Give every parameter the gradient of ``(share_RB * loss_RB).sum()``, as ``torch.autograd.backward`` does.
 
-    That compares the shapes of both as symbols, for which it loads sympy: half a second in every process that trains.
+    torch's function compares the shapes of both as symbols, for which it loads sympy: half a second in every process
+    that trains.
     """
     assert share_RB.shape == loss_RB.shape
     if run is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Named = Mapping[str, Tensor]
 
 MANY_ROWS = 2_000
-"""Smaller tables are updated whole, which is as fast as by rows; affects speed only."""
+"""The minimum size of tables that are updated by rows; smaller ones are updated whole, as fast. Affects speed only."""
 
 
 class LaneOptimiser(ABC):
@@ -50,7 +50,7 @@ class LaneOptimiser(ABC):
 
     @torch.no_grad()
     def step(self, learning_rate_R: Tensor) -> None:
-        """One update of every parameter that has a gradient."""
+        """Update every parameter that has a gradient, once."""
         self.steps += 1
         gradients = {name: each.grad for name, each in self.parameters.items() if each.grad is not None}
         by_row = [name for name, each in gradients.items() if each.is_sparse]
@@ -58,7 +58,8 @@ class LaneOptimiser(ABC):
             self.update(whole, learning_rate_R)
         for name in by_row:
             self.update_rows(name, learning_rate_R)
-        # Kernels write into memory unseen: untold, torch would take a backward pass from older numbers for a right one.
+        # Kernels write into memory without torch's knowledge: without this, torch would not notice that a backward
+        # pass needs values which are overwritten.
         increment_version([self.parameters[name] for name in gradients])
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
@@ -71,7 +72,7 @@ class LaneOptimiser(ABC):
             self._move(self.tensors[name], gradient, rate)
 
     def update_rows(self, name: str, learning_rate_R: Tensor) -> None:
-        """The same for a table, only in the rows that have a gradient."""
+        """Do the same for a table, only in the rows that have a gradient."""
         places_2U, gradient_UE = gradient_rows(self.parameters[name])
         if choose("updates", learning_rate_R) == "compiled":
             lanes, size, _ = self.parameters[name].shape
@@ -134,5 +135,5 @@ class LaneOptimiser(ABC):
 
 
 def many_rows(table: Tensor) -> bool:
-    """Whether a table is large enough, and on a CPU."""
+    """Whether a table is on a CPU, and large enough to be updated by rows."""
     return table.shape[1] >= MANY_ROWS and table.device.type == "cpu"

@@ -48,7 +48,7 @@ class Loader:
     def __call__(
         self, batches: Iterable[Batch], memory: Memory | None = None
     ) -> Iterator[tuple[Batch, tuple[Tokens, Gold]]]:
-        """Each batch with its tokens and gold tags; ``memory`` holds the states that it continues from."""
+        """Yields each batch with its tokens and gold tags; ``memory`` holds the states that it continues from."""
         made = ((batch, self.distinct(batch)) for batch in batches)
         here = self.device.type == "cpu"
         there = (
@@ -68,8 +68,8 @@ class Loader:
 
 
 def padded(found: DistinctForms, widest: int) -> DistinctForms:
-    """The same, padded to the next power of two of forms and of characters, with ``widest`` characters at most: nothing
-    reads the features of the added boundaries.
+    """Distinct forms padded to the next power of two of forms and of characters, with ``widest`` characters at most:
+    nothing reads the features of the added boundaries.
     """
     lanes, forms = found.forms_RN.shape
     further = _power_of_two(forms) - forms

@@ -40,7 +40,7 @@ from skipstack.models.training.schedule import next_learning_rate
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochReport:
-    """One epoch (counted from 1) of all lanes; each tuple has one value a lane.
+    """The report of an epoch (counted from 1) of all lanes; each tuple has one value per lane.
 
     ``dev_score`` ranks trials, and is computed from ``dev_counts`` (``data.tasks.measure``). ``latency``: seconds for a
     lane to read 1,000 tokens of dev, the program's time divided by its lanes.
@@ -63,7 +63,7 @@ class Training:
 
     ``order_seed`` orders the bucket lengths, which all lanes share; everything else in a lane comes from its own seed.
     A run resumed by ``load_state_dict`` equals the uninterrupted one; on another kind of device it continues with the
-    same weights and random numbers. With a ``state`` it continues from there, and nothing is drawn to start from. With
+    same weights and random numbers. With a ``state`` it continues from there, and draws no initial weights. With
     ``graphs`` its steps are captured (``models/training/captured.py``); if they cannot be, it warns and runs them
     normally. ``recipes``: the training config of each lane, where they differ as those of lanes may
     (``models/configs/shared.py``).
@@ -156,7 +156,7 @@ class Training:
         )
 
     def _clip_norm(self) -> float | Tensor | None:
-        """The longest gradient: a number, or one of each lane on the device; None if none is clipped."""
+        """The maximum norm of a gradient: one number, or one per lane on the device; None if none is clipped."""
         if self.config.clip_norm is None:
             return None
         longest_R = [recipe.clip_norm for recipe in self.recipes if recipe.clip_norm is not None]
@@ -204,7 +204,7 @@ class Training:
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 
     def batches(self) -> Iterator[Batch]:
-        """All of train once: its sentences in a new order, or running text in order."""
+        """The batches of one pass over train: its sentences in a new order, or running text in order."""
         stored, size = self.corpus.stored, self.config.batch_size
         if TASKS[stored.task].continues:
             return stream_batches(stored.splits["train"], streams=size, window=self.config.window)
@@ -214,17 +214,17 @@ class Training:
         )
 
     def step(self, batch: Batch, memory: Memory | None = None) -> tuple[Tensor, Tensor]:
-        """One update from ``batch``, which continues from ``memory``."""
+        """Make an update from ``batch``, which continues from ``memory``."""
         return self.update(*self.loader.load(batch, memory), self.rates())
 
     def update(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        """One update, captured if steps are: the loss_R and tags_R of ``launched``."""
+        """Make an update, captured if steps are; returns the loss_R and tags_R of ``launched``."""
         if self.captured is None:
             return self.launched(tokens, gold, rate_R)
         return self.captured(self.launched, tokens, gold, rate_R)
 
     def launched(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        """One update: the summed loss_R before it, and the tags_R it was summed over.
+        """Make an update; returns the summed loss_R before it, and the tags_R it was summed over.
 
         The objective of a lane is the mean of its loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), and
         the penalty on its weights if there is one; lanes are added up, so the gradient of one never holds anything of
@@ -285,7 +285,7 @@ class Training:
         }
 
     def counters(self) -> dict[str, Tensor]:
-        """What of its state all lanes share, by the names there."""
+        """The part of the state that all lanes share, by its names in ``state_dict``."""
         return {
             "optimiser.steps": torch.as_tensor(self.optimiser.steps).clone(),
             "dropout_streams": self.streams.get_state(),

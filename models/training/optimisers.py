@@ -24,7 +24,7 @@ class LaneSgd(LaneOptimiser):
 
     @property
     def rule(self) -> str:
-        """Without momentum there is no velocity to keep."""
+        """The name of its compiled version; without momentum there is no velocity to keep."""
         return "momentum" if self.momentum else "sgd"
 
     def constants(self) -> tuple[float, ...]:
@@ -32,13 +32,14 @@ class LaneSgd(LaneOptimiser):
         return (self.momentum,)
 
     def by_row(self, table: Tensor) -> bool:
-        """True without momentum: a row without a gradient does not move."""
+        """True without momentum, for large tables on a CPU: a row without a gradient does not move."""
         return not self.momentum and many_rows(table)
 
 
 class LaneAdagrad(LaneOptimiser):
-    """s = s + g^2; the direction is g / (sqrt(s) + epsilon) (Duchi, Hazan and Singer, 2011, diagonal matrices). By
-    rows.
+    """s = s + g^2; the direction is g / (sqrt(s) + epsilon) (Duchi, Hazan and Singer, 2011, diagonal matrices).
+
+    Rows of a table can be updated alone.
     """
 
     def __init__(self, parameters: Named, config: Adagrad) -> None:
@@ -52,7 +53,7 @@ class LaneAdagrad(LaneOptimiser):
 
     @property
     def rule(self) -> str:
-        """Its name."""
+        """The name of its compiled version."""
         return "adagrad"
 
     def constants(self) -> tuple[float, ...]:
@@ -60,14 +61,15 @@ class LaneAdagrad(LaneOptimiser):
         return (self.epsilon,)
 
     def by_row(self, table: Tensor) -> bool:
-        """True: a row without a gradient does not change, nor does its sum."""
+        """True for large tables on a CPU: a row without a gradient does not change, nor does its sum."""
         return many_rows(table)
 
 
 class LaneAdam(LaneOptimiser):
     """m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, both corrected for their start; the direction is
     m / (sqrt(v) + epsilon) (Kingma and Ba, 2015, algorithm 1). All parameters of a lane are one call of torch's fused
-    kernel, which reads and writes each number once; but in float64 on a GPU, where it takes rates in float32 alone."""
+    kernel, which reads and writes each number once; except in float64 on a GPU, where the kernel takes rates in float32
+    only."""
 
     def __init__(self, parameters: Named, config: Adam | LazyAdam) -> None:
         super().__init__(parameters, ("mean", "square"))
@@ -122,16 +124,16 @@ class LaneAdam(LaneOptimiser):
 
     @property
     def rule(self) -> str:
-        """For rows only: for whole parameters, torch's kernel is as fast."""
+        """The name of its compiled version, for rows only: for whole parameters, torch's kernel is as fast."""
         return "adam"
 
     def constants(self) -> tuple[float, ...]:
-        """The constants by their names there, and the bias corrections of both averages after this many steps."""
+        """beta1, beta2, epsilon, and the bias corrections of both averages after this many steps."""
         beta1, beta2, done = self.config.beta1, self.config.beta2, float(self.steps)
         return beta1, beta2, self.config.epsilon, 1 - beta1**done, 1 - beta2**done
 
     def _views(self, names: tuple[str, ...]) -> list[tuple[list[Tensor], ...]]:
-        """For each lane, its parameters with these names, their means and squares, as views to be updated in place."""
+        """The parameters of each lane with these names, their means and squares, as views to be updated in place."""
         by_name = [[each.detach().unbind() for each in self.tensors[name]] for name in names]
         return [
             tuple([tensors[kind][lane] for tensors in by_name] for kind in range(3))

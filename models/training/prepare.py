@@ -1,4 +1,4 @@
-"""python -m skipstack.models.kernels.compiled: compile all there is beforehand, so that the first training need not."""
+"""python -m skipstack.models.training.prepare: compile all kernels beforehand, so that the first training need not."""
 
 import torch
 

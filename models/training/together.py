@@ -1,8 +1,9 @@
 """Trains lanes of several runs as one program. Shapes: R lanes.
 
-Runs fit together if their configs differ only in what each lane has for itself (``models/configs/shared.py``), and if
-they are as far: the order of an epoch's batches depends on its number. Each equals the run by itself; on a CPU bit for
-bit, but for the networks that ``apart_on_cpu`` names there, whose runs the search keeps apart.
+Runs fit together if their configs differ only in fields in which lanes may differ (``models/configs/shared.py``), and
+if they are at the same epoch: the order of an epoch's batches depends on its number. Each run equals the run trained by
+itself; on a CPU bit for bit, except with the settings that ``apart_on_cpu`` names there, whose runs the search keeps
+apart.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,11 +24,11 @@ from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loop import EpochReport, Training
 
 State = dict[str, Tensor]
-"""What ``Training.state_dict`` has: tensors with lanes first, and counters without lanes."""
+"""The content of ``Training.state_dict``: tensors with lanes first, and counters without lanes."""
 
 
 def lane(model: ModelConfig, seed: int) -> Lane:
-    """The lane of a run with this seed, with all that networks of lanes may differ in."""
+    """The lane of a run with this seed, with all fields of the network in which lanes may differ."""
     skip = model.stack.skip if isinstance(model.stack, StackConfig) else None
     policy = skip if isinstance(skip, DynamicSkipConfig) else None
     return Lane(
@@ -42,8 +43,8 @@ def lane(model: ModelConfig, seed: int) -> Lane:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Run:
-    """A run, as ``Training`` takes it: one of its ``seeds`` a lane. ``beside``: runs that differ in it stay apart.
-    ``graphs`` makes those of a program; None: its steps are not captured.
+    """A run, as ``Training`` takes it, with a lane for each of its ``seeds``. ``beside``: runs that differ in it stay
+    apart. ``graphs`` creates the graphs of a program; None: its steps are not captured.
     """
 
     model: ModelConfig
@@ -60,12 +61,12 @@ class Run:
         return [lane(self.model, seed) for seed in self.seeds]
 
     def kind(self) -> tuple[object, ...]:
-        """Equal for runs that fit together, once they are as far."""
+        """A key that is equal for runs that fit together, once they are at the same epoch."""
         configs = tuple(canonical_json(each) for each in in_common(self.model, self.training))
         return *configs, id(self.corpus), self.order_seed, self.device, self.graphs is None, self.beside
 
     def program(self, company: "Sequence[Run]", state: State | None = None) -> Training:
-        """A training of the lanes of these runs, which fit together with this one, and it is among them."""
+        """A training of the lanes of ``company``: runs that fit together, this one among them."""
         return Training(
             model=self.model,
             training=self.training,
@@ -87,13 +88,13 @@ class Together:
         self._parts: list[Part] = []
 
     def join(self, run: Run) -> "Part":
-        """The run, before its first epoch. Raises UserError as ``Training`` does."""
+        """Add a run, before its first epoch. Raises UserError as ``Training`` does."""
         part = Part(self, run)
         self._parts.append(part)
         return part
 
     def leave(self, part: "Part") -> None:
-        """The run trains no more."""
+        """Remove a run, which trains no more."""
         if part in self._parts:
             self._parts.remove(part)
 
@@ -114,8 +115,8 @@ class Together:
     def train(self, part: "Part", tick: Callable[[], None]) -> None:
         """Train the next epoch of a run and of its company; each then has a report.
 
-        An error ends the epoch of all: each is as it was before, and trains its next epoch by itself, this one at once.
-        So an error is raised to the run that has it, and ends no other.
+        An error ends the epoch of all: each returns to its state before, and trains its next epoch by itself, this one
+        at once. So an error is raised in the run that causes it, and ends no other.
         """
         company = self.company(part)
         training = part.program(company)
@@ -137,9 +138,9 @@ class Together:
 
 @final
 class Part:
-    """A run among others: it is used as its ``Training`` would be.
+    """A run among others, to be used like a ``Training`` of its own.
 
-    Its state is a part of a program's, that of the company with which it has trained last, or lies apart.
+    Its state is a part of the state of the program in which it trained last, or is kept apart.
     """
 
     def __init__(self, together: Together, run: Run) -> None:
@@ -151,7 +152,7 @@ class Part:
         self._report: EpochReport | None = None
         self._program = _Program(run.program([run]), (self,))
         self._state: State | None = None
-        """Its state, if it is not the program's."""
+        """The run's state, if it is not a part of the program's."""
 
     @property
     def epoch(self) -> int:
@@ -186,7 +187,7 @@ class Part:
         self._state, self._report = state, None
 
     def copied(self) -> State:
-        """Its state, which no epoch changes."""
+        """A copy of the run's state, which no epoch changes."""
         return {name: tensor.to("cpu", copy=True) for name, tensor in self.state_dict().items()}
 
     def leave(self) -> None:

@@ -24,7 +24,7 @@ from skipstack.models.parts.skips.layers import SkipLayer
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class LayerInsight:
-    """One direction of a layer; everything is in the direction's own order, and values at padding are arbitrary.
+    """Values of one direction of a layer, in the direction's own order; at padding they are arbitrary.
 
     ``gates``: the mean over the units of each gate at each step, by its name, gates_TB in (0, 1). ``back_TB``: how many
     steps back the policy's chosen state lies, 1 the previous one; None without a policy. ``norm_TB``: the Euclidean

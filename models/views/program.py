@@ -17,14 +17,14 @@ LONGEST = 4096
 """The maximum number of tokens in a text, for programs with any length."""
 
 Inputs = dict[str, Tensor]
-"""By name: ``forms_TB``, the index of each token's form among the F forms, 0 at padding; ``lengths_B``; and the
+"""The inputs by name: ``forms_TB``, the index of each token's form among the F forms, 0 at padding; ``lengths_B``; the
 features of each form (``data.store.features.Lexicon``), the first of which is the boundary: ``word_F``, ``capital_F``,
 ``prefix_FA``, ``suffix_FA``, ``spelling_FC``, where C is 64, and ``class_F``."""
 
 
 class Program(nn.Module):
     """The decisions of a network from plain tensors: ``tags_UB``, ids of labels, and for a parser ``heads_TB``; and the
-    ``scores_UBK`` behind them (``models.heads.base.Head.opinion``). Values at padding are arbitrary.
+    ``scores_UBK`` behind them (``models.parts.heads.base.Head.opinion``). Values at padding are arbitrary.
     """
 
     def __init__(self, network: Network) -> None:
@@ -42,7 +42,7 @@ class Program(nn.Module):
         spelling_FC: Tensor,
         class_F: Tensor,
     ) -> Inputs:
-        """As above."""
+        """The decisions and their scores, by name."""
         tokens = Tokens(forms_TB.unsqueeze(0), lengths_B.unsqueeze(0))
         known = LexiconTensors(word_F, capital_F, prefix_FA, suffix_FA, spelling_FC, class_F)
         features_RUBF, counts_RB = self.network.read(tokens, known)
@@ -71,7 +71,7 @@ def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None
 
 
 def why_not(config: ModelConfig) -> str | None:
-    """Why a network of this config cannot be exported; None if it can."""
+    """The reason why a network of this config cannot be exported; None if it can."""
     if isinstance(config.head, BiaffineConfig) and config.head.decoder == "tree":
         return "the best tree is computed outside of torch (allowed: model.head.decoder greedy, and all other heads)"
     return None

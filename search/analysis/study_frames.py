@@ -1,4 +1,4 @@
-"""All frames of a study, with its config and measure."""
+"""The frames of a study, with its config and measure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,10 +38,10 @@ MADE: Final[Mapping[str, Callable[[StudyRecord], pd.DataFrame]]] = {
 """The frames that are computed from a record."""
 
 IMPORTANCES: Final = "importances"
-"""A frame that is cached with them: the libraries that compute it take long to load (``importance.py``)."""
+"""Another frame that is cached: the libraries that compute it take long to load (``importance.py``)."""
 
 REACHED: Final = "reached"
-"""Another cached frame: tables need it alone of the curves, which are by far the largest frame."""
+"""Another frame that is cached: the only part of the curves, by far the largest frame, that tables need."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +49,10 @@ class StudyFrames:
     """A study as it was when it was read. Its frames have the columns of ``COLUMNS`` and are computed on first access.
 
     ``study``: its config, including extensions; ``corpora``: by the identity of their configs; ``base``: the number of
-    the trial of the base config; ``finished``: whether nothing is left to run, ``searched``: of the search itself;
-    ``ablated``: whether it has an ablation; ``warnings``: of its record; ``enough``: the gain for which the study
-    itself stopped starting trials; ``over``: its hours, if they were over; ``lost``: how many attempts at trials ended
-    with their machine.
+    the trial of the base config; ``finished``: whether nothing is left to run, ``searched``: whether the search itself
+    is finished; ``ablated``: whether it has an ablation; ``warnings``: of its record; ``enough``: the gain for which
+    the study itself stopped starting trials; ``over``: its hours, if they were over; ``lost``: how many attempts at
+    trials ended with their machine.
     """
 
     past: PastEvents
@@ -214,16 +214,16 @@ def study_frames(path: Path) -> StudyFrames:
     if (found := cached_frames(folder.frames, known_by)) is not None:
         past = PastEvents(folder.ledger, found.about["events"])
         corpora = [CorpusPrepared.model_validate(each) for each in found.about["corpora"]]
-        gain, over = found.about.get("enough"), found.about.get("over")  # which earlier versions did not keep
+        gain, over = found.about.get("enough"), found.about.get("over")  # earlier versions did not keep them
         return StudyFrames(
             past=past,
             study=StudyConfig.model_validate(found.about["study"]),
             corpora={each.corpus: each for each in corpora},
             base=found.about["base"],
             finished=found.about["finished"],
-            searched=found.about.get("searched", found.about["finished"]),  # which earlier versions did not keep
+            searched=found.about.get("searched", found.about["finished"]),  # earlier versions did not keep it
             ablated=found.about["ablated"],
-            warnings=tuple(found.about.get("warnings", ())),  # which versions before 0.2.0 did not keep
+            warnings=tuple(found.about.get("warnings", ())),  # versions before 0.2.0 did not keep them
             enough=None if gain is None else Gain.model_validate(gain),
             over=None if over is None else HoursOver.model_validate(over),
             lost=found.about.get("lost", 0),  # likewise

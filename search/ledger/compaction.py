@@ -12,13 +12,13 @@ from skipstack.data.basis.ordinary_files import opened
 from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
 SUFFIX: Final = ".jsonl.gz"
-"""Of the name of a compacted file."""
+"""The suffix of a compacted file's name."""
 
 LEVEL: Final = 3
-"""Of compression: a file is a few percent larger than at the highest, and written three times as fast."""
+"""The compression level: a file is a few percent larger than at the highest one, and written three times as fast."""
 
 LONGEST: Final = 1 << 28
-"""Bytes that a line may unpack to. The file may be anybody's, and so unpack to a thousand times its size."""
+"""Most bytes that a line may unpack to: a file from an untrusted source may unpack to a thousand times its size."""
 
 
 def compacted(lines: Iterable[Line]) -> bytes:

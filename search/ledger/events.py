@@ -40,25 +40,25 @@ Number = Annotated[float, Field(allow_inf_nan=True), PlainSerializer(_number, wh
 """A measured number: unlike the numbers of a config it may be NaN or infinite."""
 
 FARTHEST: Final = 1e11
-"""Seconds of Unix time that have a date, within some thousand years."""
+"""The largest Unix time, in seconds, before or after 1970: some thousand years, so that every time has a date."""
 
 Parameters = Annotated[NonNegativeInt, Field(lt=1 << 63)]
 """A number of parameters, which frames hold in 64 bits."""
 
 SeedNumber = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
-"""The seed of a lane, likewise."""
+"""The seed of a lane, which frames hold in 64 bits, too."""
 
 Metrics = dict[str, tuple[Number, ...]]
-"""By name, for example ``train_loss`` or ``dev_accuracy``: one value a lane."""
+"""The values of metrics by name, for example ``train_loss`` or ``dev_accuracy``: one value per lane."""
 
 Loss = Literal["lost", "preempted"]
-"""Its machine went: unforeseen, or taken back as was announced. The trial is not to blame."""
+"""Kinds of losses of a trial's machine: unforeseen, or taken back as announced. The trial is not to blame."""
 
 FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out", Loss]
-"""Kinds of faults that end an attempt at a trial: an error, a died process, missing memory, the time limit, a loss."""
+"""Kinds of faults that end an attempt at a trial: an error, a dead process, missing memory, the time limit, a loss."""
 
 Reason = Literal["completed", "stopped", "diverged", FaultReason]
-"""Why a trial ended: all epochs done, stopped by the scheduler, a score that is no number, or a fault."""
+"""The reason why a trial ended: all epochs done, stopped by the scheduler, a score that is no number, or a fault."""
 
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
 
@@ -113,7 +113,7 @@ class CorpusPrepared(_Happened, Brief):
     pretrained vectors that a trial may use, by their path in the config. ``health``: a description of the corpus;
     ``warnings``: one line for each property that spoils comparisons (``data/health/spoiling.py``). Versions before
     0.2.0 did not write these two. ``documents``: the numbers of sentences of the documents of test, in order; empty,
-    and not written, where they are not told apart.
+    and not written, where documents are not distinguished.
     """
 
     kind: Literal["corpus_prepared"] = "corpus_prepared"
@@ -227,7 +227,7 @@ class Ended(_Happened):
 
 
 class Recording(Frozen):
-    """All data of a completed or diverged trial, by which it can be reused for a trial with the same config and seeds.
+    """The data of a completed or diverged trial, by which it can be reused for a trial with the same config and seeds.
 
     ``order_seed``: the seed of its study. ``config_identity``: the config identity in its weights file.
     """
@@ -284,7 +284,7 @@ class Suggestion(Frozen):
 
 
 class Suggested(_Happened):
-    """After its base, the study tries points that were good on other corpora, in this order.
+    """The study tries points that were good on other corpora, after its base and in this order.
 
     ``similarities``: of all earlier studies on other corpora, by folder, also those without a suggestion. ``left_out``:
     how many of their trials lie outside this study's space, by study and reason.
@@ -327,10 +327,10 @@ class Placed(_Happened):
     """The run options of the study from now on: engine, device and share of it, Ray cluster, and MLflow store. Neither
     address contains a secret.
 
-    ``concurrent``: how many trials run at a time, at most; ``cpus_per_trial``: that a trial takes on Ray;
+    ``concurrent``: how many trials run at a time, at most; ``cpus_per_trial``: the CPUs that a trial takes on Ray;
     ``trials_per_program``: how many may train as one program. ``place``: a hash of the study's folder at that time.
     ``command``: the command line without secrets; ``user``: who typed it; ``commit``: of the code. Each is empty if
-    unknown. ``system_metrics``: workers measure their use of the machine. ``also``: what hears the study beside
+    unknown. ``system_metrics``: workers measure their use of the machine. ``also``: the listeners of the study beside
     MLflow. ``code``: the paths of the study's own code files.
     """
 
@@ -356,8 +356,8 @@ class Extended(_Happened, Brief):
     """The user extended the study: by so many trials, so many seeds for each further trial, and values of axes by path.
 
     For an axis with named values, each value is a mapping from its name. ``hours``: those of the whole study from now
-    on; None: as before. ``points``: those of ``trials`` that come next, which ``asked_by`` asked for; ``request``: the
-    name of the file in which, while the study ran or before it did.
+    on; None: as before. ``points``: the points of the next of the ``trials``, which ``asked_by`` asked for;
+    ``request``: the name of the file that asked for them, while the study ran or before it did.
     """
 
     kind: Literal["extended"] = "extended"
@@ -414,7 +414,7 @@ class Untested(_Happened):
 
 
 class Finished(_Happened):
-    """Nothing is left to run."""
+    """The study is finished: nothing is left to run."""
 
     kind: Literal["finished"] = "finished"
 
@@ -423,8 +423,8 @@ class AblationPlanned(_Happened):
     """The plan of an ablation: its rows, the rows left out, and the names of the corpora on which each is trained.
 
     No ``corpora``: the base's corpus. ``path``: the greedy path from the base to the first winner is trained, too.
-    ``winners``: the numbers of their trials, the best first; none in the ledgers of 0.2.0, where they stand in the
-    order of their rows.
+    ``winners``: the numbers of the winners' trials, the best first; none in the ledgers of 0.2.0, where they stand in
+    the order of their rows.
     """
 
     kind: Literal["settled"] = "settled"

@@ -43,8 +43,8 @@ class Ledger:
             past = ledger.read()
             ledger.append(Reported(...), Decided(...))
 
-    ``worth_compacting``: with so many appends outside of the compacted file, opening the ledger for writing compacts it
-    first. Raises UserError for a ledger on an object store, which is never contacted.
+    ``worth_compacting``: the number of appends outside of the compacted file from which opening the ledger for writing
+    compacts it first. Raises UserError for a ledger on an object store, which is never contacted.
     """
 
     def __init__(self, folder: Path, *, worth_compacting: int = WORTH_COMPACTING) -> None:
@@ -58,11 +58,11 @@ class Ledger:
 
     @property
     def cut(self) -> str | None:
-        """One line about a torn append that reading or opening dropped; None if there was none."""
+        """A line about a torn append that reading or opening dropped; None if there was none."""
         return self._segments.cut
 
     def read(self) -> list[Event]:
-        """All events in order; none if there is no ledger yet. Changes nothing.
+        """Read all events in order; none if there is no ledger yet. Changes nothing.
 
         Raises UserError as ``whole`` does.
         """
@@ -133,7 +133,7 @@ class Ledger:
     def only(self, *kinds: str) -> Iterator[Event]:
         """The events of these kinds, much faster than reading all. Raises UserError as ``replay`` does.
 
-        Those of kinds in ``RARE`` are read once, however often they are asked for, until the ledger has changed.
+        Events of kinds in ``RARE`` are cached until the ledger changes.
         """
         try:
             known = self._survey() if set(kinds) <= RARE else None

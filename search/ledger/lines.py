@@ -14,7 +14,7 @@ from skipstack.data.basis.errors import UserError
 
 
 class Line(NamedTuple):
-    """One append: the name of its segment, its line number from 1, and its payload; None if the line is damaged."""
+    """An append: the name of its segment, its line number from 1, and its payload; None if the line is damaged."""
 
     segment: str
     number: int

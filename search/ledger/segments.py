@@ -30,7 +30,7 @@ WORTH_COMPACTING = 10_000
 """Number of lines outside of the compacted file from which the ledger is compacted."""
 
 SETTLED: Final = 2.0
-"""Seconds after its last change from which the size and time of a file show every further one: disks have slow clocks,
+"""Seconds after a file's last change from which its size and time show every further change: disks have slow clocks,
 and a change in the same tick leaves the time as it is."""
 
 Version = tuple[tuple[str, int, int, int], ...]
@@ -42,7 +42,7 @@ HALF_COMPACTED = re.compile(r"\.\d{6}\.jsonl\.gz(\.\w+)?")
 """The half-written file of a driver that was killed during compaction."""
 
 PARQUET = re.compile(r"\d{6}\.parquet")
-"""What versions up to 0.2.0 compacted, which ``skipstack upgrade`` rewrites."""
+"""A file that a version up to 0.2.0 compacted, which ``skipstack upgrade`` rewrites."""
 
 
 class TakenOverError(OSError):
@@ -50,7 +50,7 @@ class TakenOverError(OSError):
 
 
 class FolderGoneError(OSError):
-    """The folder was moved or deleted while its driver writes. ``now``: where it is now, None where nobody knows."""
+    """The folder was moved or deleted while its driver writes. ``now``: where it is now, None if unknown."""
 
     def __init__(self, *, deleted: bool, now: Path | None = None) -> None:
         super().__init__("the folder was deleted" if deleted else "the folder was moved")
@@ -91,7 +91,7 @@ class Segments:
     ) -> None:
         self.folder = folder
         self.cut: str | None = None
-        """One line about a torn append that reading or opening dropped; None if there was none."""
+        """A line about a torn append that reading or opening dropped; None if there was none."""
         self.appends = 0
         """The number of appends: those of the last complete reading, plus those written since."""
         self._worth_compacting = worth_compacting
@@ -129,9 +129,9 @@ class Segments:
     def open(self, known: Callable[[], Checked | None] = lambda: None) -> None:
         """Lock the folder, cut a torn last line, compact old segments, and start a segment.
 
-        ``known``, called once the folder is locked, gives what an earlier reading of just this content found; None: it
-        is read now. The folder is created if needed. Raises UserError if another driver writes or the ledger is
-        damaged; then no segment has changed.
+        ``known``, called once the folder is locked, returns the result of an earlier reading of the same content, or
+        None: then it is read now. The folder is created if needed. Raises UserError if another driver writes or the
+        ledger is damaged; then no segment has changed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.folder)

@@ -23,7 +23,7 @@ WHOLE: Final = ("<u1", "<u2", "<u4")
 
 
 class Packed(Frozen):
-    """One count of all seeds and sentences: base64 of a zlib stream of its numbers, seed after seed."""
+    """A count of all seeds and sentences: base64 of a zlib stream of its numbers, seed after seed."""
 
     width: Width
     stream: str

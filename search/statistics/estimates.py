@@ -32,8 +32,8 @@ class Estimate:
     error. ``p``: an upper bound of the probability of a value at least as far from 0 by chance. All five are None if
     there is no interval; ``why`` says why. ``sentences``: None if counts by sentence are unknown; then the interval
     covers the variation of seeds only. ``documents``: their number, where sentences come in documents and the interval
-    is that over new documents. ``corpora``: the number of corpora of a mean; then ``seeds`` is the smallest
-    number of any. ``over``: what the interval is over in words, where that is not the seeds: ``5 folds``. ``parts``:
+    is that over new documents. ``corpora``: the number of corpora of a mean; then ``seeds`` is the smallest number of
+    any. ``over``: the calls that the interval is over, in words, if they are not just seeds: ``5 folds``. ``parts``:
     the components of its variance; none without an interval.
     """
 
@@ -70,7 +70,7 @@ class Estimate:
         return int(self.low > 0) - int(self.high < 0)
 
     def interval(self, level: float) -> tuple[float, float] | None:
-        """The values that are no further from it than what has a p of ``level``; None if there is no interval."""
+        """The interval of the values that a test at ``level`` does not reject; None if there is no interval."""
         if not self.parts:
             return None
         half = float(half_width_at(self.parts, level))

@@ -12,8 +12,8 @@ from skipstack.search.statistics.pseudo_values import Values
 def chance_of_folds(values_xC: Values, folds: int, *, held_out: bool) -> tuple[Part, ...]:
     """The variance of a mean over calls, each of which trains on all but one of so many ``folds`` of a data set.
 
-    ``held_out``: a value is of the examples that its call held out; else all calls are measured on the same further
-    ones. With C calls and s^2 their sample variance:
+    ``held_out``: each value is measured on the examples that its call held out; else all calls are measured on the same
+    further examples. With C calls and s^2 their sample variance:
 
         s^2 (1 / C + rho / (1 - rho)),    C - 1 degrees of freedom
 

@@ -1,4 +1,4 @@
-"""Which factors a response follows, one after another, each tested beside those already found.
+"""Forward selection of the factors that a response depends on, each tested beside those already found.
 
 Array legend: N observations, M of them that have a factor, K columns of a factor, C of all those found before.
 
@@ -7,10 +7,10 @@ quantiles of the normal distribution (Blom, "Statistical Estimates and Transform
 and no skew decides. A factor's columns and those found before explain these scores by least squares, and its p is that
 of the F test of its own columns,
 
-    F = (explained / K) / (left / (M - C - K)),
+    F = (explained / K) / (left / (M - C - K)).
 
-which without any effect is too small as often as it says (``tests/search/statistics/test_forward_selection.py``). Equal
-responses are put in an order by chance, since without it the test fails where all within a group are equal.
+Without any effect, p is below a level in that share of cases (``tests/search/statistics/test_forward_selection.py``).
+Equal responses are put in random order, since otherwise the test fails where all responses within a group are equal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,17 +24,17 @@ from skipstack.data.basis.seeding import generator
 Values = NDArray[np.float64]
 
 NOTHING: Final = 1e-9
-"""A column of which no larger share is left beside others is a sum of these."""
+"""A column is a linear combination of others if no larger share of it is left beside them."""
 
 
 def selected(response_N: Values, factors: Mapping[str, Sequence[Values]], level: float) -> list[str]:
-    """The factors that are found, in the order in which they are. If no factor does anything, any is found in a share
-    ``level`` of all experiments, or fewer.
+    """The factors that are found, in the order of finding. If no factor has an effect, one is found in at most a share
+    ``level`` of all experiments.
 
-    ``factors``: of each the columns of one or several descriptions, each (N, K), of which the best counts; a row of NaN
-    is an observation without the factor: it is tested among the others. Each p counts as often as there are
-    descriptions and factors left (Bonferroni); the smallest is found if it is below ``level``, then the others are
-    tested beside it.
+    ``factors``: for each factor the columns of one or several descriptions, each (N, K), of which the best counts; a
+    row of NaN is an observation without the factor, and the factor is tested among the others. Each p is multiplied by
+    the number of descriptions of its factor and of factors left (Bonferroni); the factor with the smallest is found if
+    that is below ``level``, then the others are tested beside it.
     """
     found: dict[str, Values] = {}
     while len(found) < len(factors):
@@ -53,7 +53,7 @@ def selected(response_N: Values, factors: Mapping[str, Sequence[Values]], level:
 
 
 def _known(number: int, found: Sequence[Values]) -> Values:
-    """The columns of the factors found so far, after one of ones; of a factor that some lack, one for those that do."""
+    """A column of ones; then for each factor found so far its columns, and one that marks observations without it."""
     columns = [np.ones((number, 1))]
     for each_NK in found:
         lacking_N1 = np.isnan(each_NK).any(axis=1, keepdims=True)
@@ -62,7 +62,7 @@ def _known(number: int, found: Sequence[Values]) -> Values:
 
 
 def _p(response_N: Values, columns_NK: Values, known_NC: Values) -> float:
-    """The p of a factor beside those found before; 1 if it has nothing of its own, or too few observations."""
+    """The p of a factor beside those found before; 1 if it adds no column of its own, or has too few observations."""
     from scipy.special import fdtrc  # which takes a while to load
 
     has_N = ~np.isnan(columns_NK).any(axis=1)
@@ -82,7 +82,7 @@ def _p(response_N: Values, columns_NK: Values, known_NC: Values) -> float:
 
 
 def _orthonormal(columns_MK: Values, whole_MK: Values) -> Values:
-    """Orthonormal columns that span the given ones; what is nothing beside the ``whole`` ones counts as nothing."""
+    """Orthonormal columns that span the given ones, without directions that are negligible beside ``whole_MK``."""
     span_MK, size_K, _ = np.linalg.svd(columns_MK, full_matrices=False)
     return np.asarray(span_MK[:, size_K > NOTHING * np.linalg.norm(whole_MK)])
 

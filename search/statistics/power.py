@@ -52,8 +52,8 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """What becomes of a true difference: the share of experiments that mark it, and in these the mean size of what they
-    show, as a multiple of the true one (Gelman and Carlin's type M error, 2014).
+    """The chances of a true difference: the share of experiments that mark it, and the mean size that these show, as a
+    multiple of the true one (Gelman and Carlin's type M error, 2014).
     """
 
     marked: float

@@ -35,7 +35,7 @@ def switched(value: Any) -> Any:
 
 
 class SearchConfig(Frozen):
-    """How many trials, chosen how, stopped when."""
+    """The number of trials, and how they are chosen and stopped."""
 
     proposer: Annotated[
         ProposerConfig, BeforeValidator(of_kind, json_schema_input_type=ProposerName | ProposerConfig)
@@ -52,7 +52,7 @@ class SearchConfig(Frozen):
     enough: Annotated[
         EnoughConfig | None, BeforeValidator(switched, json_schema_input_type=EnoughConfig | bool | None)
     ] = None
-    """When to start no further trial, since another hour is hardly worth it; ``true``: the defaults; None: never."""
+    """The rule to start no further trial, since another hour is hardly worth it; ``true``: the defaults; None: none."""
     hours: Annotated[float, Field(gt=0)] | None = None
     """Hours after which the study ends, counted over all its runs: no further trial starts, and what runs is stopped at
     its next report; None: never."""
@@ -64,23 +64,23 @@ class SearchConfig(Frozen):
     replicates: Annotated[dict[str, int | tuple[str | int | float, ...]], BeforeValidator(checked)] = Field(
         default_factory=dict
     )
-    """Of a function: in each seed it is called once for each of so many folds, ``{fold: 5}``, or once for each value of
-    a list, ``{corpus: [a, b]}``; scores are means over all calls."""
+    """The calls of a function in each seed: one for each of so many folds, ``{fold: 5}``, or one for each value of a
+    list, ``{corpus: [a, b]}``; scores are means over all calls."""
     seed: NonNegativeInt = 0
     """The seed of the study: of the proposals, and of the order of bucket lengths that all seeds share."""
     lanes: PositiveInt | Literal["auto"] = "auto"
-    """How many seeds are trained in one batch; ``auto``: by size and device."""
+    """The number of seeds that are trained in one batch; ``auto``: by size and device."""
     scheduler: Annotated[
         SchedulerConfig, BeforeValidator(of_kind, json_schema_input_type=SchedulerName | SchedulerConfig | None)
     ] = AshaConfig()
     """The scheduler, which stops trials; a kind may stand for a mapping; ``none`` or null: no trial is stopped."""
     retries: NonNegativeInt = 2
-    """How often a trial is retried from its last checkpoint after its process died."""
+    """The maximum number of times that a trial is retried from its last checkpoint after its process died."""
     time_limit: Annotated[float, Field(gt=0)] | None = None
     """Seconds of training and evaluation that a trial may use, over all its attempts; None: any. One that reports
     nothing is ended, too, a minute after them, or two of the longest epochs."""
     keep_checkpoints: PositiveInt | None = None
-    """How many of the best trials keep their weights, or the models of their function, with those needed
+    """The number of the best trials that keep their weights, or the models of their function, with those needed
     (``search/execution/driver/retention.py``); None: all."""
     disk_budget: PositiveInt | None = None
     """Bytes that the weights of a study, or the models of its function, may take; None: any."""
@@ -125,7 +125,7 @@ class SearchConfig(Frozen):
 
     @property
     def lanes_of_a_trial(self) -> int:
-        """How many of these a trial has."""
+        """The number of ``lane_seeds`` of a trial."""
         return len(self.lane_seeds)
 
     @property

@@ -146,7 +146,7 @@ def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
 
 
 def needs(space: SpaceConfig) -> list[Needed]:
-    """All corpora that a trial of the space may read, the base's first; none if trials call a function."""
+    """The corpora that trials of the space may read, the base's first; none if trials call a function."""
     if isinstance(space.base, FunctionConfig):
         return []
     corpora = {identity(space.base.data.corpus): Needed(space.base.data.corpus)}

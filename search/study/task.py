@@ -28,8 +28,8 @@ class TrialTask:
     ordinary trial's. ``time_left``: seconds that the trial may still train, ``gpu_share``: the part of a GPU's memory
     that its process may take; None: no limit. ``best``: the epoch whose weights are measured; None: that of the file,
     whichever it is. ``code``: the files of its network's own code, as this process loaded them.
-    ``replicates``: by which the ``seeds`` of a function are the numbers of its calls. ``objectives``: the names of what
-    it reports, the score first; none where that is all; ``scores``: of the epochs that the ledger has of it.
+    ``replicates``: those of a function; with them, ``seeds`` are the numbers of its calls. ``objectives``: the names of
+    what it reports, the score first; none if the score is all; ``scores``: those of its epochs in the ledger.
     """
 
     number: int
@@ -104,8 +104,9 @@ def task_of(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochResult:
-    """One epoch of a trial, counted from 1. The score is the mean over the lanes of the measure on dev (such as
-    accuracy or F1), or of a function's reports.
+    """The result of an epoch of a trial, counted from 1. The score is the mean over the lanes of the measure on dev
+    (such as accuracy or F1), or of a function's reports.
+
 
     ``latency``: seconds in which one lane reads 1,000 tokens of dev; ``usage``: the worker's use of its machine. Each
     is None if it was not measured.

@@ -1,8 +1,8 @@
 """Rewrites a study that an earlier version wrote, so that it stands in today's format.
 
-Only here are formats read that nothing writes any more.
+Formats that nothing writes any more are read only here.
 
-Until 0.2.0 a long ledger was compacted into Parquet: a row an append, with the ``payload`` of its line and its CRC-32.
+Until 0.2.0 a long ledger was compacted into Parquet: a row per append, with the ``payload`` of its line and its CRC-32.
 """
 
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ from skipstack.search.study.record.folder import StudyFolder
 COLUMNS: Final = ["crc", "payload"]
 
 ROWS: Final = 10_000
-"""So many lines are in memory at once."""
+"""Number of lines that are in memory at once."""
 
 
 def upgrade(folder: Path) -> list[str]:
-    """Rewrite what is of an earlier version in a study's ``folder``; what was done, a sentence each.
+    """Rewrite what is of an earlier version in a study's ``folder``; returns what was done, a sentence each.
 
     Raises UserError where there is no study, where a driver writes it, and for damaged files, which stay as they are.
     """
@@ -48,7 +48,7 @@ def _recompacted(path: Path) -> str:
 def parquet_lines(path: Path) -> Iterator[Line]:
     """The lines of a compacted ledger of versions up to 0.2.0. Raises UserError if it is damaged.
 
-    Of somebody else's file, a page of a few bytes may unpack to gigabytes.
+    In a file from elsewhere, a page of a few bytes may unpack to gigabytes.
     """
     import pyarrow as pa  # loaded where there is such a file
     import pyarrow.parquet as pq

@@ -41,7 +41,7 @@ Writer = Callable[[Numbers, Measure], str]
 
 
 def confirmation_report(confirmation: Confirmation) -> Report:
-    """The report of a confirmation. How far it reaches, and why rows are without a difference, is in its details."""
+    """The report of a confirmation. Its details say how small a difference it detects, and why rows have none."""
     records = [confirmed_numbers(row) for row in confirmation.rows]
     read, *further = (Sentence(each, style="dim") for each in _sentences(confirmation))
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
@@ -98,7 +98,7 @@ def confirmed_table(
     """The table of confirmed rows, with the best score of each corpus in bold.
 
     ``reference``: the text in place of the difference of a reference row; ``about``: what the study asks;
-    ``ablation``: the number of the one that the rows are of.
+    ``ablation``: the number of the rows' ablation.
     """
     asked = any(numbers["p_randomised"] is not None for numbers in records)
     reached = {Column(f"{split} %"): lambda numbers, measure: estimate_text(split, numbers, measure)}
@@ -165,7 +165,7 @@ def _sentences(confirmation: Confirmation) -> Iterator[str]:
 
 
 def _measured_on(confirmation: Confirmation) -> str:
-    """What is new to the scores of the rows, and what is not."""
+    """The phrase for what the rows were measured on: new partitions of the data, held-out examples, or own seeds."""
     folds = any(row.difference.over and row.difference.corpora == 1 for row in confirmation.rows if row.difference)
     if folds and confirmation.ablation is not None:
         return "on new partitions of the data by which the search chose"
@@ -195,7 +195,7 @@ def _reach(reach: Reach, measure: Measure) -> str:
 
 
 def _effect(numbers: Numbers, measure: Measure) -> str:
-    """With the sign of the difference beside it: of a perplexity, plus is worse."""
+    """The effect size, with the sign of the difference beside it: for a perplexity, plus is worse."""
     size = numbers["effect_size"]
     return f"{measure.score(size):+.1f}" if isinstance(size, float) else NONE
 

@@ -20,7 +20,7 @@ BOLD = "Bold: the best score."
 
 
 def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[int]:
-    """The places of the records with the best score called ``name`` of their corpus, as it is printed."""
+    """The positions of the records whose score ``name``, as printed, is the best of their corpus."""
     best: dict[Scalar, float] = {}
     for numbers in records:
         if isinstance(score := numbers[name], float):
@@ -34,7 +34,7 @@ def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[
 
 
 def confirmed_numbers(row: ConfirmedRow) -> Numbers:
-    """All numbers of a row. Scores and differences are those of ``data.tasks.measure``."""
+    """The numbers of a row. Scores and differences are those of ``data.tasks.measure``."""
     return {
         "row": row.label,
         "section": row.section,

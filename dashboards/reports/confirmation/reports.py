@@ -13,7 +13,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 
 def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
-    """Each table of rows fixed in advance, with the record of its trials, that of the study or of an ablation.
+    """Yields each table of rows fixed in advance, with the record of its trials: the study's or an ablation's.
 
     Tables of one seed, which confirm nothing, come last.
     """
@@ -21,7 +21,7 @@ def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterato
 
 
 def in_order(tables: Tables) -> Tables:
-    """What is confirmed, then what is not."""
+    """The tables with those that confirm something first."""
     return sorted(tables, key=lambda each: not each[1].confirmed)
 
 
@@ -34,20 +34,20 @@ def _tables(record: StudyRecord, *, randomise: bool) -> Iterator[tuple[StudyReco
 
 
 def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bool = False) -> Iterator[Report]:
-    """The reports of these tables; none if the study only explored. ``alone``: without those that confirm nothing."""
+    """Reports of the confirmed tables; none if a study only explored. ``alone``: without those that confirm nothing."""
     for own, table in confirmed_tables(record, randomise=randomise):
         if table.confirmed or not alone:
             yield ablated_report(own, table)
 
 
 def first_shown(tables: Tables) -> int | None:
-    """The place of the table that a report begins with: the one that its verdict is about, or else the study's own."""
+    """Position of the table that a report begins with: the one that its verdict is about, or else the study's own."""
     own = next((place for place, (record, _) in enumerate(tables) if record.plan is None), None)
     return own if (decisive := decisive_table(tables)) is None else decisive
 
 
 def one_report(reports: Sequence[Report], verdict: str = "") -> Report:
-    """One report of several confirmed tables, under the ``verdict`` on them; a single one is unchanged."""
+    """Joins the reports of several confirmed tables, under the ``verdict`` on them; a single one is unchanged."""
     if len(reports) == 1:
         return reports[0]
     page = Page("", tuple(_groups(reports)), verdict, tuple(part for each in reports for part in _details(each)))
@@ -62,7 +62,7 @@ def one_report(reports: Sequence[Report], verdict: str = "") -> Report:
 
 
 def with_confirmed(explored: Report, reports: Sequence[Report], first: int | None) -> Report:
-    """The confirmed table at the place ``first``, then what the search saw; the other tables are details. CSV has only
+    """The confirmed table at position ``first``, then what the search saw; the other tables are details. CSV has only
     what the search saw.
     """
     if not reports:
@@ -89,7 +89,7 @@ def _groups(reports: Sequence[Report]) -> Iterator[tuple[Block, ...]]:
 
 
 def _details(report: Report) -> Iterator[Part]:
-    """Its details, named after it."""
+    """The details of a report, each named after the report."""
     return (replace(part, heading=f"{report.page.title}: {part.heading}") for part in report.page.details)
 
 

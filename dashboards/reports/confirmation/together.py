@@ -12,7 +12,7 @@ from skipstack.spaces.short_names import names_by_path
 
 
 def together(found: Sequence[Interaction], measure: Measure) -> tuple[Block, ...]:
-    """A line for each of them, the significant ones first."""
+    """A line for each interaction, the significant ones first."""
     short = names_by_path(axis for each in found for axis in each.axes)
     ordered = sorted(found, key=lambda each: (not each.marked, -abs(each.estimate.value)))
     heading = (
@@ -23,7 +23,7 @@ def together(found: Sequence[Interaction], measure: Measure) -> tuple[Block, ...
 
 
 def interaction_numbers(found: Interaction) -> Numbers:
-    """All numbers of an interaction."""
+    """The numbers of an interaction."""
     return {
         "axis_one": found.axes[0],
         "value_one": found.values[0],

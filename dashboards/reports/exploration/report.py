@@ -62,8 +62,9 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
     """The report of what a search saw: the verdict, the best trial beside base and baseline, and the next step; all
     else is in its details.
 
-    ``by``: the axes whose values are no details; ``tables``: what is confirmed, which the verdict is about, and which
-    ``with_confirmed`` shows; ``folder``: of the study, for the commands that come next.
+    ``by``: the chosen axes; if there are any, their values are on the page itself, not in its details. ``tables``: the
+    confirmed tables, which the verdict is about and ``with_confirmed`` shows; ``folder``: that of the study, for the
+    next commands.
     """
     more, found = contents(seen), verdict(seen, tables)
     confirmed = _confirmed(seen, found)
@@ -123,7 +124,7 @@ def _values(seen: Exploration, records: Sequence[Numbers], found: Verdict) -> It
 
 
 def about(search: SearchConfig) -> str:
-    """What a search chose by scores on the way, and why no number of its report has an interval."""
+    """The sentences on what a search chose by scores on the way, and on why no number of its report has an interval."""
     blind = search.proposer.kind in BLIND
     chose = [
         *([] if blind else ["which trials to run"]),
@@ -164,7 +165,7 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
 
 
 def _caption(study: StudyConfig) -> Iterator[str]:
-    """What was trained, unless an axis varies it, and what the study asks."""
+    """The sentences of the caption: what was trained, unless an axis varies it, and what the study asks."""
     base = study.space.base
     if not isinstance(base, TrialConfig):
         yield f"Function: {base.title}."
@@ -195,7 +196,7 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
 
 
 def _further(exploration: Exploration) -> Iterator[Block]:
-    """What else is to be known of the trials: the Pareto front, losses, and trainings that could have been spared."""
+    """Further facts on the trials: the Pareto front, lost attempts, and training that could have been spared."""
     if exploration.front:
         yield Sentence(f"on the Pareto front of {', '.join(exploration.objectives)}:")
         yield Listing(
@@ -278,7 +279,7 @@ def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator
 
 
 def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:
-    """What the column of confirmed differences is."""
+    """The meaning of the column of confirmed differences."""
     if isinstance(found, WinnerTested) and any(numbers["confirmed"] is not None for numbers in records):
         where = f"on {found.split} ({found.corpus})" if found.corpus else f"on {found.split}"
         marked = any(numbers["confirmed_marked"] for numbers in records)
@@ -290,7 +291,7 @@ def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:
 
 
 def _of_effects(model: Effects, measure: Measure) -> Iterator[str]:
-    """What the column of effects is, and why values have none."""
+    """The meaning of the column of effects, and why values have none."""
     stopped = f", {counted(model.stopped, 'stopped one')} as censored" if model.stopped else ""
     fitted = f"an additive model of {counted(model.whole, 'whole trial')}{stopped}"
     if not model.of and not model.untold:

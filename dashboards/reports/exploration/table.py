@@ -21,13 +21,13 @@ OPEN = "open"
 """Stands for an effect whose band holds 0."""
 
 CONFIRMED = Column("confirmed")
-"""What an ablation says of a value, in a column of its own where it says anything."""
+"""The column of the differences that an ablation has tested, shown if there is one."""
 
 WHOLE = (BASELINE, BASE, BEST)
 """The rows that belong to no axis."""
 
 HEADLINE = ("dev %", "deviation", "test %")
-"""The columns of these rows."""
+"""The columns of the rows that belong to no axis."""
 
 OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 """The columns that a narrow terminal drops, in this order."""
@@ -92,7 +92,7 @@ def by_seed(row: Row) -> Mapping[str, tuple[float, ...]]:
 
 
 def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
-    """The table of baseline, base and best trial, given the numbers of all rows; ``caption``: of what study it is."""
+    """The table of baseline, base and best trial, from the numbers of all rows; ``caption``: sentences on the study."""
     shown = [column for column in COLUMNS if column.heading in HEADLINE]
     return Table(
         names=("config", "trial"),
@@ -105,7 +105,7 @@ def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") ->
 
 
 def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
-    """The table of each value of each axis, given the numbers of all rows; ``caption``: of what study it is, besides
+    """The table of each value of each axis, given the numbers of all rows; ``caption``: sentences on the study, besides
     its heading.
     """
     of_axes = [record for record in records if record["axis"] not in WHOLE]

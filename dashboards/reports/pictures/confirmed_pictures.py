@@ -1,6 +1,6 @@
 """The pictures of confirmed rows: differences with intervals, alone or beside a paper's.
 
-Alone, a difference has the interval that is corrected as its mark is; beside a paper's, its own.
+Alone, a difference has the corrected interval, as its mark is corrected; beside a paper's, the uncorrected one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measur
 
 
 def confirmed_charts(heading: str, records: Sequence[Numbers], measure: Measure) -> Iterator[Drawn]:
-    """What draws them: a chart for each corpus, and first the mean over several."""
+    """The charts of ``confirmed_pictures``: one for each corpus, after that of the mean over several."""
     from skipstack.dashboards.charts.effects import effects
 
     *corpora, last = dict.fromkeys(numbers.get("corpus") for numbers in records) or [None]
@@ -60,7 +60,7 @@ def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split
 
 
 def compared_chart(records: Sequence[Numbers], measure: Measure, split: Split) -> Drawn:
-    """What draws them."""
+    """The chart of ``compared_pictures``."""
     import pandas as pd
 
     from skipstack.dashboards.charts.papers import against_paper

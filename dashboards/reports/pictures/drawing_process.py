@@ -44,7 +44,7 @@ class DrawingProcess:
         with self._lock:
             self._begin()
             if not self._ready:
-                self._answer()  # before, it would read nothing, and whoever sends it much would wait
+                self._answer()  # until it is ready it reads nothing, and sending much would block
                 self._ready = True
             if self._child is not None:
                 self._child.send((specification, version))
@@ -87,11 +87,11 @@ class DrawingProcess:
 
 
 DRAWING: Final = DrawingProcess()
-"""The one of this process."""
+"""The drawing process that all pictures of this Python process use."""
 
 
 def serve(link: Link) -> None:
-    """What the process does: it draws what it is sent."""
+    """The loop of the process: it draws each specification that it is sent."""
     from skipstack.dashboards.charts import rendering
 
     rendering.load()

@@ -21,7 +21,7 @@ BY_CHANCE = "no pair of values stands out from what pairs have by chance"
 
 
 def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:
-    """All pictures of a search, in reading order."""
+    """The pictures of a search, in reading order."""
     return pictured(search_charts(exploration))
 
 
@@ -48,7 +48,7 @@ def objective_charts(exploration: "Exploration") -> Iterator[Drawn]:
 
 
 def search_chart(heading: str, exploration: "Exploration") -> Drawn:
-    """One of them; what the others show is not computed."""
+    """The chart under this heading; the others are not computed."""
     wide = heading in ("Effects of values", "Pairs of axes")
     return Drawn(heading, CHARTS[heading](exploration), wide=wide)
 
@@ -145,13 +145,13 @@ def _costs(exploration: "Exploration", cost: "Cost") -> Any:
 
 
 def _too_few(exploration: "Exploration") -> str:
-    """Why no chart compares trials; empty where there are two with a score."""
+    """The reason why no chart compares trials; empty if two have a score."""
     scored = int(exploration.seen.trials["score"].notna().sum())
     return "" if scored > 1 else f"{scored or 'no'} trial{' has' if scored < 2 else 's have'} a score, and it takes two"
 
 
 Draw = Callable[[], Any] | str
-"""As in ``Drawn``."""
+"""The function that draws a chart, or the reason why there is none, as in ``Drawn``."""
 
 CHARTS: Final[Mapping[str, Callable[["Exploration"], Draw]]] = {
     "Effects of values": _effects,

@@ -187,7 +187,7 @@ class _Draft:
         return word(stem + "s", "PLURAL") if self._chance(0.5) else word(stem, "NOUN")
 
     def _prefixed(self, stems: Sequence[str]) -> str:
-        """One of ``stems``, sometimes with a prefix, which makes it a rare word."""
+        """A stem, sometimes with a prefix, which makes it a rare word."""
         return (self._one(words.PREFIXES) if self._chance(0.08) else "") + self._one(stems)
 
     def _name(self) -> Phrase:
@@ -200,7 +200,7 @@ class _Draft:
         return word(self._one(words.ADVERBS), "ADV", "advmod")
 
     def _adverb(self) -> Phrase:
-        """Before a verb, where a preposition without a noun phrase is an adverb."""
+        """An adverb before a verb, which may be a preposition without a noun phrase."""
         return word(self._one((*words.ADVERBS, *words.PREPOSITIONS)), "ADV", "advmod")
 
     def _one(self, choices: Sequence[str]) -> str:

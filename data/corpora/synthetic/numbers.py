@@ -30,7 +30,7 @@ REACH = 11
 
 
 CountedFrom = Literal["start", "window"]
-"""Where digits count from: the first of the eleven last numbers, or the first of the ten before each."""
+"""The number from which digits count: the first of the eleven last numbers, or the first of the ten before each."""
 
 
 def sentences(

@@ -9,19 +9,19 @@ from skipstack.models.ground.device_memory import BLOCK
 
 
 class Memory:
-    """``held``: bytes of all tensors that are there; ``most``: the most since ``begin``. Views take nothing."""
+    """``held``: bytes of all live tensors; ``most``: their maximum since ``begin``. Views take no memory."""
 
     def __init__(self) -> None:
         self.held = self.most = 0
         self._sizes: dict[int, int] = {}
 
     def begin(self) -> int:
-        """Look for the most from now on; what is held now."""
+        """Reset ``most`` to what is held now, and return it."""
         self.most = self.held
         return self.held
 
     def take_in(self, made: Iterable[Tensor]) -> None:
-        """Count what is new among these, until nobody holds it any more."""
+        """Count the new tensors among these until they are freed."""
         for each in made:
             if not hasattr(each, "fake_device"):
                 continue
@@ -33,12 +33,12 @@ class Memory:
                 self.taken(place, size)
 
     def taken(self, place: int, size: int) -> None:
-        """A tensor is there; ``place`` names it until it has gone."""
+        """Count a new tensor; ``place`` names it until it is freed."""
         self.held += size
         self.most = max(self.most, self.held)
 
     def freed(self, place: int, size: int) -> None:
-        """It has gone."""
+        """Stop counting the tensor that ``place`` names."""
         self.held -= size
 
     def _let_go(self, place: int) -> None:

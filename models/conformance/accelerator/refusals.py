@@ -1,4 +1,4 @@
-"""What kernels of a GPU refuse although those of a CPU take it: their checks on the host, read from torch's source."""
+"""Arguments that GPU kernels refuse and CPU kernels accept: the kernels' checks on the host, from torch's source."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-    """Why an operation would raise on a GPU; None where it would not."""
+    """The reason for which an operation would raise on a GPU; None if it would not raise."""
     if func is torch.ops.aten._fused_adam_.tensor_lr:
         parameters, gradients, means, squares, _, steps = args[:6]
         return _adam(list(zip(parameters, gradients, means, squares, strict=True)), [kwargs["lr"], *steps])
@@ -16,7 +16,7 @@ def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | 
 
 
 def _adam(parts: Sequence[Sequence[Tensor]], numbers: Sequence[Tensor]) -> str | None:
-    """``FusedAdamKernel.cu``: rates and steps are read as float32, and what belongs together is alike."""
+    """``FusedAdamKernel.cu``: rates and steps in float32; parameter, gradient and averages of one type and layout."""
     for each in numbers:
         if each.dtype != torch.float32:
             return f"expected a rate and steps in float32 (got {each.dtype})"

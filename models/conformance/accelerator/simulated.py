@@ -40,7 +40,7 @@ class DevicesMixError(RuntimeError):
 
 
 class RefusedError(RuntimeError):
-    """An operation got what its kernel on a GPU refuses, although that on a CPU takes it."""
+    """An operation got arguments that its GPU kernel refuses, although its CPU kernel accepts them."""
 
 
 @functools.cache
@@ -68,8 +68,7 @@ class _FromLists(TorchFunctionMode):
 
 
 class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within the context, tensors may be created on ``device``, and operations on it are counted in ``work``, the
-    tensors in ``memory``.
+    """Context in which tensors may be created on ``device``; ``work`` counts operations on it, ``memory`` its tensors.
 
     Operations on the host run normally. A copy to the host returns zeros, and counts as a wait; so does a copy from the
     host unless it starts from pinned memory and is non-blocking. Gradients work if the first instance is created before

@@ -1,7 +1,7 @@
-"""What a trial takes of a GPU's memory, counted on the simulated one, where nothing is computed.
+"""The GPU memory that a trial takes, counted on the simulated device, where nothing is computed.
 
-All of it is counted as it is used there: an update and a batch of an evaluation in the sizes that a GPU is given, the
-memory of cuBLAS, and that of captured steps. What single operations take besides, torch does not say.
+Counts an update and a batch of an evaluation in the sizes used on a GPU, the memory of cuBLAS, and that of captured
+steps. Memory that single operations use internally is not counted, since torch does not report it.
 """
 
 import gc
@@ -32,9 +32,9 @@ from skipstack.models.training.pretraining import pretrain
 class TrialMemory:
     """Bytes of a trial's tensors.
 
-    ``resident``: weights, the optimiser's state, the lexicon; beside them ``step``: what an update takes, gradients
-    included, or pretraining; ``evaluation``: what a batch of one takes, and the results of all; ``graphs``: what
-    captured steps keep; ``libraries``: what cuBLAS keeps, and what torch has taken from the GPU before it is needed.
+    ``resident``: weights, the optimiser's state, the lexicon. In addition, ``step``: an update, gradients included, or
+    pretraining; ``evaluation``: one batch of an evaluation, and the results of all batches; ``graphs``: captured steps;
+    ``libraries``: cuBLAS, and memory that torch takes from the GPU before it is needed.
     """
 
     resident: int
@@ -45,7 +45,7 @@ class TrialMemory:
 
     @property
     def together(self) -> int:
-        """The sum: torch keeps the memory of a step while it evaluates, and mostly finds other sizes there."""
+        """The sum: torch keeps the memory of a step while it evaluates, and can reuse little of it, as sizes differ."""
         return self.resident + self.step + self.evaluation + self.graphs + self.libraries
 
 
@@ -58,9 +58,9 @@ def trial_memory(
     captured: bool = False,
     memory: Memory | None = None,
 ) -> TrialMemory:
-    """Count the memory of training these lanes as one program; of ``captured`` steps, with their graphs.
+    """Count the memory of training these lanes as one program; ``captured``: by captured steps, with their graphs.
 
-    Gradients need a process that has begun none before the first ``Accelerator`` (``simulated.Accelerator``).
+    Gradients work only if the process ran no backward pass before its first ``Accelerator`` (see there).
     """
     accelerator = Accelerator(memory)
     memory = accelerator.memory
@@ -87,7 +87,7 @@ def trial_memory(
 
 
 def _step(run: Training, memory: Memory) -> tuple[int, int]:
-    """What the largest update takes; what the batches take that captured steps read."""
+    """Bytes that the largest update takes, and bytes of the batches that captured steps read."""
     run.model.train()
     run.model.begin(0)
     states = States() if TASKS[run.corpus.stored.task].continues else None
@@ -102,7 +102,7 @@ def _step(run: Training, memory: Memory) -> tuple[int, int]:
         run.model.head.doubts = None
 
     if states is not None:
-        update()  # text that goes on has states from then on
+        update()  # running text has states from the second update on
     for each in run.model.parameters():
         each.grad = None
     return _most(memory, update), inputs
@@ -125,25 +125,25 @@ def _evaluation(run: Training, memory: Memory, split: str) -> int:
     before = memory.held
     most = _most(memory, read)
     kept = (memory.held - before) * sum(batches) // batch.forms_RTB.size
-    return max(most + kept, 2 * kept)  # in the end results are joined, to be copied at once
+    return max(most + kept, 2 * kept)  # at the end the results are concatenated, to be copied at once
 
 
 def _largest(batches: Callable[[], Iterable[Batch]]) -> tuple[Batch, int]:
-    """The batch with the most positions, and the number of all."""
+    """The batch with the most positions, and the number of batches."""
     every = list(batches())
     return max(every, key=lambda batch: batch.forms_RTB.size), len(every)
 
 
 def _most(memory: Memory, work: Callable[[], object]) -> int:
-    """What ``work`` takes at its height, beside what is there before."""
-    gc.collect()  # what nobody holds any more is not there
+    """Bytes that ``work`` takes at its peak, beyond those held before."""
+    gc.collect()  # unreachable tensors must not count
     before = memory.begin()
     work()
     return memory.most - before
 
 
 def _pretrain(run: Training) -> None:
-    """An epoch on a few sentences: the sizes of the language models do not depend on how many there are."""
+    """Pretrain for an epoch on a few sentences: the sizes of the language models do not depend on their number."""
     config = run.config.pretraining
     if config is None:
         return
@@ -157,7 +157,7 @@ def _pretrain(run: Training) -> None:
 
 
 def _pretraining_ids(run: Training) -> int:
-    """Those of all windows, targets and orders, for as many tokens as there are."""
+    """Bytes of the ids of all windows, targets and orders in pretraining, for all tokens of train."""
     config = run.config.pretraining
     if config is None:
         return 0
@@ -166,7 +166,7 @@ def _pretraining_ids(run: Training) -> int:
 
 
 def _beginning(split: Split, tokens: int) -> Split:
-    """So many sentences from the first on that they have so many tokens, or all."""
+    """The first sentences, as many as have ``tokens`` tokens together, or all."""
     sentences = min(1 + int(split.offsets_S1.searchsorted(tokens)), len(split.lengths_S))
     ends, tag_ends = split.offsets_S1[: sentences + 1], split.tag_offsets_S1[: sentences + 1]
     return Split(split.forms_N[: ends[-1]], split.tags_L[: tag_ends[-1]], split.lengths_S[:sentences], ends, tag_ends)

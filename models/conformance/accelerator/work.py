@@ -28,10 +28,10 @@ WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """How an operation of torch uses a device.
+    """The use that an operation of torch makes of a device.
 
-    ``launches``: none, one, or two where it copies first; ``into``: the argument that it writes and returns, by place
-    and name, None where it returns another tensor.
+    ``launches``: none, one, or two if it copies first; ``into``: the position and name of the argument that it writes
+    and returns, None if it returns another tensor.
     """
 
     launches: int
@@ -42,7 +42,7 @@ class Operation:
 
 @functools.cache
 def operation(func: Any) -> Operation:
-    """Read from its schema; an operation that returns a part of an argument unchanged launches nothing."""
+    """The use of a device by ``func``, from its schema; returning a part of an argument unchanged launches nothing."""
     schema = func._schema
     views = [each.alias_info is not None and not each.alias_info.is_write for each in schema.returns]
     nothing = schema.name in LAUNCHES_NOTHING or (bool(views) and all(views))
@@ -62,9 +62,9 @@ def operation(func: Any) -> Operation:
 
 @dataclass(slots=True)
 class Work:
-    """``launches`` of operations, each counted once however many kernels it takes, but for a copy before it; ``moved``:
-    bytes of their arguments and results; ``sent`` and ``returned``: bytes copied from and to the host; ``waits``:
-    copies that the host waits for.
+    """``launches``: operations, each counted once whatever its number of kernels, and copies that precede one;
+    ``moved``: bytes of their arguments and results; ``sent`` and ``returned``: bytes copied from and to the host;
+    ``waits``: copies that the host waits for.
     """
 
     launches: int = 0
@@ -99,7 +99,7 @@ class Work:
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:
-    """Their size in memory; data repeated along an axis without being stored counts once."""
+    """The size of tensors in memory; data repeated along an axis without being stored counts once."""
     return sum(
         each.itemsize * math.prod(size for size, step in zip(each.shape, each.stride(), strict=True) if step)
         for each in tensors

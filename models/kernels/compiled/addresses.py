@@ -1,6 +1,6 @@
-"""Arrays from addresses in memory: a call with twenty arrays takes longer than what it computes.
+"""Arrays from addresses in memory: passing twenty arrays to a call takes longer than its computation.
 
-Whoever passes addresses holds the arrays, whose numbers stand one after another, until the call is over.
+The caller keeps the arrays, which must be contiguous, alive until the call is over.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from skipstack.models.kernels.compiling import inlined
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pointer(typing: Any, address: Any) -> Any:
-    """An address as what numba reads from."""
+    """The pointer to an address, from which numba reads."""
 
     def build(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
@@ -25,6 +25,6 @@ def pointer(typing: Any, address: Any) -> Any:
 
 @inlined
 def numbers_at(address: int, first: int, count: int, like: Array) -> Array:
-    """So many numbers of the type of ``like``, from the ``first`` of those that begin at an address."""
+    """An array of ``count`` numbers of the type of ``like``: those at an address, from number ``first`` on."""
     numbers: Array = carray(pointer(np.int64(address + first * like.itemsize)), count, like.dtype)
     return numbers

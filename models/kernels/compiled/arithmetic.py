@@ -1,4 +1,4 @@
-"""Sigmoids and hyperbolic tangents within compiled loops, so written that several of float32 are computed at once."""
+"""Sigmoids and hyperbolic tangents for compiled loops, written so that several float32 are computed at once."""
 
 import math
 from typing import Any, Final
@@ -11,16 +11,16 @@ from numba.extending import intrinsic, overload
 from skipstack.models.kernels.compiling import inlined
 
 LIMIT: Final = np.float32(40)
-"""From where on exp and its reciprocal change nothing in 1 + exp."""
+"""Magnitude of x from which on 1 + exp(x) is rounded to 1 or to exp(x)."""
 PER_DOUBLING: Final = np.float32(math.log2(math.e))
 DOUBLING: Final = np.float32(0.693359375), np.float32(math.log(2) - 0.693359375)
 """log 2 in two parts, the first so short that whole multiples of it are exact."""
 SERIES: Final = tuple(np.float32(1 / math.factorial(power)) for power in range(8))
 """The coefficients of exp: where |r| <= log(2) / 2, the next term is 2e-9 of r."""
 WHOLE: Final = np.float32(1.5 * 2**23)
-"""Floats about this one are whole numbers: adding it rounds."""
+"""A number near which all floats are whole: adding it rounds."""
 ONE, TWO = np.float32(1), np.float32(2)
-"""Whole numbers of Python would turn what they meet into float64."""
+"""Constants of float32; Python's whole numbers would turn results into float64."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -30,7 +30,7 @@ def float_of_bits(typing: Any, bits: Any) -> Any:
 
 
 def exp_minus_1(x: Any) -> Any:
-    """exp(x) - 1, where it is small with all its digits."""
+    """exp(x) - 1, with all its digits also where it is small."""
     return np.expm1(x)
 
 

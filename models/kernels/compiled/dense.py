@@ -31,7 +31,7 @@ class CompiledProduct(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of X, W and b; None of what asks for none."""
+        """The gradients of X, W and b; None for those that need none."""
         x_GNI, weight_GIO = ctx.saved_tensors
         shapes = x_GNI.shape, weight_GIO.shape, (len(weight_GIO), 1, weight_GIO.shape[2])
         asked = zip(shapes, ctx.needs_input_grad, strict=False)

@@ -1,4 +1,4 @@
-"""Random numbers by counting, compiled: what ``models/kernels/philox.py`` defines."""
+"""Counter-based random numbers, compiled: what ``models/kernels/philox.py`` defines."""
 
 from typing import Any
 
@@ -17,14 +17,14 @@ STEP_0, STEP_1 = (np.uint64(step) for step in STEPS)
 
 @compiled
 def fill(key_R: Array, draw: int, uniform_RN: Array) -> None:
-    """All of it."""
+    """Fills ``uniform``, a row per lane."""
     for r in range(len(key_R)):
         fill_row(key_R[r], draw, uniform_RN[r])
 
 
 @compiled
 def keep(key_R: Array, draw: int, share_R: Array, kept_RN: Array) -> None:
-    """1 / (1 - share) where a number is no smaller than the share, elsewhere 0: what dropout multiplies by."""
+    """Fills ``kept`` with dropout's factors: 1 / (1 - share) where a number is at least the share, elsewhere 0."""
     numbers = kept_RN.shape[1]
     drawn = np.empty(-(-numbers // 4) * 4, kept_RN.dtype)
     for r in range(len(key_R)):
@@ -37,7 +37,7 @@ def keep(key_R: Array, draw: int, share_R: Array, kept_RN: Array) -> None:
 
 @inlined
 def fill_row(key: int, draw: int, row: Array) -> None:
-    """Of one lane; the words of a block stand a quarter of a row apart, so that several blocks are computed at once."""
+    """Fills a lane's row; a block's words are a quarter of it apart, so that several blocks are computed at once."""
     blocks = len(row) // 4
     like, word = row.dtype.type(0), np.uint64(key)
     row_0, row_1 = row[:blocks], row[blocks : 2 * blocks]

@@ -1,4 +1,4 @@
-"""What a softmax asks of a row, so written that several of its numbers are computed at once."""
+"""Sum, maximum and exponentials of a softmax's row, written so that several of its numbers are computed at once."""
 
 import math
 from typing import Any, Final
@@ -12,14 +12,14 @@ from skipstack.models.kernels.compiled.rowwise import Array, zero_row
 from skipstack.models.kernels.compiling import inlined
 
 SIDE_BY_SIDE: Final = 16
-"""So many sums, or maxima, are found side by side, and then what they come to."""
+"""Number of sums, or maxima, that are computed side by side and combined at the end."""
 LEAST: Final = np.float32(-87)
-"""Below, exp is no normal float32."""
+"""About the least x for which exp(x) is a normal float32."""
 
 
 @inlined
 def total(row_K: Array, sums: Array) -> Any:
-    """The sum; there is room for ``SIDE_BY_SIDE`` of them."""
+    """The sum of a row; ``sums`` is scratch memory for ``SIDE_BY_SIDE`` of them."""
     zero_row(sums)
     whole = len(row_K) // SIDE_BY_SIDE * SIDE_BY_SIDE
     for first in range(0, whole, SIDE_BY_SIDE):
@@ -35,7 +35,7 @@ def total(row_K: Array, sums: Array) -> Any:
 
 @inlined
 def largest(row_K: Array, most: Array) -> Any:
-    """The largest number, whatever there is that is none; ``most`` is room, likewise."""
+    """The largest number of a row; it may miss NaN. ``most`` is scratch memory for ``SIDE_BY_SIDE`` of them."""
     for k in range(SIDE_BY_SIDE):
         most[k] = row_K[0]
     whole = len(row_K) // SIDE_BY_SIDE * SIDE_BY_SIDE
@@ -52,13 +52,13 @@ def largest(row_K: Array, most: Array) -> Any:
 
 @inlined
 def exponentials(row_K: Array) -> None:
-    """Of each number, none of which is above 0, in its place."""
+    """Replaces each number, none of which is above 0, by its exponential."""
     for k in range(len(row_K)):
         row_K[k] = exp(row_K[k])
 
 
 def exp(x: Any) -> Any:
-    """Of x <= 0."""
+    """The exponential of x <= 0."""
     return np.exp(x)
 
 
@@ -74,5 +74,5 @@ def _of_float64(x: Any) -> Any:
 @inlined
 def _of_float32(x: Any) -> Any:
     """2^k exp(r)."""
-    two_to_k, exp_r_minus_1 = parts_of_exp(LEAST if x < LEAST else x)  # noqa: FURB136 (a maximum may forget what is no number)
+    two_to_k, exp_r_minus_1 = parts_of_exp(LEAST if x < LEAST else x)  # noqa: FURB136 (a maximum may lose NaN)
     return two_to_k * (ONE + exp_r_minus_1)

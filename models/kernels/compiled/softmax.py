@@ -23,7 +23,7 @@ class CompiledLogLoss(Once):
 
     @staticmethod
     def forward(ctx: Any, features_RUBF: Tensor, weight_RFK: Tensor, bias_R1K: Tensor, gold_RUB: Tensor) -> Tensor:
-        """The softmax is kept for the gradients."""
+        """losses_RUB. The softmax is kept for the gradients."""
         losses_RUB = features_RUBF.new_empty(gold_RUB.shape)
         features, weight, bias, gold, losses = arrays(features_RUBF, weight_RFK, bias_R1K, gold_RUB, losses_RUB)
         lanes, tags = gold.shape[0], weight.shape[2]
@@ -52,7 +52,7 @@ class CompiledLogLoss(Once):
 def forward(
     x_RNF: Array, weight_RFK: Array, bias_R1K: Array, gold_RN: NDArray[np.int64], y_RNK: Array, losses_RN: Array
 ) -> None:
-    """Fills the last two, y by way of the scores that it is the softmax of."""
+    """Fills the last two; y first holds the scores, then their softmax."""
     room = np.empty(SIDE_BY_SIDE, y_RNK.dtype)
     for r in range(len(x_RNF)):
         multiply(x_RNF[r], pack(weight_RFK[r]), y_RNK[r])

@@ -1,7 +1,7 @@
-"""What all compiled loops over time do alike, of one group. X: as many numbers as the layer's gates have together.
+"""Shared parts of the compiled loops over time, for one group. X: as many numbers as the layer's gates have together.
 
-``like`` says in which numbers products are taken (``gemm/pairs.py``). What may be absent comes as an array of one group
-(1), or of none.
+``like`` decides in which numbers products are taken (``gemm/pairs.py``). Optional arrays have a first axis of length 1,
+or 0 if absent.
 """
 
 from skipstack.models.kernels.compiled.rowwise import Array, put, rows_of, sum_rows
@@ -18,8 +18,8 @@ def read_below(x_TBI: Array, below_IX: Array, out_TBX: Array, like: Array) -> No
 
 @inlined
 def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_TBX: Array, like: Array) -> None:
-    """Adds U h_{t-1} for all sentences, from the panels of U; before the first step, of what it starts
-    from.
+    """Adds U h_{t-1} for all sentences, from the panels of U; at the first step h_{t-1} is the start state, if there is
+    one.
     """
     if t > 0:
         multiply(across(h_TBH[t - 1], like), step_PKX, out_TBX[t], added=True)
@@ -29,7 +29,7 @@ def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_
 
 @inlined
 def state_before(t: int, h_TBH: Array, start_11BH: Array, nothing_BH: Array) -> Array:
-    """h_{t-1} of all sentences; before the first step, what it starts from, or nothing."""
+    """h_{t-1} of all sentences; at the first step the start state, or ``nothing`` if there is none."""
     before_BH = nothing_BH
     if t > 0:
         before_BH = h_TBH[t - 1]

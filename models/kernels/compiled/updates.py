@@ -1,7 +1,7 @@
 """Updates of parameters, compiled: what ``models/training/optimisers.py`` defines, in one call for all parameters.
 
-R lanes; P parameters, each of so many numbers a lane; N numbers of a lane, or of a row. K: a parameter and its slots,
-none to two; one that the rule does not have stands for nothing. U rows of a table that have a gradient.
+R lanes; P parameters, each with its size in numbers per lane; N numbers of a lane, or of a row. K: a parameter and its
+slots, none to two; a slot that the rule does not have is not read. U rows of a table that have a gradient.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ from skipstack.models.kernels.compiling import compiled, inlined
 
 SGD, MOMENTUM, ADAGRAD, ADAM = range(4)
 RULES: Final = {"sgd": SGD, "momentum": MOMENTUM, "adagrad": ADAGRAD, "adam": ADAM}
-"""By the names that optimisers have for them."""
+"""Rules by the names that optimisers have for them."""
 
 
 class Update:
-    """Moves some parameters, each with the slots that the rule has, in one call, or rows of one that is a table.
+    """Updates some parameters, each with the slots that the rule has, in one call, or rows of one that is a table.
 
-    They are written where they stood when this was made: they are to be changed in place, by whoever changes them.
+    It writes to the memory that they had when it was created: other code must change them in place.
     """
 
     def __init__(self, rule: str, tensors_P: Sequence[list[Tensor]]) -> None:
@@ -35,14 +35,14 @@ class Update:
         self.sizes_P = np.array([tensors[0][0].numel() for tensors in tensors_P])
 
     def __call__(self, gradients_P: Sequence[Tensor], rate_R: Tensor, constants: Sequence[float]) -> None:
-        """By the gradient of each."""
-        gradients_P = [each.contiguous() for each in gradients_P]  # which are held until the end
+        """Updates all parameters by their gradients."""
+        gradients_P = [each.contiguous() for each in gradients_P]  # keeps copies alive until the end
         rates, addresses_P = numbers(rate_R), np.array([each.data_ptr() for each in gradients_P])
         known = self.rule, self.addresses_PK, addresses_P, self.sizes_P
         all_numbers(*known, rates, np.array(constants, rates.dtype))
 
     def rows(self, places_2U: Tensor, gradient_UE: Tensor, rate_R: Tensor, constants: Sequence[float]) -> None:
-        """Those rows of the one table that have a gradient: lane and row of each."""
+        """Updates the rows of the one table that have a gradient; ``places``: lane and row of each."""
         gradient, places, rates = arrays(gradient_UE, places_2U, rate_R)
         some_rows(
             self.rule, self.addresses_PK[0], places, self.sizes_P[0], gradient, rates, np.array(constants, rates.dtype)
@@ -76,7 +76,7 @@ def some_rows(
     rate_R: Array,
     constants: Array,
 ) -> None:
-    """The same, of these rows; a lane's table has so many numbers."""
+    """Writes these rows of a parameter and its slots in place; ``size``: numbers of a lane's table."""
     for u in range(len(gradient_UE)):
         lane, row = places_2U[0, u], places_2U[1, u]
         first = lane * size + row * gradient_UE.shape[1]
@@ -87,7 +87,7 @@ def some_rows(
 def move_at(
     rule: int, addresses_K: NDArray[np.int64], first: int, gradient_N: Array, rate: float, constants: Array
 ) -> None:
-    """As ``move``, from the ``first`` number on that stands at each of the addresses."""
+    """Runs ``move`` on the arrays at these addresses, from their number ``first`` on."""
     count, most = len(gradient_N), len(addresses_K) - 1
     parameter = numbers_at(addresses_K[0], first, count, gradient_N)
     one = numbers_at(addresses_K[min(1, most)], first, count, gradient_N)
@@ -99,9 +99,10 @@ def move_at(
 def move(
     rule: int, parameter_N: Array, gradient_N: Array, first_N: Array, second_N: Array, rate: float, constants: Array
 ) -> None:
-    """One row of numbers; ``first`` and ``second`` are the slots in the order in which the optimiser names them.
+    """Updates one row of numbers; ``first`` and ``second`` are the slots in the order in which the optimiser has them.
 
-    ``constants``: the factor of the velocity; epsilon; of Adam beta_1, beta_2, epsilon, and what corrects the averages.
+    ``constants``: of momentum the factor of the velocity; of Adagrad epsilon; of Adam beta_1, beta_2, epsilon, and the
+    divisors that correct both averages.
     """
     if rule == SGD:
         for j in range(len(parameter_N)):

@@ -1,9 +1,9 @@
-"""Kernels of a GPU (Triton): of the steps of loops over time all that is no product, in one launch a step; and draws.
+"""GPU kernels (Triton): a time step of a loop except for its matrix product, in one launch; and random draws.
 
-Each program of a step has ``BLOCK`` of the B * H numbers of one group. A pointer is that of a step's first number;
-from one group to the next it is a stride further, or follows at once: of products, and of what is carried from step to
-step. What is None is absent. The equations are those of
-``models/kernels/reference/shortcut_loop.py`` and ``models/kernels/reference/block_loop.py``.
+Each program of a step computes ``BLOCK`` of the B * H numbers of one group. A pointer is that of a step's first number;
+the next group is a stride further, or follows at once: in products, and in values that are carried from step to step.
+None: an absent part. The equations are those of ``models/kernels/reference/shortcut_loop.py`` and
+``models/kernels/reference/block_loop.py``.
 """
 
 import triton
@@ -26,8 +26,8 @@ def tanh(x):
 
 @triton.jit
 def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK: tl.constexpr):
-    """Where a program's numbers stand: among gates, in a product for gates, among hidden units, among what is carried;
-    and which of them there are."""
+    """The group of a program; the offsets of its numbers among gates, in a product for gates, among hidden units and
+    among carried values; and which of these numbers exist."""
     group = tl.program_id(0).to(tl.int64)
     number = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     gate = number // hidden * (gates * hidden) + number % hidden
@@ -37,7 +37,7 @@ def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK
 
 @triton.jit
 def total(x, at, product, product_at, there):
-    """The numbers of x, and those of a product added to them, which may have fewer bits."""
+    """The sums of numbers of x and of the product, if there is one, which may have fewer bits."""
     number = tl.load(x + at, mask=there)
     if product is not None:
         number += tl.load(product + product_at, mask=there)
@@ -49,7 +49,8 @@ def lstm_forward(
     x, product, before, internal, output, kept, gates, after, through, whole, h,
     size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The gates from their pre-activations, x and the product; then the states, and what the way back asks for."""
+    """Computes the gates from their pre-activations, x plus the product; then the states, and what the backward pass
+    reads."""
     group, wide, of_h, at, own, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
     state = own + group * (state_stride - size)
     i = sigmoid(total(x, wide, product, of_h, there))
@@ -81,8 +82,8 @@ def lstm_backward(
     above, product, gates, before, through, kept, whole, to_c, to_pre, to_internal, to_output, to_kept,
     size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """From what comes to h, from above and by the product: what comes back to pre, to c_{t-1} in the place of what came
-    to c_t, and to the parts of the skip."""
+    """Computes gradients from that of h, which is ``above`` plus the product: those of pre, of c_{t-1}, which replaces
+    that of c_t, and of the parts of the skip."""
     group, wide, _, at, own, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
     i = tl.load(gates + wide, mask=there)
     f = tl.load(gates + wide + hidden, mask=there)
@@ -113,7 +114,7 @@ def block_forward(
     x, product, internal, output, shared, gates, through, read, h,
     size, hidden, gates_stride, hidden_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The gates from their pre-activations, x and the product; then m and h."""
+    """Computes the gates from their pre-activations, x plus the product; then m and h."""
     _, wide, of_h, at, _, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
     i = sigmoid(total(x, wide, product, of_h, there))
     o = sigmoid(total(x, wide + hidden, product, of_h + hidden, there))
@@ -141,7 +142,7 @@ def block_backward(
     above, product, gates, through, read, to_pre, to_internal, to_output, to_shared,
     size, hidden, gates_stride, hidden_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """From what comes to h, from above and by the product: what comes back to pre and to the parts of the skip."""
+    """Computes the gradients of pre and of the skip's parts from that of h, which is ``above`` plus the product."""
     _, wide, _, at, own, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
     i = tl.load(gates + wide, mask=there)
     o = tl.load(gates + wide + hidden, mask=there)
@@ -162,7 +163,8 @@ def block_backward(
 
 @triton.jit(do_not_specialize=["draw"])
 def uniform(keys, draw, counted, out, blocks, BLOCK: tl.constexpr):
-    """Each program turns ``BLOCK`` counters of a lane into four words each, a quarter of the lane's numbers apart."""
+    """Draws uniform numbers: each program turns ``BLOCK`` counters of a lane into four words each, a quarter of the
+    lane's numbers apart."""
     lane, block = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     first, nothing, whole = block.to(tl.uint32), (block * 0).to(tl.uint32), draw.to(tl.int64)
     if counted is not None:
@@ -178,7 +180,7 @@ def uniform(keys, draw, counted, out, blocks, BLOCK: tl.constexpr):
 
 @triton.jit
 def fraction(word, like):
-    """A word as a share of 2^32, in as many bits as what ``like`` points to has room for."""
+    """A word as a share of 2^32, in as many bits as the type that ``like`` points to has room for."""
     if like.dtype.element_ty == tl.float32:
         share = (word >> 8).to(tl.float32) * 5.9604644775390625e-08
     else:

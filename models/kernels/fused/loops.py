@@ -1,4 +1,4 @@
-"""Loops over time on a GPU, a product and one kernel a step, with the gradients of ``models/kernels/reference/``.
+"""Loops over time on a GPU, a product and one kernel per step, with the gradients of ``models/kernels/reference/``.
 
 X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included. GBH and GBX are one step of GTBH
 and GTBX.
@@ -20,7 +20,7 @@ from skipstack.models.kernels.reference.steps import begun, ended, recurrent_gra
 
 @multiplies
 class FusedLstm(torch.autograd.Function):
-    """``ShortcutLoop``."""
+    """``ShortcutLoop`` with fused steps."""
 
     @staticmethod
     def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, *parts: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -62,7 +62,7 @@ class FusedLstm(torch.autograd.Function):
 
 @multiplies
 class FusedBlock(torch.autograd.Function):
-    """``BlockLoop``."""
+    """``BlockLoop`` with fused steps."""
 
     @staticmethod
     def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, *parts: Tensor | None) -> Tensor:
@@ -110,15 +110,15 @@ def multiplied(of: Tensor | None, step: Tensor, out: Tensor) -> Tensor | None:
 
 
 def room(added: Sequence[bool], like_GTBH: Tensor) -> list[Tensor | None]:
-    """For the gradients of the parts of a skip that there are."""
+    """Tensors for the gradients of a skip's parts; None for an absent part."""
     return [torch.empty_like(like_GTBH) if there else None for there in added]
 
 
 def by_step(x_GTBI: Tensor) -> tuple[Tensor, ...]:
-    """Its steps, of numbers that stand row after row."""
+    """The steps of a tensor, which is made contiguous."""
     return x_GTBI.contiguous().unbind(1)
 
 
 def steps_of(part_GTBH: Tensor | None, steps: int) -> Sequence[Tensor | None]:
-    """As ``by_step``; of an absent one, so many absent ones."""
+    """The steps of a part, as from ``by_step``; for an absent part, None for each step."""
     return (None,) * steps if part_GTBH is None else by_step(part_GTBH)

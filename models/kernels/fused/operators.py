@@ -1,7 +1,7 @@
-"""The kernels as operations of torch, ``torch.ops.skipstack.*``: what looks on at torch's operations sees them too.
+"""The kernels as operations of torch, ``torch.ops.skipstack.*``: code that observes torch's operations sees them too.
 
-Those of layers work on one step of tensors that stand row after row, GBH or GBX. ``product`` is what the step before
-gives, or on the way back the step after; None: there is none.
+Those of layers work on one step of contiguous rows, GBH or GBX. ``product`` is the matrix product of the step before,
+or in the backward pass that of the step after; None: there is none.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from torch import Tensor
 from skipstack.models.ground.device import current
 
 BLOCK = 256
-"""Numbers of a program: a GPU has thousands of programs at a time."""
+"""Numbers per program; a GPU runs thousands of programs at a time."""
 
 _DEFINED: Any = torch.library.Library("skipstack", "DEF")  # type: ignore[no-untyped-call]  # torch gives it no types
 _DEFINED.define(
@@ -50,7 +50,7 @@ def lstm_forward(
     whole: Tensor | None,
     h: Tensor,
 ) -> None:
-    """One step."""
+    """Computes one step of an LSTM."""
     parts = x, product, before, internal, output, kept, gates, after, through, whole, h
     launch("lstm_forward", parts, h, gates.stride(0), h.stride(0), before.stride(0))
 
@@ -58,7 +58,7 @@ def lstm_forward(
 def lstm_backward(
     above: Tensor, product: Tensor | None, gates: Tensor, before: Tensor, through: Tensor, *others: Tensor | None
 ) -> None:
-    """One step back."""
+    """Computes the gradients of one step of an LSTM."""
     strides = gates.stride(0), through.stride(0), before.stride(0)
     launch("lstm_backward", (above, product, gates, before, through, *others), through, *strides)
 
@@ -74,7 +74,7 @@ def block_forward(
     read: Tensor | None,
     h: Tensor,
 ) -> None:
-    """One step."""
+    """Computes one step of a block."""
     parts = x, product, internal, output, shared, gates, through, read, h
     launch("block_forward", parts, h, gates.stride(0), h.stride(0))
 
@@ -82,13 +82,13 @@ def block_forward(
 def block_backward(
     above: Tensor, product: Tensor | None, gates: Tensor, through: Tensor, *others: Tensor | None
 ) -> None:
-    """One step back."""
+    """Computes the gradients of one step of a block."""
     launch("block_backward", (above, product, gates, through, *others), through, gates.stride(0), through.stride(0))
 
 
 def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int) -> None:
-    """A kernel over all groups."""
-    from skipstack.models.kernels.fused import kernels  # Triton is there where torch is made for GPUs
+    """Launches a kernel over all groups."""
+    from skipstack.models.kernels.fused import kernels  # Triton comes with torch's builds for GPUs
 
     groups, sentences, hidden = like_GBH.shape
     size = sentences * hidden
@@ -97,7 +97,7 @@ def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strid
 
 
 def uniform(keys: Tensor, draw: int, counted: Tensor | None, out: Tensor) -> None:
-    """All of ``out``, a row a lane (``models/kernels/draws.py``); the draw is ``draw`` + ``counted`` (None: 0)."""
+    """Fills ``out``, a row per lane (``models/kernels/draws.py``); the draw is ``draw`` + ``counted`` (None: 0)."""
     from skipstack.models.kernels.fused import kernels
 
     blocks = out.shape[1] // 4
@@ -105,7 +105,7 @@ def uniform(keys: Tensor, draw: int, counted: Tensor | None, out: Tensor) -> Non
 
 
 def where_its_numbers_are(function: Callable[..., None]) -> Callable[..., None]:
-    """The function, with the GPU of its first tensor as the current one: there alone Triton launches."""
+    """The function, run with the GPU of its first tensor as the current one: Triton launches on that one only."""
 
     @wraps(function)
     def launched(first: Tensor, *others: Any) -> None:
@@ -123,4 +123,4 @@ for _name, _function in IMPLEMENTED.items():
     _DEFINED.impl(_name, _function, "CompositeExplicitAutograd")
 
 OPERATIONS: Any = torch.ops.skipstack
-"""What is called."""
+"""The operations, as loops over time and draws call them."""

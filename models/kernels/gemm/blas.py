@@ -1,7 +1,7 @@
 """Matrix products by the BLAS that scipy brings: on ARM, and on CPUs without AVX2.
 
-A product is out_MN = x_MK weight_KN. There is one panel, the matrix itself: P = 1, W = N. BLAS counts by columns, in
-which rows of ours are columns of the transposed matrix: it multiplies out^T = weight^T x^T.
+A product is out_MN = x_MK weight_KN. There is one panel, the matrix itself: P = 1, W = N. BLAS stores matrices by
+columns, so that our rows are the columns of the transposed matrix: it multiplies out^T = weight^T x^T.
 """
 
 from typing import Any, Final
@@ -14,13 +14,13 @@ from numba.extending import get_cython_function_address, overload
 from skipstack.models.kernels.compiling import inlined
 
 NAMES: Final = {types.float32: "sgemm", types.float64: "dgemm"}
-"""Of BLAS's product, by the type of the numbers."""
+"""Names of BLAS's product, by the type of the numbers."""
 _PREFIX: Final = "skipstack_blas_"
 _PLAIN, _TRANSPOSED = ord("N"), ord("T")
 
 
 def _named() -> None:
-    """Compiled code calls them by name from now on: an address is another one in the next process."""
+    """Have compiled code call BLAS's products by name: an address is another one in the next process."""
     for name in NAMES.values():
         binding.add_symbol(f"{_PREFIX}{name}", get_cython_function_address("scipy.linalg.cython_blas", name))
 
@@ -50,7 +50,7 @@ def pack_transposed(weight_NK: Any) -> Any:
 
 
 def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
-    """out_MN = x_MK weight_KN; ``x_turned``: x is given as x_KM; ``added``: to what is there already.
+    """out_MN = x_MK weight_KN; ``x_turned``: x is given as x_KM; ``added``: adds to the numbers that out has.
 
     Rows of x and of out stand one after another; panels may be a view of those of a deeper matrix.
     """

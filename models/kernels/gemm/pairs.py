@@ -1,6 +1,6 @@
-"""Factors in bfloat16, two to a number of 32 bits: CPUs multiply them by twos, and sum both products up in float32.
+"""Factors in bfloat16, packed in pairs of 32 bits: CPUs multiply pairs, and sum both products in float32.
 
-``like`` says which factors are wanted: an array of uint32 for pairs, or one of the numbers' own type, which then stay
+``like`` decides which factors are made: an array of uint32 for pairs, or one of the numbers' own type, which then stay
 as they are. L: half of K, rounded up; where there is no second number of a pair, it is zero.
 """
 
@@ -15,7 +15,7 @@ from skipstack.models.kernels.compiling import inlined
 
 HALF, ONE, SHIFT = np.uint32(0x7FFF), np.uint32(1), np.uint32(16)
 PAIRS: Final = np.empty(0, np.uint32)
-"""For ``like``."""
+"""The value of ``like`` that asks for pairs."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -26,14 +26,14 @@ def bits_of_float(_: Any, number: Any) -> Any:
 
 @inlined
 def rounded(number: Any) -> Any:
-    """The 16 bits of the nearest number of bfloat16; of two as near, of the even one."""
+    """The 16 bits of the nearest number of bfloat16; of two equally near, of the even one."""
     bits = bits_of_float(number)
     return (bits + HALF + ((bits >> SHIFT) & ONE)) >> SHIFT
 
 
 @inlined
 def pair(first: Any, second: Any) -> Any:
-    """Both in one number."""
+    """Two numbers as a pair of bfloat16 in 32 bits, the first in the lower half."""
     return rounded(first) | (rounded(second) << SHIFT)
 
 

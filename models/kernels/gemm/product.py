@@ -1,7 +1,7 @@
 """Matrix products within compiled loops, on one thread: four functions, whatever the CPU.
 
-The second factor is packed first, and then serves any number of products: those of all time steps have one. Tiles in
-registers (``tiled.py``) are the faster, since they know that; BLAS (``blas.py``) multiplies on every other CPU.
+The second factor is packed first, and then serves any number of products: those of all time steps share one. Tiles in
+registers (``tiled.py``) are faster, since they make use of that; BLAS (``blas.py``) multiplies on every other CPU.
 """
 
 from skipstack.models.kernels.gemm.registers import REGISTERS

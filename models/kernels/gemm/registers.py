@@ -1,4 +1,4 @@
-"""What a CPU computes at once: how many numbers fill one of its vector registers, and how many registers it has."""
+"""A CPU's vector registers: how many numbers fill one, so are computed at once, and how many registers it has."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,14 +9,16 @@ from numba import config
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """``size``: bytes of each; ``rows``: so many sums of two registers each stay in registers, and what they need."""
+    """``size``: bytes of each; ``rows``: the rows of sums, two registers each, that stay in registers with the factors
+    that they need.
+    """
 
     size: int
     rows: int
 
 
 def registers_of(features: frozenset[str]) -> Registers | None:
-    """Those of an x86-64 CPU with these features; None where there is no product and sum in one instruction."""
+    """The registers of an x86-64 CPU with these features; None if no instruction has both a product and a sum."""
     if "avx512f" in features:
         return Registers(size=64, rows=12)
     if {"avx2", "fma"} <= features:
@@ -25,8 +27,8 @@ def registers_of(features: frozenset[str]) -> Registers | None:
 
 
 def features() -> frozenset[str]:
-    """Those that numba lets LLVM use: what this CPU can do, as far as the user's settings (``NUMBA_ENABLE_AVX``,
-    ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) leave it. LLVM ends the process where code asks for any other register.
+    """The features that numba lets LLVM use: those of this CPU, as far as the user's settings (``NUMBA_ENABLE_AVX``,
+    ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) allow. LLVM ends the process if code asks for any other register.
     """
     if config.CPU_FEATURES is not None:
         return frozenset(each[1:] for each in config.CPU_FEATURES.split(",") if each.startswith("+"))

@@ -1,9 +1,9 @@
 """Matrix products by tiles of sums in registers, for CPUs whose registers we know (``registers.py``).
 
-The second factor is packed into panels first, in which what a tile reads stands one after another. Packed once, it
-serves any number of products: those of all time steps have one. ``tile.py`` has the arithmetic.
+The second factor is packed into panels first, which hold the numbers in the order in which a tile reads them. Packed
+once, it serves any number of products: those of all time steps share one. ``tile.py`` has the arithmetic.
 
-A product is out_MN = x_MK weight_KN; P panels have W columns each, the last of them with zeros where there are none.
+A product is out_MN = x_MK weight_KN; P panels have W columns each, the last one padded with zeros.
 """
 
 from typing import Any, Final
@@ -18,11 +18,11 @@ from skipstack.models.kernels.gemm.tile import KINDS, ROWS, VECTORS, fill_tile
 from skipstack.models.kernels.gemm.turning import turn_block
 
 NEAR: Final = 2**15
-"""Numbers of x that stay close to the core while all panels go by."""
+"""Numbers of x that stay in a near cache while all panels are read."""
 DEEP: Final = 480
-"""Lines of a panel that do so while rows go by, and the most that are summed up at once."""
+"""Lines of a panel that stay in a near cache while rows are read, and the most that are summed up at once."""
 LINE: Final = 64
-"""Bytes of a line of the cache: a vector within one is read at once."""
+"""Bytes of a cache line: a vector within one is read at once."""
 _PREFIX: Final = "skipstack_product_of_"
 
 
@@ -39,7 +39,7 @@ def fill(
     columns: int,
     added: bool,
 ) -> None:
-    """All tiles; ``fill_tile`` has the arguments. From a panel to the next it is ``panel_size`` numbers."""
+    """Fills all tiles; ``fill_tile`` has the arguments. From a panel to the next it is ``panel_size`` numbers."""
     width, parts = panel_width(x), (depth + DEEP - 1) // DEEP
     near = max(NEAR // (depth * ROWS), 1) * ROWS
     for first in range(0, rows, near):
@@ -59,13 +59,13 @@ def fill(
 
 @inlined
 def share(whole: int, part: int, parts: int) -> tuple[int, int]:
-    """Where one of so many parts begins, which are all about as large, and how large it is."""
+    """Start and size of one of ``parts`` parts, all about as large."""
     start = whole * part // parts
     return start, whole * (part + 1) // parts - start
 
 
 def panel_width(x: Any) -> int:
-    """W, where these are the factors."""
+    """W, the columns of a panel, for factors of the type of x."""
     raise NotImplementedError("it is compiled only")
 
 
@@ -80,7 +80,7 @@ def _panel_width(x: Any) -> Any:
 
 
 def _named() -> None:
-    """Products have names from now on, by which compiled code calls them."""
+    """Compile the products under names by which other compiled code calls them."""
     for factor, kind in KINDS.items():
         if kind.pairs and not HAS_BFLOAT16:
             continue
@@ -95,7 +95,7 @@ _named()
 
 @inlined
 def panels_for(depth: int, columns: int, like: Any) -> Any:
-    """Room for panels, of the type of ``like``, each line of which is one of the cache: panels_PKW."""
+    """Memory for panels, of the type of ``like``, that begins with a cache line: panels_PKW."""
     width = panel_width(like)
     count = (columns + width - 1) // width
     line = LINE // like.itemsize
@@ -125,7 +125,7 @@ def pack(weight_KN: Any) -> Any:
 
 @inlined
 def pack_transposed(weight_NK: Any) -> Any:
-    """The panels of a matrix that is given transposed, whose rows stand one after another."""
+    """The panels of a matrix that is given transposed, with contiguous rows."""
     columns, depth = weight_NK.shape
     panels_PKW = panels_for(depth, columns, weight_NK)
     width, size = panels_PKW.shape[2], weight_NK.itemsize
@@ -146,7 +146,7 @@ def pack_transposed(weight_NK: Any) -> Any:
 
 
 def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
-    """out_MN = x_MK weight_KN; ``x_turned``: x is given as x_KM; ``added``: to what is there already.
+    """out_MN = x_MK weight_KN; ``x_turned``: x is given as x_KM; ``added``: adds to the numbers that out has.
 
     Rows of x and of out stand one after another; panels may be a view of those of a deeper matrix.
     """

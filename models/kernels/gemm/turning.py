@@ -11,12 +11,12 @@ from skipstack.models.kernels.gemm.tile import KINDS, WHOLE
 
 @intrinsic  # type: ignore[untyped-decorator]
 def turn_block(_: Any, like: Any, start: Any, row: Any, out: Any, out_row: Any) -> Any:
-    """As many rows as a register holds numbers of the type of ``like``, and of each row as many numbers, transposed.
+    """Transposes L x L numbers, where L is how many of the type of ``like`` a register holds.
 
-    ``start`` and ``out`` are the addresses of the first number of each; from a row to the next it is ``row``, and
-    ``out_row``, numbers.
+    ``start`` and ``out`` are the addresses of the first numbers of the block and of its transpose; from a row to the
+    next it is ``row``, and ``out_row``, numbers.
 
-    In each pass every vector is interleaved with the one half of all vectors further on: number c of row r, at place
+    In each pass every vector is interleaved with the one half of all vectors further on: number c of row r, at position
     r L + c of all L x L, goes to 2 (r L + c), modulo L x L - 1. After log2(L) passes it is at c L + r.
     """
     kind, address = KINDS[like.dtype], types.intp

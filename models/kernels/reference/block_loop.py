@@ -89,6 +89,6 @@ class BlockLoop(torch.autograd.Function):
 
 
 def begun(gates_GTBX: Tensor, hidden: int, shared_GTBH: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """What a loop fills step by step: h_GTBH; read_GTBH, tanh(m) + q; and tanh_GTBH, which is both without q."""
+    """Arrays that a loop fills step by step: h_GTBH; read_GTBH, tanh(m) + q; and tanh_GTBH, which is both without q."""
     h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(*gates_GTBX.shape[:3], hidden) for _ in range(2))
     return h_GTBH, tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH), tanh_GTBH

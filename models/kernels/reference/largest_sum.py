@@ -19,13 +19,13 @@ def largest_sum(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
 
 
 class _LargestSum(torch.autograd.Function):
-    """A gradient goes to the W rows of the first of the largest sums, and no other is touched: of C sums autograd would
-    visit all.
+    """The largest sums; a gradient goes to the W rows of the first of the largest and touches no other, where autograd
+    would visit all C sums.
     """
 
     @staticmethod
     def forward(ctx: Any, table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
-        """As above."""
+        """largest_NF."""
         sum_CNF = _sums(table_VF, rows_CNW)
         largest_NF = sum_CNF.amax(dim=0)
         ctx.save_for_backward(rows_CNW, sum_CNF, largest_NF)
@@ -39,7 +39,7 @@ class _LargestSum(torch.autograd.Function):
         rows_CNW, sum_CNF, largest_NF = ctx.saved_tensors
         sums, maxima, numbers = sum_CNF.shape
         countdown_C11 = torch.arange(sums - 1, -1, -1, dtype=torch.int32, device=sum_CNF.device).view(-1, 1, 1)
-        # An argmax, which torch has slower; where sums are NaN, and none is the largest, it is the last.
+        # An argmax, faster than torch's; where sums are NaN, and none is the largest, it is the last.
         place_NF = sums - 1 - ((sum_CNF == largest_NF) * countdown_C11).amax(dim=0)
         at_N1, at_F1 = (torch.arange(size, device=place_NF.device).unsqueeze(1) for size in (maxima, numbers))
         chosen_PW = rows_CNW.flatten(0, 1).index_select(0, (place_NF * maxima + at_N1).flatten())

@@ -28,9 +28,9 @@ from skipstack.models.kernels.reference.steps import (
 class ShortcutLoop(torch.autograd.Function):
     """v_t = i_t s_t + f_t c_{t-1},   c_t = k_t v_t + a_t,   h_t = k_t o_t tanh(v_t) + b_t   (wu2017 eqs 5-6, Table 2)
 
-    with (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h_{t-1}), where ``internal`` a and ``output`` b are what the
-    skip adds (None: nothing) and ``kept`` k is what a highway leaves of the layer's own (None: 1), all known before the
-    loop. ``start`` is [h; c]_0; None: zeros.
+    with (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h_{t-1}), where ``internal`` a and ``output`` b are the terms
+    that the skip adds (None: nothing) and ``kept`` k is the share of the layer's own values that a highway keeps (None:
+    1), all known before the loop. ``start`` is [h; c]_0; None: zeros.
 
     With a' for the gradient of a, backward from the last step:
     h_t' = (from above)_t + U^T pre_{t+1}'

@@ -15,7 +15,8 @@ from skipstack.models.kernels.products import plus_product, step_weight, transpo
 from skipstack.models.kernels.reference.steps import factors
 
 Choose = Callable[[int, Tensor], Tensor]
-"""From the step and h_{t-1}, before_GBH, to how many states further back than that one is read: back_GB, 0 to J-1."""
+"""A function from the step and h_{t-1}, before_GBH, to how many states further back the chosen one is: back_GB, 0 to
+J-1."""
 
 
 @multiplies
@@ -24,8 +25,8 @@ class SkipLoop(torch.autograd.Function):
 
     (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h^),   c_t = f c^ + i s,   h_t = o tanh(c_t)      (gui2019 eq. 2)
 
-    All states stand in one ring of rows, from which the chosen ones are gathered. With a' for the gradient of a,
-    backward from the last step, and [h; c]' whole once all later steps have added to it:
+    All states are rows of one array, from which the chosen ones are gathered. With a' for the gradient of a, backward
+    from the last step, and [h; c]' complete once all later steps have added to it:
     d_t = c_t' + h_t' o (1 - tanh^2 c_t)
     pre_t' = (d_t s i (1 - i),  d_t c^ f (1 - f),  h_t' tanh(c_t) o (1 - o),  d_t i (1 - s^2))
     [h^; c^]' = [U^T pre_t'; d_t f], of which [h; c]_{t-a}' takes lambda, and [h; c]_{t-1}' takes 1 - lambda.
@@ -35,7 +36,7 @@ class SkipLoop(torch.autograd.Function):
     def forward(
         ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor]:
-        """All states, state_SGBY with ``start_JGBY`` first, and the choices, back_TGB; pre is left as it is."""
+        """The states, state_SGBY with ``start_JGBY`` first, and the choices, back_TGB; pre is left as it is."""
         gates_GTBX, (reach, groups, sentences, both) = torch.empty_like(pre_GTBX), start_JGBY.shape
         hidden, steps = both // 2, gates_GTBX.shape[1]
         state_SGBY = gates_GTBX.new_empty(reach + steps, groups, sentences, both)

@@ -1,4 +1,4 @@
-"""What the loops of torch's operations share: what they begin with, each step's pre-activation, the gradient of U.
+"""Shared parts of the loops of torch's operations: their arrays, each step's pre-activation, the gradient of U.
 
 X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included.
 """
@@ -12,7 +12,7 @@ from skipstack.models.kernels.products import plus_product, weight_gradient
 
 
 def begun(gates_GTBX: Tensor, hidden: int, start_2GBH: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """What an LSTM fills step by step: h_GTBH; c_GSBH, which begins with the first state; and tanh_GTBH."""
+    """Arrays that an LSTM fills step by step: h_GTBH; c_GSBH, which begins with the first state; and tanh_GTBH."""
     groups, steps, sentences, _ = gates_GTBX.shape
     h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(groups, steps, sentences, hidden) for _ in range(2))
     c_GSBH = gates_GTBX.new_empty(groups, steps + 1, sentences, hidden)
@@ -21,7 +21,7 @@ def begun(gates_GTBX: Tensor, hidden: int, start_2GBH: Tensor | None) -> tuple[T
 
 
 def ended(ctx: Any, h_GTBH: Tensor, c_GSBH: Tensor) -> tuple[Tensor, Tensor]:
-    """What an LSTM puts out: h_GTBH, and last_2GBH, h and c, a constant."""
+    """The outputs of an LSTM: h_GTBH, and last_2GBH, h and c, a constant."""
     last_2GBH = torch.stack([h_GTBH[:, -1], c_GSBH[:, -1]])
     ctx.mark_non_differentiable(last_2GBH)
     return h_GTBH, last_2GBH
@@ -36,10 +36,11 @@ def pre_activation(pre_GBX: Tensor, before_GBH: Tensor | None, step_GHX: Tensor,
 
 
 def factors(gates_GTBX: Tensor, before_GTBH: Tensor, tanh_GTBH: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What gradients of an LSTM are multiplied by, from i, f, o and s, the internal state read, and tanh(c_t).
+    """The factors of an LSTM's gradients, from i, f, o and s, the internal state read, and tanh(c_t).
 
-    o (1 - tanh^2 c), from h' to c'; the factors from c' to pre' by gate, (s i (1 - i), c_{t-1} f (1 - f), nothing that
-    counts, i (1 - s^2)): factor_GTB4H; tanh(c) o (1 - o), from h' to the pre' of o; and f, from c' to what was read.
+    o (1 - tanh^2 c), from h' to c'; the factors from c' to pre' by gate, (s i (1 - i), c_{t-1} f (1 - f), a number that
+    is not used, i (1 - s^2)): factor_GTB4H; tanh(c) o (1 - o), from h' to the pre' of o; and f, from c' to the gradient
+    of the internal state read.
     """
     hidden = tanh_GTBH.shape[-1]
     i, f, o, s = torch.split(gates_GTBX, hidden, dim=-1)
@@ -60,5 +61,5 @@ def recurrent_gradient(h_GTBH: Tensor, pre_GTBX: Tensor, start_GBH: Tensor | Non
 
 
 def each_step(added_GTBH: Tensor | None, like_GTBX: Tensor) -> tuple[Tensor, ...]:
-    """What is added at each step: zero, where it is nothing."""
+    """The terms added at each step; zero if there are none."""
     return (like_GTBX.new_zeros(()),) * like_GTBX.shape[1] if added_GTBH is None else added_GTBH.unbind(1)

@@ -8,7 +8,7 @@ from torch import Tensor
 from skipstack.models.kernels.reading import ReadingOrder
 
 TURNED = {"forward": (False,), "backward": (True,), "both": (False, True)}
-"""For each direction in turn, whether it reads from the end of a sentence to its beginning."""
+"""Whether each direction, in turn, reads from the end of a sentence to its beginning."""
 
 
 class Directions:

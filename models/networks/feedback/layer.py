@@ -23,7 +23,7 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": sigmoid,
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Computed before the loop: the pre-activations without feedback, and the weights of the feedback."""
+    """The values computed before the loop: the pre-activations without feedback, and the weights of the feedback."""
 
     pre_GTBX: Tensor
     labels: Weights | None
@@ -32,7 +32,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """What is fed back at each position, as constants; None for what a variant does not feed.
+    """The feedback at each position, as constants; None where a variant feeds none of the kind.
 
     Labels are ids, labels_GTB, or distributions over them, labels_GTBK.
     """

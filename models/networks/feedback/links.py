@@ -127,7 +127,7 @@ class LabelVectorLink(Link):
     A distribution is fed as its expectation, sum_k y_k E_l(k). A label of its own, with a vector, comes before the
     first position. Both directions share the label vectors, as they share those of words.
 
-    E_l R does not depend on the sentences and has a row for each label and place of the context; so these rows are
+    E_l R does not depend on the sentences and has a row for each label and position of the context; so these rows are
     computed once, and looked up. They are c|O|D|H| products in place of c D|H| for each position.
     """
 

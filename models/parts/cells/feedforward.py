@@ -22,6 +22,6 @@ class FeedForwardLayer(Layer):
         self.bias = parameter(*sizes.groups, sizes.hidden, role=BIAS)
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """All time steps at once; there is no state to start from."""
+        """Runs all time steps at once; there is no state to start from."""
         assert skipped_GTBH is None, "a feed-forward layer has no source"
         return Unrolled(torch.tanh(project(below_GTBI, self.below, self.bias)))

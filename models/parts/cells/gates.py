@@ -74,7 +74,7 @@ class VectorGate(Gate):
 
     @abstractmethod
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """What the skip is multiplied by, for every time step: g_GTBH."""
+        """The factor by which the skip is multiplied, for every time step: g_GTBH."""
 
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
         """The product g * skip, and g."""
@@ -151,7 +151,7 @@ class BernoulliGate(VectorGate):
         self.streams = streams
 
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """Draws of p, or p."""
+        """Draws of p in training, otherwise p."""
         p_GTBH = torch.full_like(skip_GTBH, self.probability)
         return sample(p_GTBH, self.streams) if self.training else p_GTBH
 
@@ -168,7 +168,7 @@ class LearnedBernoulliGate(LogisticGate):
         self.streams = streams
 
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """Draws of p, or p."""
+        """Draws of p in training, otherwise p."""
         p_GTBH = super().values(below_GTBI, skip_GTBH)
         return sample(p_GTBH, self.streams) if self.training else p_GTBH
 

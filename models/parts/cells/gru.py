@@ -34,7 +34,7 @@ class GruCell(Cell):
         return *self.weights(), self.bias_recalled
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """In one operation where that is compiled; the last state is h."""
+        """Runs in one operation where that is compiled; the last state is h."""
         if choose("gru", below_GTBI) != "compiled":
             return super().run(below_GTBI, skipped_GTBH, start)
         assert skipped_GTBH is None, "this layer has no source"

@@ -18,24 +18,24 @@ from skipstack.models.layers.layer import LayerSizes, Unrolled
 class MinimalCell(Cell):
     """h_t = k_t * h_{t-1} + (1 - k_t) * s_t,   s_t = W_s x_t + b_s          (Feng et al., 2024, arXiv 2410.01201)
 
-    x_t is the layer below, * the element-wise product. Subclasses say k, a function of x_t alone: so all products are
-    taken before the loop, and the loop is linear in h. Where it is compiled, it is a loop; elsewhere a parallel scan.
-    The candidate s is that of the paper's equations, without an activation; the scan over logarithms in its appendix
-    has g(s) in its place, which is positive, as logarithms need. h_0 is zero.
+    x_t is the layer below, * the element-wise product. Subclasses define k, a function of x_t alone: so all products
+    are computed before the loop, and the loop is linear in h. Compiled code runs it as a loop; elsewhere it is a
+    parallel scan. The candidate s is that of the paper's equations, without an activation; the scan over logarithms in
+    its appendix has g(s) in its place, which is positive, as logarithms need. h_0 is zero.
     """
 
     multiplies_previous = False
 
     @abstractmethod
     def coefficients(self, pre_GBX: Tensor) -> tuple[Tensor, Tensor]:
-        """From pre-activations with any axes before the last: k, and (1 - k) * s."""
+        """The coefficients k and (1 - k) * s, from pre-activations with any axes before the last."""
 
     def all_weights(self) -> tuple[Tensor, ...]:
         """W and b."""
         return self.below, self.bias
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """The last state is h."""
+        """Runs all time steps; the last state is h."""
         assert skipped_GTBH is None, "this layer has no source"
         if choose("minimal", below_GTBI) == "compiled":
             output_GTBH = minimal_layer(below_GTBI, self.all_weights(), len(self.gate_names), start)
@@ -51,7 +51,7 @@ class MinimalCell(Cell):
         return HiddenState(self.zeros(like_GBX))
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """One step of the recurrence."""
+        """The state after one step of the recurrence."""
         kept_GBH, added_GBH = self.coefficients(pre_GBX)
         return HiddenState(kept_GBH * state.h_GBF + added_GBH)
 
@@ -59,7 +59,7 @@ class MinimalCell(Cell):
 class MinGruCell(MinimalCell):
     """z_t = sigm(W_z x_t + b_z),   h_t = (1 - z_t) * h_{t-1} + z_t * s_t           (Feng et al., 2024, minGRU)
 
-    z is the update gate: here, as the paper has it, what enters is multiplied by it, and in a GRU what stays.
+    z is the update gate: here, as in the paper, it multiplies the candidate; in a GRU it multiplies the previous state.
     """
 
     gate_names = ("update",)
@@ -78,7 +78,7 @@ class MinLstmCell(MinimalCell):
     """(f_t, i_t) = sigm(W x_t + b),   h_t = f'_t * h_{t-1} + i'_t * s_t,           (Feng et al., 2024, minLSTM)
     f'_t = f_t / (f_t + i_t),   i'_t = i_t / (f_t + i_t)
 
-    f is the forget gate, i the input gate; the primes make what stays and what enters add up to 1.
+    f is the forget gate, i the input gate; f' and i' are these, normalised to add up to 1.
     """
 
     gate_names = ("forget", "input")

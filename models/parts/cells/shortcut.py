@@ -20,8 +20,8 @@ from skipstack.models.layers.layer import LayerSizes, Unrolled
 from skipstack.models.parts.cells.gates import Gate, VectorGate
 
 Parts = Mapping[str, Tensor]
-"""What a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip), ``kept`` (1 -
-g). Each is present if a link of the layer needs it."""
+"""The values that a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip),
+``kept`` (1 - g). Each is present if a link of the layer needs it."""
 
 
 class ShortcutCell(Cell):
@@ -144,7 +144,7 @@ class ShortcutLstm(ShortcutCell):
         return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
 
     def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
-        """By ``models/kernels/layers.py``."""
+        """Runs the layer by ``lstm_layer`` (``models/kernels/layers.py``)."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         start_2GBH = None if start is None else torch.stack(start.chunk(2, dim=-1))
         kept = parts_GTBH.get("kept")
@@ -184,7 +184,7 @@ class ShortcutBlock(ShortcutCell):
         return HiddenState(self.zeros(like_GBX))
 
     def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
-        """By ``models/kernels/layers.py``."""
+        """Runs the layer by ``block_layer`` (``models/kernels/layers.py``)."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         shared = parts_GTBH["skip"] if self.links.output == "shared" else None
         output_GTBH, pre_GTBX = block_layer(below_GTBI, self.weights(), internal, output, shared, start)

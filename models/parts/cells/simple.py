@@ -27,5 +27,5 @@ class SimpleCell(Cell):
         return HiddenState(self.bias_start.flatten(0, 1).unsqueeze(1).expand(-1, like_GBX.shape[1], -1))
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """R."""
+        """h_t = R(x_t, h_{t-1})."""
         return HiddenState(torch.tanh(pre_GBX))

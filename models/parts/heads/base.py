@@ -106,12 +106,12 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
-        """The scores behind the decisions, of every tag at every place: scores_RUBK; for a parser, of every head:
+        """The scores behind the decisions, of every tag at every position: scores_RUBK; for a parser, of every head:
         scores_RTBS.
         """
 
     def decision_loss(self, features_RUBF: Tensor, counts_RB: Tensor, place_RB: Tensor) -> Tensor:
-        """The loss of the head's own decision at one place of each sentence, as if the text were this token:
+        """The loss of the head's own decision at one position of each sentence, as if the text were this token:
         loss_RB.
         """
         at_R1BF = place_RB.unsqueeze(1).unsqueeze(-1).expand(-1, -1, -1, features_RUBF.shape[-1])
@@ -145,7 +145,7 @@ def log_loss(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:
 
 
 def log_losses(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:
-    """The negative log-likelihood of the gold tag at each place: losses_RUB (nats); 0 at -1."""
+    """The negative log-likelihood of the gold tag at each position: losses_RUB (nats); 0 at -1."""
     nll = nn.functional.nll_loss(
         log_likelihoods_RUBK.flatten(0, 2), gold_RUB.flatten(), ignore_index=UNSEEN, reduction="none"
     )

@@ -63,7 +63,7 @@ class BiaffineHead(Head):
         return self.tree
 
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
-        """-sum_w log P(h_w) + log P(k_w | h_w), of the gold heads h and relations k: loss_RB (nats).
+        """-sum_w (log P(h_w) + log P(k_w | h_w)), of the gold heads h and relations k: loss_RB (nats).
 
         Both are softmaxes, over the places of the sentence and over the relations. A head of -1 (padding) counts
         nothing, and neither does a relation of -1 (padding, or unseen in training).

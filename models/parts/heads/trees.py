@@ -55,9 +55,9 @@ class _Contraction:
     outside_O: Heads
     """The remaining places; the root is the first."""
     entered_O: Heads
-    """For each place outside, the word of the cycle that an arc from it would enter best."""
+    """The word of the cycle that an arc from each place outside would enter best."""
     leaving_O: Heads
-    """For each place outside, the word of the cycle that would be its best head."""
+    """The word of the cycle that would be the best head of each place outside."""
 
 
 def _arborescence(scores_SS: Scores) -> Heads:

@@ -16,7 +16,7 @@ from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup
 
 @dataclass(frozen=True, slots=True)
 class LexiconTensors:
-    """All that is known of every form, which is a word as written, by its id: rows to be looked up, on the device.
+    """The features of every form, which is a word as written, by its id: rows to be looked up, on the device.
 
     ``word_F``: ids of words. ``capital_F``: classes of capitals. ``prefix_FA``, ``suffix_FA``: ids of the characters at
     either end, outermost first. ``spelling_FC``: ids of all characters. ``class_F``: ids of classes that stand beside

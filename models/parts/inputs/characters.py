@@ -50,7 +50,7 @@ def lengths(ids_RNC: Tensor) -> Tensor:
 class CharacterCnn(SpellingReader):
     """y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token; W = 2k + 1
 
-    e are the characters' vectors; beyond either end comes the boundary. The maximum is over the places of characters
+    e are the characters' vectors; beyond either end comes the boundary. The maximum is over the positions of characters
     only, so padding never counts. (Character CNNs differ in the literature: this is that of Ma and Hovy, 2016, with a
     tanh.)
     """
@@ -61,16 +61,16 @@ class CharacterCnn(SpellingReader):
         self.bias = parameter(lanes, 1, config.filters, role=BIAS)
 
     def read(self, ids_RNC: Tensor) -> Tensor:
-        """As above."""
+        """y_RNF, by the equation of the class."""
         return convolved(ids_RNC, self.vectors, self.weight, self.bias)
 
 
 class CharacterCnns(SpellingReader):
     """y = [y_1; ...; y_n], where y_W is that of a ``CharacterCnn`` with filters of W characters (Kim et al., 2016)
 
-    All read the same vectors. Filters of an even width see one character more to the left of place j than to its right:
-    j - W / 2 to j + W / 2 - 1. Kim et al. let no filter reach beyond the ends of a token, which they write with marks;
-    ours do, and meet the boundary there.
+    All read the same vectors. Filters of an even width see one character more to the left of position j than to its
+    right: j - W / 2 to j + W / 2 - 1. Kim et al. let no filter reach beyond the ends of a token, which they write with
+    marks; ours do, and read the boundary there.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterCnnsConfig) -> None:
@@ -80,7 +80,7 @@ class CharacterCnns(SpellingReader):
         self.biases = nn.ParameterList(parameter(lanes, 1, filters, role=BIAS) for filters in config.filters)
 
     def read(self, ids_RNC: Tensor) -> Tensor:
-        """As above."""
+        """y_RNF, by the equation of the class."""
         each = zip(self.weights, self.biases, strict=True)
         return torch.cat([convolved(ids_RNC, self.vectors, weight, bias) for weight, bias in each], dim=-1)
 
@@ -105,7 +105,7 @@ def convolved(ids_RNC: Tensor, vectors: Lookup, weight_RIF: Tensor, bias_R1F: Te
 
 
 def _products(vectors: Lookup, weight_RIF: Tensor, width: int) -> Tensor:
-    """W_k e of every character, for each lane and each place k of a filter; then a row that is never the maximum.
+    """W_k e of every character, for each lane and each position k of a filter; then a row that is never the maximum.
 
     A filter's value is a sum of such products, and there are far fewer of them than characters in a batch.
     """
@@ -127,7 +127,7 @@ class CharacterLstm(SpellingReader):
         self.layer = LstmCell(LayerSizes(lanes=lanes, directions=2, below=config.size, hidden=config.hidden))
 
     def read(self, ids_RNC: Tensor) -> Tensor:
-        """As above."""
+        """y_RNF, by the equation of the class."""
         (lanes, spellings, _), lengths_RN = ids_RNC.shape, lengths(ids_RNC)
         e_RCNE = self.vectors(ids_RNC.transpose(1, 2))
         both_GCNE = ReadingOrder(lengths_RN, ids_RNC.shape[2]).apart(e_RCNE)

@@ -8,7 +8,7 @@ from skipstack.models.kernels.products import product
 from skipstack.models.kernels.sigmoid import sigmoid
 
 CARRY = -2.0
-"""Added to the gate's argument, so that a new layer passes most of its input."""
+"""The term added to the gate's argument, so that a new layer passes most of its input."""
 
 
 class HighwayLayer(nn.Module):

@@ -13,7 +13,7 @@ from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 
 
 class OneHotEmbedder(Embedder):
-    """x_t has a 1 at the place of its word and 0 elsewhere; the boundary and unknown words are all 0."""
+    """x_t has a 1 at the index of its word and 0 elsewhere; the boundary and unknown words are all 0."""
 
     words = None
 

@@ -1,4 +1,4 @@
-"""From tokens to the input of the stack (wu2017 eqs 16-17).
+"""The input of the stack, computed from tokens (wu2017 eqs 16-17).
 
 S = T and the margins of the window, W tokens of the window.
 """

@@ -38,13 +38,13 @@ class SkipLayer(Layer):
 
     @abstractmethod
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """All steps, from pre-activations without U h."""
+        """Runs all steps, from pre-activations without U h."""
 
     def chosen(
         self, pre_GTBX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor, partial[Tensor]]:
-        """Step by step, with the state that ``choose`` names, mixed with the previous one: state_SGBY, back_GTB, and a
-        function that returns read_GTBJ.
+        """Runs step by step on the state that ``choose`` returns, mixed with the previous one: state_SGBY, back_GTB,
+        and a function that returns read_GTBJ.
         """
         state_SGBY, back_TGB = SkipLoop.apply(  # type: ignore[no-untyped-call]
             pre_GTBX, self.cell.recurrent_weight(), start_JGBY, share_G, choose
@@ -65,7 +65,7 @@ class FixedSkipLstm(SkipLayer):
         self.share = 1 - config.previous_share
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Always chooses the earliest of the J states."""
+        """Runs all steps, and always chooses the earliest of the J states."""
         back_GB = torch.full(start_JGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
         share_G = pre_GTBX.new_full((len(pre_GTBX),), self.share)
         state_SGBY, _, read = self.chosen(pre_GTBX, start_JGBY, share_G, lambda step, before_GBH: back_GB)
@@ -88,7 +88,7 @@ class DynamicSkipLstm(SkipLayer):
         self.streams = streams
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """The policy chooses; its inputs are kept for its gradient."""
+        """Runs all steps with the policy's choices; the policy's inputs are kept for its gradient."""
         directions = len(pre_GTBX) // len(self.shares_R)
         share_G = self.shares_R.to(pre_GTBX.dtype).repeat_interleave(directions)
         choose = self.policy.chooser(below_GTBI, self._noise(pre_GTBX))
@@ -121,7 +121,7 @@ class AttentionSkipLstm(SkipLayer):
         self.policy = policy_of(config, sizes)
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Every step is a node of the gradient's graph."""
+        """Runs all steps, each of which autograd records."""
         read, states_GBY = [], list(start_JGBY.unbind())
         weight_GHX, hidden = self.cell.recurrent_weight(), self.cell.hidden
         for step in range(pre_GTBX.shape[1]):

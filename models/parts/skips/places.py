@@ -1,4 +1,4 @@
-"""A policy that addresses states by their place in the text, rather than by distance. Ours; the papers have none.
+"""A policy that addresses states by their place, or position, in the text, not by distance. Ours; the papers have none.
 
 E numbers in the code of a place; S places, those of J states before the first step included.
 """
@@ -43,7 +43,7 @@ class PlacePolicy(Policy):
         return torch.matmul(asked_GTBE, code_TEJ) + self.bias_output.flatten(0, 1)[:, None, None]
 
     def score_weights(self, steps: int) -> Sequence[Tensor]:
-        """For each step, P times the codes of the J last places: weight_GMJ."""
+        """The weights P times the codes of the J last places, for each step: weight_GMJ."""
         output_GME = self.output.flatten(0, 1)
         return [output_GME @ code_EJ for code_EJ in self._codes(0, steps)]
 

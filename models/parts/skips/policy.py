@@ -45,7 +45,7 @@ class Policy(nn.Module):
         return project(hidden_GTBM, self.output, self.bias_output)
 
     def score_weights(self, steps: int) -> Sequence[Tensor]:
-        """For each step, the V from the units to the J last states: weight_GMJ."""
+        """The weights V from the units to the J last states, for each step: weight_GMJ."""
         return [self.output.flatten(0, 1)] * steps
 
     def log_probabilities(self, below_GTBI: Tensor, before_GTBH: Tensor) -> Tensor:

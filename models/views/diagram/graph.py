@@ -49,8 +49,8 @@ class Reading:
     """``end`` reads ``start`` at the time steps from ``first`` to ``last``, relative to its own: 0 the same, -1 the
     previous one.
 
-    They count in the direction of reading of ``end``. ``between``: also those between the two. ``gate`` names the gate
-    that weights it, if any.
+    Steps count in the direction of reading of ``end``. ``between``: also the steps between the two. ``gate`` names the
+    gate that weights the reading, if any.
     """
 
     start: str
@@ -64,7 +64,7 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagram:
-    """All parts of a network, each after those below it, and what each reads.
+    """The parts of a network, each after those below it, and what each reads.
 
     ``shortcut``: the config of layers with a source; ``skip``: which earlier states skipping layers read; None where
     the network has no such layers.

@@ -16,8 +16,8 @@ from skipstack.spaces.trial import CORPUS
 
 
 def own_roles(row: ListedRow) -> tuple[Role, ...]:
-    """The roles of a row that ask something: a winner with a single change is compared once, since without it, it is
-    the base, and the base with it is the winner.
+    """The roles of a row that are compared. A winner with a single change is compared once: without the change it is
+    the base, and the base with the change is the winner.
     """
     first = row.roles[0]
     return tuple(role for role in row.roles if role == first or first.kind not in ("base", "winner"))
@@ -25,8 +25,8 @@ def own_roles(row: ListedRow) -> tuple[Role, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A row beside one reference, on a corpus, or on each of several in a mean: ``trials`` and ``references`` in the
-    order of the corpora. ``row`` and ``reference`` are in words; the base has no reference.
+    """A row beside one reference, on a corpus, or on each of several if it is a mean: ``trials`` and ``references`` are
+    in the order of the corpora. ``row`` and ``reference`` are in words; the base has no reference.
     """
 
     row: str
@@ -43,8 +43,8 @@ class Comparison:
 
 
 def compared(record: StudyRecord) -> list[Comparison]:
-    """The comparisons of the rows trained so far, corpus by corpus: one for each row and reference, the first for which
-    the row is there first.
+    """The comparisons of the rows trained so far, corpus by corpus: one for each row and reference, by the first role
+    of the row with that reference.
     """
     rows, planned = trained_rows(record), record.plan
     if planned is None:
@@ -87,7 +87,7 @@ def means(record: StudyRecord) -> list[Comparison]:
 
 
 def mean_of(corpora: int) -> str:
-    """What stands in the place of a corpus where a row is a mean."""
+    """The text that a row has in place of its corpus if it is a mean."""
     return f"{corpora} corpora, the mean"
 
 

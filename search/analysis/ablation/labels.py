@@ -33,8 +33,8 @@ class Label:
 
 
 def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
-    """``base``; ``winner, trial 7``; of another search ``tagger, trial 3``; a change as ``model.stack.depth: 3 → 5``,
-    taken back as ``...: 5 → 3``; several as ``model.stack: as in the base``.
+    """The label of a role: ``base``; ``winner, trial 7``; of another search ``tagger, trial 3``; a change as
+    ``model.stack.depth: 3 → 5``, taken back as ``...: 5 → 3``; several as ``model.stack: as in the base``.
     """
     if role.kind == "base":
         return Label("", "base")
@@ -56,7 +56,7 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
 
 def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
     """A row in words: ``base``; ``winner``; ``without composition``; ``base + depth 5``; ``tagger, trial 3`` of another
-    search. Of several winners, the second is ``number 2``, and a row of its is ``number 2 without composition``.
+    search. Of several winners, the second is ``number 2``, and a row of it is ``number 2 without composition``.
     """
     if role.kind == "base":
         return "base"

@@ -63,7 +63,7 @@ def rows(
     *,
     parts: bool = True,
 ) -> Rows:
-    """All rows, in a space from ``space_of_rows``.
+    """The rows of an ablation, in a space from ``space_of_rows``.
 
     ``winners``: by trial number; ``beside``: configs that are compared with them, with their roles; ``without``: paths
     joined by commas, all changes at which are taken back at once; ``parts``: whether single changes are rows, too.

@@ -17,7 +17,7 @@ from skipstack.spaces.trial import CORPUS
 
 @dataclass(frozen=True, slots=True)
 class TrainedRow:
-    """A row on a corpus, whose name is empty if there is only one; ``trial``: None before it is proposed."""
+    """A row on a corpus, whose name is empty if the ablation names none; ``trial``: None before it is proposed."""
 
     row: ListedRow
     corpus: str

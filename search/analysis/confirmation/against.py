@@ -105,8 +105,8 @@ def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
 def _trial(
     ranked: Mapping[str, TrialRecord], base: TrialConfig, row: PaperRow, files: Set[str | None]
 ) -> TrialRecord | None:
-    """The best trial, by identity, of the base with the row's values; several there may be of several ``files`` of
-    vectors alone.
+    """The best trial whose config is the base with the row's values; several such trials differ in their ``files`` of
+    vectors only.
     """
     if row.has is None:
         return None

@@ -82,8 +82,8 @@ class Reach:
 
     ``smallest``: the smallest difference that gets a mark in 80 of 100 such experiments; ``questions``: the number of
     comparisons in the family. ``half_detected``: how often a difference half as large gets a mark; ``half_overstated``:
-    how large it is shown where it has one, as a multiple of the true difference. ``seeds``: the seeds needed to detect
-    the difference ``sought``; None if no number of seeds suffices.
+    how large it is shown where it has a mark, as a multiple of the true difference. ``seeds``: the seeds needed to
+    detect the difference ``sought``; None if no number of seeds suffices.
     """
 
     smallest: float

@@ -1,4 +1,4 @@
-"""A confirmed score, as a model card tells it."""
+"""A confirmed score, as a model card states it."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,9 @@ class Confirmed:
     seeds: int
 
     def in_words(self, measure: Measure, what: str, on: str, form: str) -> str:
-        """A sentence of a card. ``what`` has the score, and ``on`` what; ``form``: how its numbers are written."""
+        """A sentence for a model card. ``what``: the model with the score; ``on``: the data it is for; ``form``: the
+        format of numbers.
+        """
         value, half = measure.factor * self.value, abs(measure.factor) * self.half
         return (
             f"Confirmed for {what}, on {on}: {visible(measure.label)} {value:{form}} ± {half:{form}}, the mean of "

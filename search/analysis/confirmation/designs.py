@@ -44,7 +44,7 @@ class Confirmation:
 
 
 def why_not_by_design(record: StudyRecord) -> str:
-    """Why the trials of a study are no confirmation; empty if they are one."""
+    """The reason why the trials of a study are no confirmation; empty if they are one."""
     search = record.study.search
     if not search.stops_nothing:
         return f"{search.scheduler.kind} stops trials by their scores"

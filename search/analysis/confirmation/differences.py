@@ -34,11 +34,11 @@ from skipstack.spaces.trial import as_network
 Split = Literal["dev", "test"]
 
 SPANS: Final = "gold"
-"""The name of the count of a measure of spans."""
+"""The name of the count of gold spans, which only measures of spans have."""
 
 FEWEST_SPANS: Final = 30
-"""The fewest spans in a test set whose intervals cover as they should: networks that differ in one span of a hundred
-are then found to differ at all (``tests/search/statistics/measured.py``).
+"""The minimum number of spans in a test set for intervals with their nominal coverage: networks that differ in one span
+of a hundred are then found to differ at all (``tests/search/statistics/measured.py``).
 """
 
 FEW: Final = f"are too few to show how far chance reaches (at least {FEWEST_SPANS} are needed)"
@@ -86,8 +86,8 @@ def difference(
 def interaction(
     both: TrialRecord, one: TrialRecord, other: TrialRecord, base: TrialRecord, split: Split
 ) -> Estimate | None:
-    """How much two changes do together beyond what each does alone: (both - other) - (one - base); None if one of the
-    four was not measured on the split, or they share no seed.
+    """The interaction of two changes, their effect together beyond those of each alone: (both - other) - (one - base);
+    None if one of the four was not measured on the split, or they share no seed.
 
     Seeds are paired, and sentences where all four have counts of the same ones.
     """
@@ -175,7 +175,9 @@ def _over_calls(
 def _tables(
     trial: TrialRecord, reference: TrialRecord, counts: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> tuple[Values, Values, bool]:
-    """The pseudo-values of both by document, if both are known by document, or else by sentence; and which it is."""
+    """The pseudo-values of both by document, if both are known by document, or else by sentence; and whether it is by
+    document.
+    """
     known = trial.documents if trial.documents == reference.documents else ()
     (ours, documents), (theirs, _) = (_units(each, known) for each in counts)
     of_counts = scores_of(trial.measure)
@@ -183,8 +185,8 @@ def _tables(
 
 
 def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[NDArray[np.float64], bool]:
-    """The counts of the units that are drawn independently: the documents, where these are the sizes of all, or else
-    the sentences. Also, whether they are documents.
+    """The counts of the units that are drawn independently: of the documents, if their sizes add up to all sentences,
+    or else of the sentences. Also, whether they are documents.
     """
     if not documents or sum(documents) != counts_RSC.shape[1]:
         return counts_RSC, False
@@ -193,7 +195,7 @@ def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[N
 
 
 def _of_sentences(estimate: Estimate, counts_RSC: NDArray[np.float64], documents: bool) -> Estimate:
-    """The estimate with its number of sentences, which was computed from those of documents."""
+    """The estimate with its number of sentences, and of documents if it was computed from them."""
     if not documents:
         return estimate
     return replace(estimate, sentences=counts_RSC.shape[1], documents=estimate.sentences)

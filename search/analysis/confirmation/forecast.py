@@ -153,7 +153,7 @@ def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
 def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | None, str]:
     """The power from the search's test scores of the base and the winner; or why it is unknown.
 
-    Other configs that were trained to the end say more of the noise, since the seeds of a search are few.
+    Other configs that were trained to the end show more of the noise, since the seeds of a search are few.
     """
     if not record.measure.counted:
         return None, "what a function reports is known by seed alone"

@@ -1,7 +1,7 @@
 """Interactions of two changes in a grid: how much they do together beyond what each of them does alone.
 
 For a base b, trials x and y with one change each, and the trial xy with both, the interaction is (xy - y) - (x - b):
-how much more the first change gains where the second one is there. At 0 their differences to the base add up.
+how much more the first change gains if the second one is made, too. At 0 their differences to the base add up.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ class Interaction:
 
 
 def interactions(record: StudyRecord, split: Split) -> tuple[Interaction, ...]:
-    """Those of every two changes that a study, a confirmation by design, tried alone and together, each to its end."""
+    """The interactions of any two changes that a confirmation by design tried alone and together, each to its end."""
     found = list(_interactions(record, split))
     corrected = holm([each.estimate.p for each in found])
     return tuple(

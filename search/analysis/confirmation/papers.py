@@ -16,11 +16,11 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import trial_paths, unknown_path
 
 Figure = Annotated[float, Field(ge=0)]
-"""As printed: in percent, or a perplexity."""
+"""A score as the paper prints it: in percent, or a perplexity."""
 
 
 class PaperRow(Frozen):
-    """One row with its printed scores, None if the paper has none.
+    """A row with its printed scores, None if the paper has none.
 
     ``has``: the values, by path, in which the row's config differs from a study's base; None for a system that cannot
     be a config of ours. ``vectors``: whether its words start from pretrained vectors, of whatever file the user has;
@@ -70,7 +70,7 @@ class PaperTable(Frozen):
 
 class Shown(Frozen):
     """A figure of a paper, or a table without scores of configs. ``preset``: the study that shows the same, if any;
-    ``why``: what it is where there is nothing to run, or why it was not.
+    ``why``: what it is if there is nothing to run, or why it was not run.
     """
 
     title: str

@@ -37,10 +37,12 @@ class Trend:
 
 
 def trends_of(record: StudyRecord) -> tuple[Trend, ...]:
-    """Of a grid, the scores along the numeric axis with the most values, with a line for each value of the other axis
-    with the most values. Of a study that changes one axis at a time, the scores along each numeric axis.
+    """The trends of a study: of a grid, the scores along the numeric axis with the most values, with a line for each
+    value of the other axis with the most values; of a study that changes one axis at a time, the scores along each
+    numeric axis.
 
-    Other studies have no trend, nor has an axis without three numbers, or before trials at two of them are trained.
+    Other studies have no trend, nor has an axis with fewer than three numbers, or before trials at two of them are
+    trained.
     """
     if why_not_by_design(record):
         return ()

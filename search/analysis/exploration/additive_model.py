@@ -1,4 +1,4 @@
-"""An additive model of all trials, its effects shrunk by as much as the trials do not support them.
+"""An additive model of all trials, whose effects are shrunk the more, the less the trials support them.
 
 Array legend: S searches, N trials, P columns of the design (the mean, then the tried parts of each axis).
 
@@ -48,7 +48,7 @@ AT_ONCE: Final = 250_000
 """The number of elements of the designs that are fitted at once: as many as the caches of a processor hold."""
 
 VAGUE: Final = 4.0
-"""The standard deviation of log tau beforehand: it keeps tau off 0 and infinity where trials say nothing of it."""
+"""The prior standard deviation of log tau: it keeps tau off 0 and infinity where trials say nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def fits(
     """Fit the model to searches that differ in their ``parts`` alone; the arguments are otherwise those of ``fit``."""
     gains = _Gains(scores, whole, reached)
     used = scores.notna() & (whole | gains.mean.notna())
-    with np.errstate(over="ignore"):  # of scores whose squares are no numbers there is no model
+    with np.errstate(over="ignore"):  # scores whose squares overflow have no model
         scale = float(scores[used].std(ddof=0)) or 1.0
         fits_in = np.isfinite(np.square(scale))
     if not whole[used].any() or not fits_in:
@@ -115,7 +115,7 @@ def fits(
     for start in range(0, len(parts), size):
         own = keys[start : start + size]
         places = [[0, *(columns[key] for key in each)] for each in own]
-        columns_SNP = np.zeros((len(own), len(score_N), 1 + len(columns)))  # one of zeros changes nothing
+        columns_SNP = np.zeros((len(own), len(score_N), 1 + len(columns)))  # a column of zeros changes nothing
         for number, (each, place) in enumerate(zip(parts[start : start + size], places, strict=True)):
             seen = {axis: [part for of, part in own[number] if of == axis] for axis, _ in own[number]}
             columns_SNP[number][:, place] = design(each[used], seen)
@@ -139,8 +139,8 @@ def fits(
 
 
 def design(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]]) -> Array:
-    """A column of ones, then of the parts ``seen`` of each axis one each: 1 where a trial has the part, less the share
-    of one part in all of the axis where it is active. So an axis adds nothing on average.
+    """A column of ones, then one for each of the parts ``seen`` of each axis: 1 where a trial has the part, less one
+    over the number of parts where the axis is active. So an axis adds nothing on average.
     """
     columns = [np.ones(len(parts))]
     for axis, own in seen.items():
@@ -174,14 +174,14 @@ class _Gains:
 
 
 class _Posterior:
-    """For each search the distribution of mu and beta given the scores.
+    """The distribution of mu and beta given the scores, for each search.
 
     With m_i the model's mean, V_i = sigma^2 + s_i^2 (s_i = 0 for a whole trial) and d_i = r_i + g_i - m_i, a trial has
     the log-likelihood -log(V_i) / 2 - d_i^2 / (2 V_i), and if it was stopped
 
         + log Phi(k_i),    k_i = ((m_i - r_i) s_i^2 + g_i sigma^2) / (sigma s_i sqrt(V_i))
 
-    Of whole trials sums are enough, which are made once: only the stopped ones are looked at again for each sigma.
+    Sums over the whole trials are computed once: only the stopped ones are evaluated again for each sigma.
 
     Array legend: S searches, N trials, E those that were stopped early, P mu and the betas.
     """
@@ -225,7 +225,7 @@ class _Posterior:
         variance_SE = sigma_S[:, None] ** 2 + self._deviation_E**2
         slope_SE = self._deviation_E / (sigma_S[:, None] * np.sqrt(variance_SE))
         precision_SP = np.repeat(tau_S[:, None] ** -2.0, self._place_SP.shape[1], axis=1)
-        precision_SP[:, 0] = 0.0  # nothing is known of mu beforehand
+        precision_SP[:, 0] = 0.0  # mu has no prior
         diagonal = np.arange(self._place_SP.shape[1])
         for _ in range(50):
             means_SE = _times(self._columns_SEP, self._place_SP)
@@ -250,7 +250,7 @@ class _Posterior:
         return curvature_SPP, whole_S + logs_SE.sum(axis=1)
 
     def _above(self, sigma_S: Array, means_SE: Array) -> tuple[Array, Array, Array]:
-        """Of stopped trials: mean and deviation of the final scores before truncation at the reached score, and k."""
+        """The mean and deviation of stopped trials' final scores before truncation at the reached score, and k."""
         variance_SE = sigma_S[:, None] ** 2 + self._deviation_E**2
         joint_SE = means_SE * self._deviation_E**2 + (self._score_E + self._gain_E) * sigma_S[:, None] ** 2
         middle_SE, spread_SE = joint_SE / variance_SE, sigma_S[:, None] * self._deviation_E / np.sqrt(variance_SE)

@@ -1,4 +1,4 @@
-"""The expected best score of a search with fewer trials, and where it holds an upper bound for one with more."""
+"""The expected best score of a search with fewer trials, and, where it holds, an upper bound for one with more."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 COLUMNS: Final = ("trials", "epochs", "expected_best")
 
 POINTS: Final = 40
-"""The maximum number of points at which it is computed."""
+"""The maximum number of points at which the expected best score is computed."""
 
 
 def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
@@ -36,8 +36,8 @@ def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
 
 def _best_of(ordered: NDArray[np.float64], count: int) -> float:
     """The mean of the best of ``count`` of these ascending scores, over all ways to choose them."""
-    places = np.arange(len(ordered), count, -1)  # of v_N down to v_count + 1: what falls to the next one below
-    falling = (places - count) / np.maximum(places - 1, 1)
+    places = np.arange(len(ordered), count, -1)  # i of v_i, from v_N down
+    falling = (places - count) / np.maximum(places - 1, 1)  # the weight of v_{i - 1} relative to that of v_i
     weights = np.cumprod(np.concatenate([[count / len(ordered)], falling]))
     return float(weights @ ordered[::-1][: len(weights)])
 
@@ -47,9 +47,9 @@ LEAST: Final = 4
 
 
 HELD: Final[Mapping[str, float]] = {"random": 0.81}
-"""By proposer, the share of simulated and recorded searches to which half as many trials again gave no more than the
+"""The share of simulated and recorded searches, by proposer, in which half as many trials again gained no more than the
 bound. Other proposers have none: those that learn exceeded it in up to half of the searches, and those that follow an
-order draw nothing. ``make statistics`` measures it (``docs/guide/statistics.md``).
+order draw nothing at random. ``make statistics`` measures it (``docs/guide/statistics.md``).
 """
 
 
@@ -89,7 +89,7 @@ def continued(
 
         v_N - sum_i v_i C(i - 1, N - h - 1) / C(N, N - h)
 
-    A search that learns from its trials may do better, so this is said of those in ``HELD`` alone.
+    A search that learns from its trials may do better, so the bound is given for the proposers in ``HELD`` only.
     """
     ordered = np.sort(np.asarray(scores, dtype=float))
     number = len(ordered)

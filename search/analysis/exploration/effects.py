@@ -1,16 +1,16 @@
-"""The effect of each value on the final score, other axes being equal, wherever the trials can carry one.
+"""The effect of each value on the final score, other axes being equal, wherever the trials can support one.
 
-Effects come from the additive model (``additive_model.py``) of all trials, stopped ones as censored. None is told
+Effects come from the additive model (``additive_model.py``) of all trials, stopped ones as censored. No effect is given
 
-- unless more trials were trained to their ends than the model has free numbers, and no fewer than were stopped:
-  without, its effects rest on how the ends of stopped trials are predicted, and on recorded searches they were then
+- unless more trials were trained to their ends than the model has free parameters, and no fewer than were stopped:
+  otherwise its effects depend on how the ends of stopped trials are predicted, and on recorded searches they were then
   further from the truth than 0 is;
-- of a value with fewer than ``LEAST_WHOLE`` whole trials, or one that whole trials do not tell apart from values of
-  other axes: which ones, ``Effects.untold`` says.
+- for a value with fewer than ``LEAST_WHOLE`` whole trials, or one that whole trials do not tell apart from values of
+  other axes (which ``Effects.untold`` has).
 
-An effect is relative to the mean of those values of its axis that have enough whole trials. It has a band that holds
-the true one in about 95 % if trials were drawn at random and none stopped, less otherwise (``docs/guide/statistics.md``
-has measured how often). Where the band holds 0 its sign is open.
+An effect is relative to the mean of those values of its axis that have enough whole trials. Its band contains the true
+effect in about 95 % of cases if trials were drawn at random and none stopped, in fewer otherwise
+(``docs/guide/statistics.md`` has measured how often). If the band contains 0, the sign is open.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ import pandas as pd
 from skipstack.search.analysis.exploration.additive_model import Fit, Key, design, fit
 
 LEAST_WHOLE: Final = 2
-"""The minimum number of whole trials with a value that has an effect, or with a pair that has an interaction."""
+"""The minimum number of whole trials for the effect of a value, or for the interaction of a pair of values."""
 
 IN_95: Final = 1.959964
 """Standard deviations of a normal distribution on both sides of its mean that hold 95 %."""
@@ -46,12 +46,12 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What the trials tell of the values.
+    """The effects of values on the score, as far as the trials support them.
 
-    ``of``: the effect of each part that has one. ``untold``: of each other tried part the axes from whose values whole
-    trials do not tell it apart; none if it has too few whole trials. Both are empty if whole trials are not more than
-    ``columns``, the free numbers of the model, or fewer than stopped ones. ``whole``, ``stopped``: the numbers of
-    trials in the model; ``model``: the model itself.
+    ``of``: the effect of each part that has one. ``untold``: for each other tried part, the axes from whose values
+    whole trials do not tell it apart; none if it has too few whole trials. Both are empty if whole trials are not more
+    than ``columns``, the number of free parameters of the model, or fewer than stopped ones. ``whole``, ``stopped``:
+    the numbers of trials in the model; ``model``: the model itself.
     """
 
     of: Mapping[Key, Effect]

@@ -40,8 +40,8 @@ FEW: Final = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
-    """A trial that is listed by itself. Scores by seed, the larger the better; ``values``: in the objectives after the
-    score, by their columns, as measured.
+    """A trial that is listed by itself. ``dev``: its scores by seed, the larger the better; ``values``: its measured
+    values in the objectives after the score, by their columns.
     """
 
     number: int
@@ -72,12 +72,12 @@ class Exploration:
     base: Subject
     """The base config of the study."""
     config: StudyConfig
-    """What was asked for."""
+    """The config of the study."""
     seen: Seen
     curves: Callable[[], pd.DataFrame]
     """The frame ``curves``, which only pictures need."""
     reached: pd.DataFrame
-    """By trial the best score up to each epoch; NaN after its end."""
+    """The best score of each trial up to each epoch; NaN after its end."""
     domains: Domains
     compared: tuple[int, ...]
     """The epochs of the rungs."""
@@ -111,7 +111,7 @@ class Exploration:
 
     @cached_property
     def by_chance(self) -> list[Shuffled]:
-        """The same search in which no axis matters; none without whole trials."""
+        """Shuffled copies of the search, in which no axis matters; none without whole trials."""
         seen = self.seen
         return shuffled(seen.trials, seen.whole, self.reached, seen.parts) if self.effects.whole else []
 
@@ -143,14 +143,14 @@ class Exploration:
 
     @cached_property
     def twice(self) -> list[tuple[int, ...]]:
-        """The trials that were trained here although they are one network, group by group."""
+        """Groups of trials that were trained here although all trials of a group have the same network."""
         trained = self.seen.trials.loc[~self.seen.trials["reused"], "point"]
         points = {int(str(number)): json.loads(str(point)) for number, point in trained.items()}
         return alike(Space(self.config.space), points)
 
     @cached_property
     def cut(self) -> dict[str, list[int]]:
-        """The trials that ended because the study's hours were over, by how they ended."""
+        """The trials that ended because the study's hours were over, by the message with which they were stopped."""
         trials = self.seen.trials
         return cut_short(zip(trials.index.tolist(), trials["state"], trials["message"], strict=True))
 
@@ -249,7 +249,7 @@ def explore(
 
 
 def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":
-    """Which trials are whole if seeds race: those whose first group of seeds was trained to the end."""
+    """Whether each trial is whole if seeds race: its first group of seeds was trained to the end."""
     path = "training.epochs"
     epochs = trials[path] if path in trials.columns else study.space.base.epochs
     return (trials["state"] == "completed") | (

@@ -36,8 +36,8 @@ COLUMNS: Final = {
     "latency": ("float64", "of the selected trial, where it is an objective"),
     "reused": ("bool", "whether the selected trial was reused and not trained"),
 }
-"""The type and the description of each column, in order. Of a function there is a further float64 column for each
-objective after the score, such as ``objective_seconds``: that of the selected trial."""
+"""The type and the description of each column, in order. A function's frame has a further float64 column for each
+objective after the score, such as ``objective_seconds``: the value of the selected trial."""
 
 
 def exploration_frame(exploration: Exploration) -> pd.DataFrame:
@@ -75,7 +75,7 @@ def exploration_frame(exploration: Exploration) -> pd.DataFrame:
 
 
 def _effect(effect: Effect | None, sign: float) -> dict[str, Any]:
-    """In the measure's own unit, where the ends change places if less is better."""
+    """The columns of an effect in the measure's own unit; the ends of its band change places if less is better."""
     if effect is None:
         return {"effect": nan, "effect_low": nan, "effect_high": nan, "effect_whole": None}
     low, high = sorted((sign * effect.low, sign * effect.high))

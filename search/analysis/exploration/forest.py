@@ -1,7 +1,7 @@
 """A forest of regression trees, all grown at once: a level of all trees is a few operations on arrays.
 
-Array legend: T trees, N points, D dimensions, L boxes of a tree. A tree cuts the space into boxes; of a tree with fewer
-than L the others are empty.
+Array legend: T trees, N points, D dimensions, L boxes of a tree. A tree cuts the space into boxes; if it has fewer than
+L, the others are empty.
 
 A tree is grown from as many points as there are, drawn with replacement (Breiman, "Random Forests", 2001). Each box of
 a level is cut where the squares left of its scores are the smallest, halfway between two points, until its scores are
@@ -22,7 +22,7 @@ ROUNDED: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """From ``low_TLD`` to ``high_TLD`` a box has the mean score ``value_TL``; empty ones are from 0 to 0."""
+    """The boxes of trees, ``low_TLD`` to ``high_TLD``, with mean scores ``value_TL``; empty ones are from 0 to 0."""
 
     low_TLD: Array
     high_TLD: Array
@@ -30,7 +30,7 @@ class Boxes:
 
 
 def drawn(points: int, trees: int, source: np.random.Generator) -> NDArray[np.int64]:
-    """How often each tree has each point, as (T, N)."""
+    """Bootstrap samples: the number of times that each tree has each point, as (T, N)."""
     return source.multinomial(points, np.full(points, 1 / points), size=trees)
 
 
@@ -42,8 +42,8 @@ def grow(
     depth: int,
     source: np.random.Generator,
 ) -> Boxes:
-    """A tree for each row of ``times_TN``, with ``depth`` cuts or fewer one below the other; ``source`` draws among
-    equals.
+    """Grow a tree for each row of ``times_TN``, with at most ``depth`` cuts one below the other; ``source`` draws among
+    equally good cuts.
     """
     trees, (points, dimensions) = len(times_TN), place_ND.shape
     centred_N = score_N - score_N.mean()
@@ -70,8 +70,8 @@ def grow(
 
 
 class _Level:
-    """All places where the boxes of a level can be cut. Points are sorted by box, then by place; those that a tree does
-    not have are in a last box of their own.
+    """The positions at which the boxes of a level can be cut. Points are sorted by box, then by position; points that a
+    tree does not have are in an additional last box.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class _Level:
     def cuts(
         self, source: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Array]:
-        """Of each cut the tree, the box, the dimension and the place."""
+        """The best cut of each box that can be cut, as its tree, box, dimension and position."""
         trees, dimensions, points = self._explained_TDN.shape
         first_TL = _before(self._count_TL)
         row_TD1 = points * np.arange(trees * dimensions).reshape(trees, dimensions, 1)

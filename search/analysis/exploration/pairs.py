@@ -1,4 +1,4 @@
-"""Interactions of two axes: what whole trials have left of the additive model, by pair of values.
+"""Interactions of two axes: the residuals of whole trials in the additive model, by pair of values.
 
 Array legend: N whole trials, P parts of all axes.
 """

@@ -1,4 +1,4 @@
-"""Where trials lie in the dimensions of an axis."""
+"""The positions of trials in the dimensions of an axis."""
 
 from math import log
 from typing import Any
@@ -12,11 +12,11 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 
 
 def places(column: "pd.Series[Any]", domain: Domain) -> tuple[Array, Array]:
-    """The place of each trial in the dimensions of an axis, and the bounds of each.
+    """The position of each trial in the dimensions of an axis, and the bounds of each dimension.
 
-    A choice has a dimension for each tried value: 1 where a trial has it, else 0. One of numbers has a single
-    dimension, in which its tried values are equally far apart: a split parts lower from higher ones, as of any number.
-    Numbers to which the study gives names are categories, too: a frame has their names.
+    A choice has a dimension for each tried value: 1 where a trial has it, else 0. A choice of numbers has a single
+    dimension, in which its tried values are equally far apart: a cut separates lower from higher ones, as for any
+    number. Numbers to which the study gives names are categories, too: a frame has their names.
     """
     match domain:
         case Choice(numbers) if all(type(number) in (int, float) for number in numbers) and is_numeric_dtype(column):

@@ -1,7 +1,7 @@
-"""The same search in which no axis matters: points are dealt anew to the curves of the trials.
+"""Shuffled copies of a search, in which no axis matters: the points are assigned at random to the curves of the trials.
 
-Whatever is said of axes is computed from such searches, too, ends of stopped trials and all. What the search itself
-says has to exceed what these say.
+All statistics about axes are computed from these copies, too, with the predicted ends of stopped trials. The statistics
+of the search itself have to exceed those of the copies.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.exploration.additive_model import Fit, fits
 
 TIMES: Final = 20
-"""How many are made."""
+"""Number of shuffled copies."""
 
 BEYOND: Final = 5.0
-"""How many standard deviations above its mean by chance what stands out has to be: the largest of many is so far above
-it in one of 1,000 searches (the extreme value distribution).
+"""Number of standard deviations by which a statistic has to exceed its mean over the copies to stand out: the largest
+of many is so far above it in one of 1,000 searches (the extreme value distribution).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """One of them. ``points``: of each trial the value of each axis; ``parts``: their parts."""
+    """A shuffled copy. ``points``: the value of each trial on each axis; ``parts``: the parts of these values."""
 
     points: pd.DataFrame
     parts: pd.DataFrame
@@ -35,7 +35,7 @@ class Shuffled:
 def shuffled(
     trials: pd.DataFrame, whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame
 ) -> list[Shuffled]:
-    """``TIMES`` of them, the same for the same study. ``parts``: from ``levels.levels``, a column for each axis."""
+    """Make ``TIMES`` copies, the same for the same study. ``parts``: from ``levels.levels``, a column for each axis."""
     scored, axes = trials.index[trials["score"].notna()], list(parts.columns)
     points, own = trials.loc[scored, axes], parts.loc[scored]
     orders = [generator(0, "shuffled", time).permutation(len(scored)) for time in range(TIMES)]
@@ -48,5 +48,5 @@ def shuffled(
 
 
 def limit(largest: Sequence[float]) -> float:
-    """What something has to exceed in order to stand out; ``largest``: the largest one in each search by chance."""
+    """The limit that a statistic has to exceed to stand out; ``largest``: the largest one in each copy."""
     return max(max(largest), float(np.mean(largest) + BEYOND * np.std(largest, ddof=1)))

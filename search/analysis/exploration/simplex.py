@@ -1,6 +1,6 @@
 """Nelder and Mead's method ("A Simplex Method for Function Minimization", 1965), for many functions at once.
 
-Each function goes the way that ``scipy.optimize.minimize`` goes; only it takes the others along.
+Each function takes the steps that ``scipy.optimize.minimize`` takes; all functions take them together.
 
 Array legend: S functions, V variables, C = V + 1 corners of a simplex, the best first.
 """
@@ -14,20 +14,21 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating[Any]]
 
 WIDER: Final = 1.05
-"""The first simplex: a corner has one variable of the start so many times as large."""
+"""The factor by which each further corner of the first simplex enlarges one variable of the start."""
 
 OFF_ZERO: Final = 0.00025
-"""What a variable that is 0 becomes instead."""
+"""The value that such a corner gives to a variable that is 0 at the start."""
 
 STEPS: Final = 200
 """The maximum number of steps for each variable."""
 
 
 def minimise(values: Callable[[Array], Array], start_SV: Array, *, apart: float, differing: float) -> Array:
-    """The place of each function's minimum. ``values``: from a place of each, (S, V), to its value there, (S,).
+    """The point of each function's minimum. ``values``: from a point for each function, (S, V), to its value there,
+    (S,).
 
-    A function is done when the corners of its simplex are no further ``apart`` from the best one, in any variable, and
-    their values ``differing`` no more.
+    A function is done when no corner of its simplex differs from the best one by more than ``apart`` in any variable,
+    or by more than ``differing`` in its value.
     """
     variables = start_SV.shape[1]
     place_SCV = np.repeat(start_SV[:, None], variables + 1, axis=1)

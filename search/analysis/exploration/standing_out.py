@@ -1,4 +1,4 @@
-"""Which axes stand out: their values' trials differ by more than those of a search in which no axis matters.
+"""The axes that stand out: scores differ between their values by more than in a search in which no axis matters.
 
 Trials are put in order: those trained to their ends by score, before them the stopped ones, by the epoch at which they
 ended, then by score, as proposers rank them. The end that a stopped trial would have had counts for nothing. Each axis
@@ -50,7 +50,7 @@ def _of_parts(own: "pd.Series[int]") -> Values:
 
 
 def _line(own: "pd.Series[Any]", domain: Domain) -> Iterator[Values]:
-    """Of numbers, the place of each trial; nothing of choices without an order."""
+    """The position of each trial on an axis of numbers, as a column; nothing for choices without an order."""
     has_N = own.notna().to_numpy()
     place_MD, _ = places(own[has_N], domain)
     if place_MD.shape[1] == 1:

@@ -21,9 +21,9 @@ BASELINE, BASE, BEST = "baseline", "base", "best"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One value of one axis. Scores are those of ``data.tasks.measure``, by seed, in the order of ``seeds``.
+    """A value of an axis. Scores are those of ``data.tasks.measure``, by seed, in the order of ``seeds``.
 
-    ``trials``: the number with the value, ``members``: their numbers, ``scored``: the number with a score.
+    ``trials``: how many trials have the value, ``members``: their numbers, ``scored``: how many have a score.
     ``selected``: the best of these; ``epoch``: its best epoch, ``seeds``: its seeds, ``whole``: whether it was trained
     to its end. ``effect``: of the value on the final score; None if the trials cannot carry it (``effects.py``).
     ``epochs``, ``seconds``: of all ``trials``. ``leads``: no other value of the axis has a better selected trial.

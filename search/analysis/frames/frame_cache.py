@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import file_digest, sha256  # for which processors have instructions
+from hashlib import file_digest, sha256  # processors have instructions for it
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final

@@ -101,12 +101,12 @@ def _reported(record: StudyRecord) -> Sequence[Further]:
 
 
 def _tested_event(trial: TrialRecord, test: Mapping[int, float], best: int | None) -> int | None:
-    """The event that has its measure on ``test``: that of its best epoch where a function reported it there."""
+    """The event that has a trial's measure on ``test``: that of its best epoch where a function reported it there."""
     return trial.happened.get("tested", best if test else None)
 
 
 def _places(trial: TrialRecord) -> dict[int, int]:
-    """By seed, the place of its best report: where seeds race, the best of its group."""
+    """The position of each seed's best report; where seeds race, of the best report of its group."""
     reports = trial.reports
     place = reports.best()
     if place is None or not trial.raced:

@@ -1,6 +1,6 @@
-"""The verdict on a study, from what its search saw and what is confirmed.
+"""The verdict on a study, from its search and its confirmed tables.
 
-What is confirmed on fresh seeds comes first, then what was fixed in advance, then what a search saw.
+Results confirmed on fresh seeds come first, then rows fixed in advance, then results of the search.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ Tables = Sequence[tuple[StudyRecord, Confirmation]]
 
 
 def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
-    """The verdict on a study; ``tables``: all that it has."""
+    """The verdict on a study; ``tables``: all its confirmed tables."""
     if (decisive := decisive_table(tables)) is not None:
         return of_table(*tables[decisive])
     ended = sum(count for end, count in seen.ends.items() if end not in ("running", "paused"))
@@ -32,10 +32,10 @@ def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
 
 
 def decisive_table(tables: Tables) -> int | None:
-    """The place of the table that the verdict is about: the last ablation, else a design of several seeds, if
-    it is finished.
+    """The index of the table that the verdict is about: the last ablation, else a design of several seeds, if it is
+    finished.
 
-    An ablation of one seed, which has no interval, gives way to any table that has.
+    An ablation of one seed, which has no interval, gives way to any table that has one.
     """
     finished = [place for place, (own, _) in enumerate(tables) if own.finished]  # further rows belong to the family
     ablations = [place for place in finished if tables[place][0].plan is not None]
@@ -90,7 +90,7 @@ def _failed(seen: Exploration) -> Failed:
 
 
 def _exact(seen: Exploration) -> bool:
-    """Whether every trial with several seeds has one score with all of them, up to rounding, and there is one."""
+    """Whether there are trials with several seeds, each with the same score for all its seeds, up to rounding."""
     by_trial = [own.tolist() for _, own in seen.seen.seeds.groupby("trial")["dev"]]
     several = [own for own in by_trial if len(own) > 1]
     return bool(several) and all(map(alike, several))

@@ -1,4 +1,4 @@
-"""What a study shows, in a few typed facts: every report, page and note begins with them as one sentence.
+"""The verdict on a study in a few typed facts; every report, page and note begins with them as one sentence.
 
     WinnerTested  an ablation tested its winner, and each of the winner's changes
     RowsTested    rows fixed in advance, each compared with the base
@@ -19,8 +19,8 @@ from skipstack.search.statistics.estimates import NO_CHANCE, Estimate
 from skipstack.spaces.domains import Json
 
 Standing = Literal["earns", "harms", "open", "exact", "unknown"]
-"""What is known of a change: it earns its place, it does harm, or its sign is open; ``exact``: its seeds say the same,
-so that nothing shows how far chance reaches; ``unknown``: it has no interval for another reason.
+"""The standing of a change: it earns its place, it does harm, or its sign is open; ``exact``: its seeds have equal
+results, so that nothing shows how large chance is; ``unknown``: it has no interval for another reason.
 """
 
 
@@ -39,12 +39,12 @@ class Change:
 
     @property
     def difference(self) -> Estimate | None:
-        """What the change makes of the winner without it."""
+        """The effect of the change on the winner without it."""
         return None if self.without.difference is None else self.without.difference.reversed
 
     @property
     def standing(self) -> Standing:
-        """What the winner without it shows; only a mark, corrected for the whole family, decides."""
+        """The standing by the winner without the change; only a mark, corrected for the whole family, decides."""
         difference = self.without.difference
         if difference is None:
             return "unknown"
@@ -70,7 +70,7 @@ class Other:
 class WinnerTested:
     """The first winner of an ablation, compared with the base, and its changes.
 
-    ``corpus``: empty if there is one; else the name of the mean over all of them, which the numbers are.
+    ``corpus``: empty if there is a single one; else the name of the mean over all corpora, and all numbers are means.
     """
 
     measure: Measure
@@ -163,8 +163,8 @@ class Unfinished:
 class Failed:
     """A finished study in which no trial has a score; ``ends``: the number of trials by how they ended.
 
-    ``message``: the one that most of them ended with, the first of several such; empty if none has any. ``times``: how
-    many ended with it.
+    ``message``: the message that most of them ended with, the first of equally frequent ones; empty if none has any.
+    ``times``: how many ended with it.
     """
 
     ends: dict[str, int]

@@ -1,4 +1,4 @@
-"""An attempt at a trial: its worker, which is made anew where a disk failed for a moment."""
+"""An attempt at a trial and its worker, which is replaced by a new one after a brief failure of a disk."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from skipstack.search.study.task import EpochResult, TrialTask, Worker, Workers
 
 
 class Attempt:
-    """One attempt at ``task``, in the process that trains it. Its worker is made when the first epoch is asked for."""
+    """An attempt at ``task`` in the process that trains it; the worker is created when the first epoch is requested."""
 
     def __init__(self, workers: Workers, task: TrialTask) -> None:
         self._workers = workers
@@ -18,7 +18,7 @@ class Attempt:
 
     @property
     def reported(self) -> int:
-        """The epochs that the ledger has of the trial's seeds, if all that this attempt gave are reported."""
+        """Number of epochs of the trial's seeds in the ledger, once all that this attempt returned are reported."""
         return self._task.reported
 
     @property
@@ -27,17 +27,17 @@ class Attempt:
         return self._task.number
 
     def begin(self) -> None:
-        """Make the worker before its first epoch, so that other workers of this process know of it. Raises as
+        """Create the worker before its first epoch, so that other workers of this process know of it. Raises as
         ``run_epoch`` does.
         """
         with lost_disk_interrupts(f"trial {self._task.number}"):
             tried_again(self._made)
 
     def run_epoch(self) -> EpochResult | None:
-        """The next epoch, as the worker gives it.
+        """Train the next epoch and return the worker's result.
 
-        Where a disk fails, a new worker goes on from what the trial has saved. Raises OutOfSpaceError for a full disk
-        and DiskLostError for one that still fails, and whatever else the worker raises.
+        If a disk fails, a new worker continues from what the trial has saved. Raises OutOfSpaceError for a full disk,
+        DiskLostError for a disk that still fails, and any other error of the worker.
         """
         with lost_disk_interrupts(f"trial {self._task.number}"):
             result = tried_again(self._epoch)
@@ -51,7 +51,7 @@ class Attempt:
         return result
 
     def close(self) -> None:
-        """Let go of the worker, and of its memory."""
+        """Release the worker and its memory."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
@@ -70,8 +70,8 @@ class Attempt:
 
 
 def least_advanced(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Those with the fewest epochs. Where attempts take turns in one process, they train first, so that they catch up
-    with others, and train together with them if their workers do so.
+    """The attempts with the fewest epochs. Where attempts take turns in one process, these train first, so that they
+    catch up with the others, and train together with them if their workers do so.
     """
     least = min((each.reported for each in attempts), default=0)
     return [each for each in attempts if each.reported == least]

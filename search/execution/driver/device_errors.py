@@ -1,7 +1,7 @@
-"""Errors of a device: whether one breaks the process that computes on it, and whose fault it is.
+"""GPU errors: whether one makes its process unusable, and whether the program or the GPU is at fault.
 
-After one error of a kernel, every further call of this process to its GPU fails, whatever it is asked to do: the
-process must end. Neither torch nor another library is imported: their errors are recognised by class name and message.
+After an error in a GPU kernel, every further GPU call of the process fails, so the process must end. No library such as
+torch is imported: errors are recognised by class name and message.
 """
 
 import re
@@ -12,7 +12,7 @@ from skipstack.data.basis.origins import origins
 from skipstack.data.basis.redaction import redacted
 
 CLASSES: Final = frozenset({"AcceleratorError", "CudaError", "CUDARuntimeError", "CUDADriverError", "CudaAPIError"})
-"""Of torch, CuPy and Numba: errors of these classes are always of a device."""
+"""Error classes of torch, CuPy and Numba that always come from a device."""
 
 WORDS: Final = re.compile(
     r"\b(?:CUDA|HIP)(?: driver| runtime| unknown| kernel)? (?:error|errors)\b"  # torch, its allocator, Numba
@@ -23,7 +23,7 @@ WORDS: Final = re.compile(
     r"|\buncorrectable ECC error\b|\bNo CUDA GPUs are available\b",
     re.IGNORECASE,
 )
-"""By which libraries report errors of a device as RuntimeErrors."""
+"""Messages by which libraries report device errors as RuntimeErrors."""
 
 ITS_OWN: Final = re.compile(
     r"device-side assert|cudaErrorAssert|CUDA_ERROR_ASSERT"  # an index out of range, for example
@@ -33,15 +33,16 @@ ITS_OWN: Final = re.compile(
     r"|_STATUS_(?:NOT_SUPPORTED|BAD_PARAM|INVALID_VALUE|ARCH_MISMATCH)",
     re.IGNORECASE,
 )
-"""What a program asks for and no device does: it would happen again on any other."""
+"""Requests of a program that no device fulfils: the error would happen again on any other."""
 
 Culprit = Literal["program", "device"]
 
 
 def culprit(error: BaseException) -> Culprit | None:
-    """Whose fault it is, where ``error`` or one that it was raised from is an error of a device; None for any other.
+    """The side at fault, if ``error`` or one that it was raised from is a device error; None for any other.
 
-    What may be the fault of either, such as an illegal memory access, counts as the device's: another attempt shows it.
+    An error that either may have caused, such as an illegal memory access, counts as the device's: another attempt
+    shows it.
     """
     found = _of_device(error)
     if found is None:
@@ -50,14 +51,14 @@ def culprit(error: BaseException) -> Culprit | None:
 
 
 def said(error: BaseException) -> str:
-    """What the device reports, as one line: the first of torch's, the others of which advise how to debug it."""
+    """The class and first line of a device error, without secrets: further lines of torch's advise how to debug."""
     found = _of_device(error) or error
     first = next((line.strip() for line in str(found).splitlines() if line.strip()), "")
     return redacted(f"{type(found).__name__}: {first}")
 
 
 def broken_here() -> str | None:
-    """What the GPU of this process reports that it could not do, in one line; None where it works, or is not in use."""
+    """The error that the GPU of this process reports, in one line; None if it works or is not in use."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None

@@ -103,11 +103,11 @@ class Driver:
         self.record.working.rests()  # the last driver may have been killed
         self._asked = AskedPoints(folder.asked) if folder.ablation is None else None
         self.turns = 1
-        """So many trials take turns in one process, at most: a report takes as many times as long as an epoch."""
+        """Largest number of trials that take turns in one process: a report may take as long as this many epochs."""
         self._patience: Patience | None = None
-        """For the reports of trials that run on after the study's hours."""
+        """The wait for reports of trials that still run when the study's hours are over."""
         self._heard: dict[int, float] = {}
-        """When running trials were last heard of."""
+        """Unix time of the last sign of life of each running trial."""
         self._waiting = sorted(self._state.active)
         self._all_proposed = False
         self._none_now = False
@@ -138,7 +138,7 @@ class Driver:
             number = self._promoted(len(self.record.trials))
         if number is None:
             return None
-        self._heard.pop(number, None)  # of an earlier attempt
+        self._heard.pop(number, None)  # the time of an earlier attempt
         self._tell(Started(time=self._clock(), trial=number))
         return self.task(number)
 
@@ -149,20 +149,20 @@ class Driver:
 
     @property
     def halts(self) -> frozenset[int]:
-        """Epochs after which the scheduler may end or pause a trial, as far as it says so beforehand."""
+        """Epochs after which the scheduler may end or pause a trial, as far as that is known beforehand."""
         scheduler = self._state.scheduler
         return frozenset(scheduler.rungs if scheduler.spending.resource == "epochs" else ())
 
     @property
     def ready(self) -> int:
-        """How many trials run, or could begin now: as many places are of use to the study, at most."""
+        """Number of trials that run or could begin now: the study can use at most this many slots."""
         left = max(0, self.record.study.search.trials - len(self.record.trials))
         none = self._all_proposed or self._none_now
         given = min(left, len(self._state.asked))
         return len(self._state.active) + given + (0 if none else self._state.proposer.left(left - given))
 
     def take_asked(self) -> bool:
-        """Extend the study by the points that somebody has asked for meanwhile; whether there are any."""
+        """Extend the study by points that were requested meanwhile; returns whether there were any."""
         if self._asked is None:
             return False
         taken = False
@@ -180,8 +180,8 @@ class Driver:
         self._end([trial.number for trial in self.record.paused()])
 
     def hours_are_over(self) -> bool:
-        """Whether the study's hours are over. Then no trial starts or goes on: those that wait or are paused end here,
-        those that run at their next report.
+        """Whether the study's hours are over. Then no trial starts or continues: waiting and paused trials end here,
+        running ones at their next report.
         """
         if (shortened := self._hours_over(self._clock())) is None:
             return False
@@ -192,8 +192,8 @@ class Driver:
         return True
 
     def silent(self) -> list[int]:
-        """The running trials whose next report has been waited for too long: since the study's hours were over, or
-        beyond what is left of their time limit.
+        """The running trials whose next report is overdue, counted from the end of the study's hours or by their own
+        time limit.
         """
         now = self._clock()
         if self.record.over is not None and self._patience is not None and self._patience.is_over(now):
@@ -201,9 +201,7 @@ class Driver:
         return [number for number in sorted(self._state.active) if self._is_silent(number, now)]
 
     def seconds_left(self, number: int) -> float | None:
-        """Seconds until a running trial that begins an epoch now is ``silent`` if it reports nothing; None if that is
-        never.
-        """
+        """Seconds until a running trial that begins an epoch now counts as ``silent`` without a report; None: never."""
         own, now = self._longest_wait(number), self._clock()
         self._heard[number] = now
         if self._patience is not None:
@@ -231,7 +229,7 @@ class Driver:
         return wait is not None and number in self._heard and now - self._heard[number] >= wait
 
     def _longest_wait(self, number: int) -> float | None:
-        """Seconds for which a trial's next report is waited for; None: for ever."""
+        """Seconds to wait for a trial's next report; None: without limit."""
         limit = self.record.study.search.time_limit
         if limit is None:
             return None
@@ -239,7 +237,7 @@ class Driver:
         return self.turns * left + Patience.of(self.turns * self._state.longest, 0.0).seconds
 
     def not_continued(self, number: int) -> None:
-        """Record the end of a trial that no worker has taken up before the study's hours were over."""
+        """Record the end of a trial that no worker took up before the study's hours were over."""
         self._end([number], NOT_CONTINUED)
 
     def begun(self, number: int) -> None:
@@ -267,7 +265,7 @@ class Driver:
             reason: Reason = "completed" if decision.action == "complete" else "stopped"
             events.append(Ended(time=reported.time, trial=number, reason="diverged" if decision.diverged else reason))
         elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
-            decision = replace(decision, action="stop")  # of this trial, not of the scheduler's
+            decision = replace(decision, action="stop")  # ends the trial; the ledger keeps the scheduler's decision
             events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
         elif decision.action == "continue" and (shortened := self._hours_over(reported.time)) is not None:
             decision = replace(decision, action="stop")
@@ -363,8 +361,8 @@ class Driver:
         return number
 
     def _new_trial(self) -> int | None:
-        """Propose the next trial that must be trained, and record it; a trial that a known one stands for is recorded
-        whole.
+        """Propose and record the next trial to train; a trial that a known one stands for is recorded at once with all
+        its results.
         """
         while not self._all_proposed:
             number = len(self.record.trials)
@@ -400,7 +398,7 @@ class Driver:
         )
 
     def _reuse(self, proposed: Proposed, known: Known) -> None:
-        """Record a trial with the recording of a known one, in one append. It costs nothing, so it is never stopped."""
+        """Record a trial with the results of a known one, in one append. It costs nothing, so it is never stopped."""
         number, recording, time = proposed.trial, known.recording, proposed.time
         events: list[Event] = []
 
@@ -429,8 +427,8 @@ class Driver:
         self._write(events)
 
     def _hours_over(self, time: float) -> list[Shortened] | None:
-        """None as long as the study has time, or nothing left that its hours end; else the event that says that they
-        are over, unless it has been told.
+        """The event by which the study's hours are over, empty if it was recorded before; None while time is left, or
+        if nothing is left that the end of the hours would stop.
         """
         record, hours = self.record, self.record.study.search.hours
         if record.over is not None:
@@ -444,7 +442,7 @@ class Driver:
         return [Shortened(time=time, trials=trials, over=HoursOver(hours=hours, left_out=left_out))]
 
     def _left_out(self) -> int:
-        """How many more trials the study may have, at most."""
+        """Largest number of further trials that the study may have."""
         trials, state = len(self.record.trials), self._state
         left = self.record.study.search.trials - trials
         if not left or self._all_proposed:

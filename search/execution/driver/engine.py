@@ -22,7 +22,7 @@ class Engine(ABC):
     """Called, maybe several times, while there is nothing to start and a CPU is idle."""
 
     on_late_files: Callable[[int], None] = staticmethod(lambda trial: None)
-    """Called once the last files of a trial have come from another machine, if it had ended or paused before."""
+    """Called once the last files of a trial have arrived from another machine, if it had already ended or paused."""
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
         """Test that every machine can train the study. Raises UserError with the name of a machine that cannot."""

@@ -36,7 +36,7 @@ GONE: Final = "its machine was lost"
 TAKEN_BACK: Final = "its machine was taken back, as was announced"
 
 MOST_LOSSES: Final = 100
-"""How often a trial goes on elsewhere: more would be one that takes its machines down."""
+"""Largest number of retries after losses of a trial's machine: more would be a trial that takes its machines down."""
 
 KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 
@@ -45,7 +45,7 @@ KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 class Fault:
     """The end of an attempt at a trial: its kind, and one line. ``weights_lost``: the trial must be trained again.
 
-    ``broken``: an error of a GPU after which the process cannot use it any more, and whose fault that was.
+    ``broken``: set if a GPU error made the GPU unusable for the process; says whose fault that was.
     """
 
     reason: FaultReason
@@ -79,7 +79,7 @@ class LedgerLostError(StudyInterruptedError):
 
 
 class StudyGoneError(StudyInterruptedError):
-    """The study's folder was moved or deleted. ``now``: the path to continue it at, None where nobody knows one."""
+    """The study's folder was moved or deleted. ``now``: the path to continue the study at, None if unknown."""
 
     def __init__(self, message: str, now: Path | None = None) -> None:
         super().__init__(message)
@@ -130,7 +130,7 @@ def says_out_of_memory(text: str) -> bool:
 
 
 def kernel_kills(counters: Path = KERNEL_COUNTERS) -> int:
-    """How many processes the kernel of this machine has killed to free memory; 0 if it does not count them."""
+    """Number of processes that the kernel of this machine has killed to free memory; 0 if it does not count them."""
     try:
         lines = counters.read_text().splitlines()
     except OSError:
@@ -142,8 +142,8 @@ def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCaus
     """The cause for which the trial is retried after ``fault``; None if the trial ends.
 
     A crash is retried from the last checkpoint ``search.retries`` times; missing memory once, with a larger share of
-    the device; a trial whose machine is lost goes on elsewhere, up to ``MOST_LOSSES`` times. An error or an exceeded
-    time limit would happen again.
+    the device; a trial whose machine is lost continues on another one, up to ``MOST_LOSSES`` times. An error or an
+    exceeded time limit would happen again.
     """
     causes = [each.cause for each in trial.retries]
     if fault.reason in LOSSES:
@@ -173,7 +173,7 @@ def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Li
 
 
 def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
-    """One line if a trial has used up its time limit; None if it may go on."""
+    """The reason in one line if a trial has used up its time limit; None if it may continue."""
     limit = search.time_limit
     if limit is None or trial.seconds < limit:
         return None
@@ -182,8 +182,9 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 
 @contextmanager
 def lost_disk_interrupts(what: str) -> Iterator[None]:
-    """Within, a full disk raises OutOfSpaceError, and a failing one DiskLostError, wherever it is and whoever wraps it:
-    one line that begins with ``what``, and says the error and its path. Other interruptions are unwrapped, too.
+    """Turn errors of a full or failing disk in the block, wherever they occur and even if wrapped, into OutOfSpaceError
+    or DiskLostError: one line that begins with ``what`` and gives the error and its path. Other interruptions are
+    unwrapped, too.
     """
     try:
         with interruptions_unwrapped():
@@ -199,7 +200,7 @@ def lost_disk_interrupts(what: str) -> Iterator[None]:
 
 @contextmanager
 def own_file_interrupts(path: Path) -> Iterator[None]:
-    """Within, any failure to write ``path``, a file of the study itself, raises OutOfSpaceError or DiskLostError.
+    """Turn any failure to write ``path``, a file of the study itself, into OutOfSpaceError or DiskLostError.
 
     No trial is to blame: each of them writes such files.
     """
@@ -214,7 +215,7 @@ def own_file_interrupts(path: Path) -> Iterator[None]:
 
 @contextmanager
 def lost_ledger_interrupts(folder: Path) -> Iterator[None]:
-    """Within, a failure to write the ledger in ``folder`` raises OutOfSpaceError, LedgerLostError or StudyGoneError."""
+    """Turn a failure to write the ledger in ``folder`` into OutOfSpaceError, LedgerLostError or StudyGoneError."""
     try:
         with own_file_interrupts(folder):
             yield

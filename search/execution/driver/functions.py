@@ -61,18 +61,18 @@ def check_function_given(folder: StudyFolder, function: Callable[..., object] | 
 
 
 def check_constraints_given(folder: StudyFolder) -> None:
-    """Raise UserError where a study's space has a constraint from Python that this process was not given, as it was."""
+    """Raise UserError if the study's space has a constraint function that this process did not get, or got changed."""
     records = space_of(folder).get("constraint_functions", ())
     check_given([ConstraintFunction.model_validate(each) for each in records])
 
 
 def asked(config: object, report: object) -> None:
-    """Stands for the loop of a study whose trials are asked for (``search/api/own_loop.py``); nobody calls it."""
+    """Placeholder in studies whose trials the user's own loop asks for (``search/api/own_loop.py``); never called."""
     raise NotImplementedError
 
 
 def continued_by(folder: Path, source: FunctionSource) -> str:
-    """How a study of a function is continued from Python."""
+    """The Python call that continues a study of a function."""
     if source.name == asked.__name__ and source.file == Path(__file__).name:
         return f"skipstack.begin({str(folder)!r})"
     return f"skipstack.resume({str(folder)!r}, {source.name})"
@@ -121,7 +121,7 @@ def _inner(function: Any) -> Any:
 
 
 def _name(function: Any) -> str:
-    """The last part of its name, as a Python identifier."""
+    """The name of a function; ``objective`` if that is no Python identifier."""
     name = str(getattr(function, "__name__", "objective"))
     return name if name.isidentifier() else "objective"
 

@@ -16,7 +16,7 @@ class History(Protocol):
     folder: Path
 
     def replay(self) -> Iterable[Event]:
-        """All events in order; the first is the one that opened the study."""
+        """The past events in order; the first one opened the study."""
 
     def extensions(self) -> Iterable[Extended]:
         """The events that extended the study."""

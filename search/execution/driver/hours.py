@@ -1,4 +1,4 @@
-"""How trials end that were not trained to their ends when the hours of their study were over."""
+"""The ends of trials that were not fully trained when the hours of their study were over."""
 
 from dataclasses import dataclass
 from typing import Final, Self
@@ -8,30 +8,30 @@ AT_A_REPORT: Final = "stopped at the next report"
 NOT_CONTINUED: Final = "not continued"
 
 LEAST: Final = 60.0
-"""Seconds for which a report is waited for at least."""
+"""Shortest wait for a report, in seconds."""
 
 EPOCHS: Final = 2
-"""A report is waited for as long as so many of the longest epochs take."""
+"""Length of the wait for a report, in multiples of the longest epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """The ``seconds`` for which the next reports of running trials are waited for, ``until`` a Unix time."""
+    """The wait for the next reports of running trials: ``seconds`` long, and ``until`` a Unix time."""
 
     seconds: float
     until: float
 
     @classmethod
     def of(cls, longest: float, now: float) -> Self:
-        """From now on, in a study whose ``longest`` epoch so far took so many seconds."""
+        """The wait that begins now, in a study whose longest epoch so far took ``longest`` seconds."""
         seconds = max(LEAST, EPOCHS * longest)
         return cls(seconds, now + seconds)
 
     def is_over(self, now: float) -> bool:
-        """Whether nobody waits any more."""
+        """Whether the wait is over."""
         return now >= self.until
 
     @property
     def words(self) -> str:
-        """What is recorded of a trial that did not report meanwhile."""
+        """The message that is recorded for a trial that did not report meanwhile."""
         return f"no report within {round(self.seconds, 1):g} s"

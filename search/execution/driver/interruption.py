@@ -1,5 +1,5 @@
-"""Handles SIGTERM, which cluster managers and ``ray job stop`` send, and SIGHUP, which a terminal sends that is closed,
-like Ctrl-C: the study ends in order.
+"""Handles SIGTERM (sent by cluster managers and ``ray job stop``) and SIGHUP (sent when a terminal is closed) like
+Ctrl-C: the study ends in order.
 """
 
 import os
@@ -11,10 +11,10 @@ from types import FrameType
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP raise SIGINT, which all code handles already; must be entered in the main thread.
+    """Turn SIGTERM and SIGHUP in the block into SIGINT, which all code handles already; for the main thread only.
 
-    A SIGHUP that follows one of them is no second Ctrl-C: the kernel and the shell both send it when a terminal is
-    closed, and systemd after SIGTERM. Where SIGHUP is ignored, as under ``nohup``, it stays ignored.
+    A SIGHUP after one of them does not count as a second Ctrl-C: the kernel and the shell both send it when a terminal
+    is closed, and systemd after SIGTERM. If SIGHUP is ignored, as under ``nohup``, it stays ignored.
     """
     ending = False
 

@@ -49,7 +49,7 @@ def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
 
 
 def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
-    """The last epoch of each group of seeds; a worker trains all epochs before it again, too."""
+    """The last epoch of each group of seeds, as tasks; a worker trains all epochs before it again, too."""
     earlier: tuple[int, ...] = ()
     for group in groups(trial.reports):  # more than one where seeds race
         seeds = group[0].seeds or trial.seeds

@@ -25,11 +25,11 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.record.whole_copies import keep_only
 
 EASE = 0.1
-"""Slack: the share by which the limit of kept trials may be exceeded, or a full budget is freed, per clean-up."""
+"""Slack of a clean-up: the share by which kept trials may exceed their limit, and that is freed of a full budget."""
 
 
 def delete_all_but_logs(folder: StudyFolder) -> None:
-    """Delete the files of all trials but what their logs say, as far as the disk lets them go."""
+    """Delete all files of all trials except logs that are not empty, as far as the disk allows."""
     with suppress(OSError):
         for trial in sorted(folder.trials.iterdir()):
             for path in trial.iterdir():
@@ -44,7 +44,7 @@ def delete_all_but_logs(folder: StudyFolder) -> None:
 
 class Retention:
     """A reader of events that keeps the best weights of ``search.keep_checkpoints`` trials, within
-    ``search.disk_budget`` bytes; where a function is called, the models that it gave are the weights.
+    ``search.disk_budget`` bytes; in a study of a function, the models that it reported count as the weights.
 
     Always kept, even beyond the budget: the files of running and paused trials, the weights of trials that may still be
     measured on test, and those of the best trial. Checkpoints of ended trials are deleted, and so are the weights of
@@ -90,7 +90,7 @@ class Retention:
                 pass
 
     def arrived(self, number: int) -> None:
-        """Files of a trial came from another machine after it had ended or paused."""
+        """Take account of files of a trial that arrived from another machine after it had ended or paused."""
         if self._kept is None:
             return
         if self._record().trials[number].reason is not None:
@@ -101,7 +101,7 @@ class Retention:
             self._pause(number)
 
     def close(self) -> str | None:
-        """One line if the weights that must be kept exceeded the budget, else None."""
+        """Return one line if the weights that must be kept exceeded the budget, else None."""
         if not self._exceeded:
             return None
         budget = self._record().study.search.disk_budget
@@ -174,7 +174,7 @@ class Retention:
         return best if final else best | {number for number in selected(ended) if not ended.trials[number].tested}
 
     def _unended_bytes(self) -> int:
-        """Bytes of the weights of running and paused trials; only those of running ones are looked at again."""
+        """Bytes of the weights of running and paused trials; only those of running ones are measured again."""
         return self._paused_bytes + sum(map(self._bytes, self._running))
 
     def _bytes(self, number: int) -> int:
@@ -185,7 +185,7 @@ class Retention:
 
 
 def _settled(trial: TrialRecord, folder: Path) -> int | None:
-    """Bytes of the weights of a trial that has ended, of each call the best alone; None where it has none."""
+    """Bytes of the weights of an ended trial, None if it has none; of each call's models, only the best is kept."""
     if (path := folder / BEST).exists():
         return path.stat().st_size
     if not (folder / MODELS).exists():
@@ -197,7 +197,7 @@ def _settled(trial: TrialRecord, folder: Path) -> int | None:
 
 
 def _models(folder: Path) -> list[Path]:
-    """The files of the models that a function gave."""
+    """The files of the models that a function reported."""
     return [path for path in (folder / MODELS).rglob("*") if path.is_file()]
 
 

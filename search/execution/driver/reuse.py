@@ -38,7 +38,7 @@ class KnownTrials:
         self._earlier: dict[str, list[Known]] = {}
         self._own: dict[str, int] = {}
         self._apart: dict[str, list[int]] = {}
-        """By the values that every network reads: the trials that may be one network with another point there."""
+        """Trials by their values on the axes that every trial reads; those of one entry may be one network."""
         self._identities: dict[int, str] = {}
         """The identities of running trials' configs; the record drops configs, which are large."""
 
@@ -72,7 +72,7 @@ class KnownTrials:
         return None
 
     def _candidates(self, proposed: Proposed) -> Iterator[Known]:
-        """Trials of this config; then those of another one that is the same network."""
+        """The known trials of this config, then those of another config that is the same network."""
         name, space = proposed.config_identity, self._record.space
         if (own := self._own.get(name)) is not None:
             yield self._known(own)

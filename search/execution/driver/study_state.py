@@ -62,7 +62,7 @@ class StudyState:
         space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         search = study.search
-        asked = sum(len(extension.points) for extension in extensions)  # while the study ran, for all that is known
+        asked = sum(len(extension.points) for extension in extensions)  # maybe while the study ran
         self.proposer = proposer(
             search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials - asked
         )
@@ -200,7 +200,7 @@ class StudyState:
         return best.score
 
     def _further(self, number: int, at: Reported | None = None) -> Vector:
-        """The values of a trial in the objectives after the score, those of a function at a report, or at its best."""
+        """A trial's values in the objectives after the score; a function's from the report ``at``, or its best one."""
         return self.record.trials[number].further(self.record.study.search.further, at)
 
     def _check(self, decided: Decided) -> None:
@@ -213,7 +213,9 @@ class StudyState:
             )
 
     def _check_promoted(self, promoted: Promoted) -> None:
-        """Likewise for promotions; the ledger does not say whether more trials were due, so both cases are allowed."""
+        """Raise UserError for a promotion that this code would not make. The ledger does not say whether further trials
+        were to come, so both cases are allowed.
+        """
         due = (self.scheduler.promotable(), self.scheduler.promotable(len(self.record.trials)))
         if promoted.trial not in due:
             raise UserError(

@@ -1,4 +1,4 @@
-"""An alarm in this process, for what else might never end."""
+"""An alarm in this process, to end work that might take forever."""
 
 import signal
 import threading
@@ -8,13 +8,13 @@ from types import FrameType
 
 
 class Alarm(BaseException):
-    """The time is over. Not caught by ``except Exception``, so that what takes the time ends."""
+    """The time is over. Not caught by ``except Exception``, so that the work ends."""
 
 
 @contextmanager
 def alarm_after(seconds: float | None) -> Iterator[None]:
-    """Within, the main thread raises Alarm once so many seconds have passed; None: never. Python code is interrupted, a
-    library's computation at its end. In another thread there is no alarm, since signals reach the main thread alone.
+    """Raise Alarm in the main thread once the block has taken ``seconds``; None: never. Python code is interrupted, a
+    library's computation when it ends. In another thread there is no alarm, since signals reach the main thread alone.
     """
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""What may join a cluster: the machines that its autoscaler can start."""
+"""The machines that a cluster's autoscaler can add to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from skipstack.search.execution.engines.room import SMALLEST, Resources, in_word
 
 @dataclass(frozen=True, slots=True)
 class MachineType:
-    """Machines of one kind that may join: what each has, and how many there may be; ``most`` None: any number."""
+    """A kind of machine that may join: the resources of each, and how many there may be; ``most`` None: any number."""
 
     name: str
     has: Resources
@@ -18,8 +18,8 @@ class MachineType:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """``types``: the machines that may join, None where the autoscaler does not tell them; ``most``: of all together,
-    None: any number; ``head``: what the machine has that is always there.
+    """The machines that may join. ``types``: their kinds, None if the autoscaler does not tell them; ``most``: the
+    largest number of all together, None: any; ``head``: the resources of the machine that is always there.
     """
 
     types: tuple[MachineType, ...] | None = None
@@ -31,7 +31,7 @@ class Growth:
         return self.types is None or any(slots([each.has], trial) for each in self.types)
 
     def places(self, trial: Resources) -> int | None:
-        """How many such trials the cluster holds side by side once all have joined; None where nothing bounds them."""
+        """Number of such trials that run in parallel once all machines have joined; None if nothing bounds it."""
         if self.types is None:
             return None
         left, count = self.most, slots([self.head], trial)
@@ -45,7 +45,7 @@ class Growth:
         return count
 
     def in_words(self) -> str:
-        """What may join: ``2 CPUs and no GPU (worker, up to 4)``."""
+        """The machines that may join, in words: ``2 CPUs and no GPU (worker, up to 4)``."""
         if self.types is None:
             return "machines that the cluster's autoscaler may start"
         return "; ".join(
@@ -56,7 +56,7 @@ class Growth:
 
 
 def least(*bounds: int | None) -> int | None:
-    """The least of bounds, of which None is none."""
+    """The smallest of the bounds, where None stands for no bound."""
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
@@ -68,8 +68,8 @@ def needed(
     *,
     cpus: float = 1.0,
 ) -> Resources:
-    """What a trial needs at least of one machine, before it is known what each gets: with ``auto`` some of a GPU
-    wherever the cluster has GPUs or may get some.
+    """The least that a trial needs of one machine, before the resources of each trial are settled: with ``auto`` a part
+    of a GPU if the cluster has GPUs or may get some.
     """
     if gpus_per_trial != "auto":
         return {"cpu": cpus, "gpu": float(gpus_per_trial)} if gpus_per_trial else {"cpu": cpus}

@@ -1,4 +1,4 @@
-"""Machines that join a cluster in the midst of a study: whether they see its folder."""
+"""Checks whether machines that join a cluster during a study see the study's folder."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
@@ -8,15 +8,15 @@ class Sight(Protocol):
     """A machine's answer to whether it sees the study's folder."""
 
     def is_over(self) -> bool:
-        """Whether the answer is there, or was too long in coming."""
+        """Whether the answer has arrived, or is overdue."""
 
     def answer(self) -> object:
-        """Whether it sees it; anything else where it did not answer."""
+        """Whether the machine sees the folder; something other than a bool if it did not answer."""
 
 
 class Newcomers:
-    """Asks machines that join after those ``known``, by id, until one does not see the study's folder. ``ask`` begins
-    to ask one: nobody waits for an answer.
+    """Asks machines that join after the ``known`` ones, by id, until one does not see the study's folder. ``ask`` sends
+    the question to one machine; nobody waits for the answer.
     """
 
     def __init__(self, known: Iterable[str], ask: Callable[[str], Sight]) -> None:
@@ -25,7 +25,7 @@ class Newcomers:
         self._asked: dict[str, Sight] = {}
 
     def unseeing(self, machines: Collection[str]) -> int:
-        """How many of those that have joined since the last look answer that they do not see it."""
+        """Number of joined machines that have answered since the last call that they do not see the folder."""
         joined = [machine for machine in machines if machine not in self._known]
         self._known.update(joined)
         self._asked |= {machine: self._ask(machine) for machine in joined}

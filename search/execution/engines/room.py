@@ -1,4 +1,4 @@
-"""What a cluster has room for: where trials fit, which share of a GPU each needs, and what each gets."""
+"""The room on a cluster's machines: where trials fit, which share of a GPU each needs, and what each gets."""
 
 import logging
 import math
@@ -19,26 +19,26 @@ LOOKED_AT = 2.0
 SLACK = 1e-9
 
 MARGIN: Final = 1.25
-"""Times what is counted: buffers of single operations, and what the allocator cannot use."""
+"""Factor on the counted memory, for buffers of single operations and what the allocator cannot use."""
 
 STEPS: Final = 100
-"""Shares are whole hundredths, so that trials of like size take turns in one process."""
+"""Steps of a GPU: shares are whole hundredths, so that trials of similar size take turns in one process."""
 
 SMALLEST = 0.01
 """The least share that ``auto`` gives."""
 
 Resources = Mapping[str, float]
-"""Amounts by name. What is ``cpu`` and ``gpu`` of a trial is ``CPU`` and ``GPU`` of a machine, as ray has it."""
+"""Amounts by name: ``cpu`` and ``gpu`` for a trial, ``CPU`` and ``GPU`` for a machine, as in Ray."""
 
 Machines = Mapping[str, tuple[str, Resources]]
-"""By id: the name of a machine, and what it has."""
+"""The name and the resources of each machine, by its id."""
 
 Answers = Sequence[tuple[str, int | UserError]]
-"""Of each machine that has GPUs, the bytes of its first: (machine, answer)."""
+"""Pairs (machine, answer) of each machine that has GPUs: the bytes of its first GPU, or an error."""
 
 
 def slots(machines: Iterable[Resources], trial: Resources) -> int:
-    """How many such trials fit side by side into ``machines``."""
+    """Number of such trials that ``machines`` can run in parallel."""
     count = 0
     for has in machines:
         cpus, gpus, share = has.get("CPU", 0.0), int(has.get("GPU", 0.0)), trial.get("gpu", 0.0)
@@ -50,9 +50,10 @@ def slots(machines: Iterable[Resources], trial: Resources) -> int:
 
 
 def enlarged(ordinary: Resources, share: int, machines: Iterable[Resources]) -> Resources:
-    """``share`` times what a trial ordinarily takes, as far as one machine has it all.
+    """The ordinary resources of a trial times ``share``, as far as one machine has them all.
 
-    Of a GPU at most its whole, since a trial computes on one; the ordinary where no machine has even that.
+    A share of a GPU grows to one GPU at most, since a trial computes on one. Nothing grows where no machine has room
+    for the ordinary resources.
     """
     homes = [machine for machine in machines if slots([machine], ordinary)]
     largest = [
@@ -67,29 +68,28 @@ def _shared(amount: float, share: int, *, most: float) -> float:
 
 
 class Counting(Protocol):
-    """The bytes that training a trial holds at most, while somebody else counts them."""
+    """The peak memory of training a trial in bytes, while it is being counted elsewhere."""
 
     def is_over(self) -> bool:
-        """Whether there is an answer, or none will come any more."""
+        """Whether the answer has arrived, or will not come any more."""
 
     def answer(self) -> int | UserError:
-        """Wait for the bytes; an error where they could not be counted."""
+        """Wait for the number of bytes; an error if they could not be counted."""
 
 
 class GpuShares:
-    """Shares of GPUs that have ``device`` bytes each; ``count`` begins to count what a trial holds.
+    """Shares of GPUs that have ``device`` bytes each; ``count`` starts to count the memory of a trial.
 
     A trial takes (``GPU_CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by their
-    shares, and a trial that takes more than its own is the one that runs out of memory, never its neighbour
-    (``models/ground/device_memory.py``).
-    Trials of one config and as many seeds are counted once.
+    shares, and a trial that takes more than its own share runs out of memory itself, never its neighbour
+    (``models/ground/device_memory.py``). Trials with the same config and number of seeds are counted once.
     """
 
     def __init__(self, device: int, count: Callable[[TrialTask], Counting]) -> None:
         self.device = device
         self._count = count
         self._counting: dict[tuple[str, int], Counting] = {}
-        """Counts under way, each of which the cluster keeps an answer for."""
+        """Counts under way; the cluster keeps an answer for each."""
         self._memory: dict[tuple[str, int], int | UserError] = {}
         """The bytes that were counted."""
 
@@ -102,12 +102,12 @@ class GpuShares:
         return other
 
     def is_known(self, task: TrialTask) -> bool:
-        """Whether ``share`` would answer at once; if not, its memory is being counted from now on."""
+        """Whether ``share`` would return at once; if not, its memory is being counted from now on."""
         key = _counted_as(task)
         return key in self._memory or self._counted(key, task).is_over()
 
     def share(self, task: TrialTask) -> float:
-        """The ordinary share of a trial, at most a whole GPU; that too where counting fails, as for lack of memory."""
+        """The ordinary share of a trial, at most a whole GPU; a whole GPU if counting fails, as for lack of memory."""
         key = _counted_as(task)
         if key not in self._memory:
             self._memory[key] = answer = self._counted(key, task).answer()
@@ -134,44 +134,44 @@ class GpuShares:
 
 
 def share_of(memory: int, device: int) -> float:
-    """The share of a GPU that has ``device`` bytes for a trial of which so much ``memory`` was counted."""
+    """The share that a trial with ``memory`` counted bytes needs of a GPU with ``device`` bytes."""
     return min(1.0, math.ceil((GPU_CONTEXT + MARGIN * memory) / device * STEPS) / STEPS)
 
 
 def _counted_as(task: TrialTask) -> tuple[str, int]:
-    """What a trial's memory depends on: its config and the number of its seeds."""
+    """The key under which a trial's memory is counted: its config and the number of its seeds."""
     return task.config.identity, len(task.seeds)
 
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """``resources``: what each trial gets; with ``shares``, its own share of a GPU besides. ``words`` tell the user."""
+    """The ``resources`` of each trial; with ``shares``, also its own share of a GPU. ``words``: a line for the user."""
 
     resources: Resources
     words: str
     shares: GpuShares | None = None
 
     def is_known(self, task: TrialTask) -> bool:
-        """Whether ``ordinary`` would answer at once; if not, it is being found out from now on."""
+        """Whether ``ordinary`` would return at once; if not, the answer is being found out from now on."""
         return self.shares is None or self.shares.is_known(task)
 
     def after(self, former: "Allotment | None") -> "Allotment":
-        """The same; what was counted for the ``former`` one is not counted again."""
+        """The same allotment with the memory counts of the ``former`` one, so that nothing is counted again."""
         if self.shares is None or former is None or former.shares is None:
             return self
         return replace(self, shares=former.shares.on(self.shares.device))
 
     @property
     def usual(self) -> Resources:
-        """What trials take of a machine on the average."""
+        """The mean resources of a trial."""
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.usual}
 
     def ordinary(self, task: TrialTask) -> Resources:
-        """What a trial takes as long as it does not run out of memory."""
+        """The resources of a trial that has not run out of memory."""
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.share(task)}
 
     def confined(self, task: TrialTask, taken: Resources) -> TrialTask:
-        """The trial, which computes on what it has taken: without a share of a GPU on a CPU, and never on another's."""
+        """The trial confined to what it has ``taken``: on a CPU without a share of a GPU, never on another's share."""
         share = taken.get("gpu", 0.0)
         if not share:
             return replace(task, device="cpu")
@@ -189,11 +189,11 @@ def allotted(
     count: Callable[[TrialTask], Counting],
     each: str = "trial",
 ) -> Allotment:
-    """What trials on ``device`` get of ``machines``: ``cpus_per_trial``, and a share of a GPU. ``auto``: on GPUs as
-    much as each needs, without them a CPU alone. ``each``: who gets it, in words, where that is a program of several.
+    """Settle the resources of trials on ``device``: ``cpus_per_trial``, and a share of a GPU. ``auto``: as much of a
+    GPU as each needs, without GPUs a CPU alone. ``each``: the word for what gets them, if a program of several trials.
 
-    GPUs that torch finds on no machine are left alone, and the words say so. Raises UserError where ``device`` is a GPU
-    and there is none to have, where torch finds the GPUs of some machines alone, and where not a single trial fits.
+    GPUs are left alone if torch finds none on any machine, and the words say so. Raises UserError if ``device`` is a
+    GPU and there is none, if torch finds the GPUs of only some machines, and if not a single trial fits.
     """
     cpus = float(cpus_per_trial)
     if gpus_per_trial == "auto":
@@ -212,7 +212,7 @@ def allotted(
 
 
 def nowhere(trial: Resources, machines: Sequence[Resources], joining: str = "") -> UserError:
-    """What is said of a trial that fits no machine. ``joining``: what machines have that may join, if any may."""
+    """The error for a trial that fits no machine. ``joining``: the resources of machines that may join, in words."""
     more = f"; what may join has: {joining}" if joining else ""
     return UserError(
         f"no trial fits: it needs {in_words(trial)}, and {described(machines)}{more} (allowed: larger machines, or a "
@@ -221,12 +221,12 @@ def nowhere(trial: Resources, machines: Sequence[Resources], joining: str = "") 
 
 
 def nothing_known(*_: object) -> int:
-    """What is answered where no networks are trained: GPUs are then left alone."""
+    """Raise UserError, as the answer of studies that train no networks: GPUs are then not used."""
     raise UserError("nothing is known of its GPUs")
 
 
 def in_words(resources: Resources) -> str:
-    """``1 CPU and 0.25 of a GPU``."""
+    """The resources in words: ``1 CPU and 0.25 of a GPU``."""
     cpus, gpus = resources.get("cpu", 0.0), resources.get("gpu", 0.0)
     if 0 < gpus < 1:
         return f"{_counted(cpus, 'CPU')} and {gpus:g} of a GPU"
@@ -258,7 +258,7 @@ def _by_need(
 
 
 def described(machines: Sequence[Resources]) -> str:
-    """What each machine has: ``the machines have: 8 CPUs and 1 GPU (3 times)``."""
+    """The resources of all machines in words: ``the machines have: 8 CPUs and 1 GPU (3 of them)``."""
     kinds = Counter(in_words({"cpu": has.get("CPU", 0.0), "gpu": has.get("GPU", 0.0)}) for has in machines)
     each = (kind if times == 1 else f"{kind} ({times} of them)" for kind, times in kinds.items())
     return f"the machines have: {'; '.join(each)}"

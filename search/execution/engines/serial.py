@@ -17,16 +17,16 @@ Answer = TypeVar("Answer")
 
 
 class SerialEngine(Engine):
-    """For tests, for debugging, where ray is not wanted, and for GPUs that trials share as lanes of one program. The
-    order of events is the same every time.
+    """Runs all trials in this process: for tests, for debugging, where Ray is not wanted, and for GPUs that trials
+    share as lanes of one program. The order of events is the same every time.
 
-    ``trials`` are held at a time, and train an epoch each by turns: those that are least advanced first, so that they
-    catch up with others, and train together with them if ``worker`` lets them. Once all of these have reported, others
-    take the places of those that ended or paused.
+    Up to ``trials`` are held at a time, and train one epoch each by turns: the least advanced first, so that they catch
+    up with the others, and train together with them if ``worker`` lets them. Once all of these have reported, other
+    trials replace those that ended or paused.
 
-    A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoints. An error of
-    its GPU, after which no trial of this process could use it, interrupts the study. A trial that reports nothing after
-    the study's hours, or beyond its own time limit, is interrupted, if this is the main thread.
+    If a worker kills its process, the driver dies with it; the next driver continues from the last checkpoints. A GPU
+    error after which no trial of this process could use the GPU interrupts the study. A trial that reports nothing
+    after the study's hours, or beyond its own time limit, is interrupted, if this is the main thread.
     """
 
     def __init__(self, worker: Workers, device: str | None = "cpu", *, trials: int = 1) -> None:
@@ -37,7 +37,7 @@ class SerialEngine(Engine):
         self.words = f"{order}{here}"
 
     def run(self, driver: Driver) -> None:
-        """Trials to their ends, or until they pause; then the measurements, one after another."""
+        """Run the trials until they end or pause; then the measurements, one after another."""
         driver.turns = self._trials
         with closing(_Held(driver, self.worker)) as held:
             while True:
@@ -70,7 +70,7 @@ class _Held:
         return len(self._attempts)
 
     def begin_next(self) -> bool:
-        """Begin with the driver's next trial; whether it has one now."""
+        """Begin the driver's next trial; returns whether there was one."""
         task = self._driver.next()
         if task is None:
             return False
@@ -84,11 +84,11 @@ class _Held:
                 self._asked(attempt, attempt.begin)
 
     def least_advanced(self) -> list[Attempt]:
-        """Those with the fewest epochs."""
+        """The attempts with the fewest epochs."""
         return least_advanced(self._attempts)
 
     def train(self, attempt: Attempt) -> None:
-        """Its next epoch, and what the driver decides on it."""
+        """Train the next epoch of an attempt, and act on the driver's decision."""
         for result in self._asked(attempt, attempt.run_epoch):
             if result is None:
                 self._driver.returned(attempt.number)
@@ -97,12 +97,12 @@ class _Held:
                 self._end(attempt)
 
     def close(self) -> None:
-        """Let go of all workers."""
+        """Release all workers."""
         while self._attempts:
             self._end(self._attempts[-1])
 
     def _asked(self, attempt: Attempt, work: Callable[[], Answer]) -> list[Answer]:
-        """The answer of an attempt; none if it ends here, by a fault or since its time is over."""
+        """The answer of an attempt, in a list; empty if it ends here, by a fault or because its time is over."""
         driver = self._driver
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What each trial gets of a cluster's machines, settled anew when others have joined it, and some have left."""
+"""The resources of each trial on a cluster's machines, settled anew when machines have joined or left."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,14 +6,14 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.execution.engines.room import Allotment, Answers, Counting, Machines, Resources, slots
 
 Settle = Callable[[Sequence[Resources], Answers], Allotment]
-"""Of machines, and the sizes of their GPUs, what each trial gets. Raises UserError where none fits."""
+"""Settles each trial's resources by the machines and the sizes of their GPUs. Raises UserError if no trial fits."""
 
 
 class Settling:
-    """``machines`` tells those of the cluster, by id. ``size`` begins to ask one for the bytes of its GPU; None where
-    nobody needs to know.
+    """Settles the resources of each trial. ``machines`` returns the machines of the cluster, by id; ``size`` starts to
+    ask one for the bytes of its GPU, None if nobody needs to know.
 
-    An answer may take a machine a minute: until all have come, trials get what they did before.
+    A machine may take a minute to answer: until all have answered, trials get the same resources as before.
     """
 
     def __init__(
@@ -24,12 +24,12 @@ class Settling:
         self._size = size
         self._asked: dict[str, Counting] = {}
         self._of: Machines = {}
-        """The machines for which it is settled."""
+        """The machines for which the allotment is settled."""
         self._allotment: Allotment | None = None
 
     @property
     def allotment(self) -> Allotment:
-        """What each trial gets now."""
+        """The present resources of each trial."""
         assert self._allotment is not None, "it was settled before the first trial"
         return self._allotment
 
@@ -45,13 +45,13 @@ class Settling:
         return self._made(now, [(now[machine][0], each.answer()) for machine, each in self._asked.items()])
 
     def look(self) -> bool:
-        """Settle anew if the machines are others by now; whether that changed what trials get, or what is said of it.
+        """Settle anew if the machines have changed; returns whether that changed the allotment or its words.
 
         A machine that joins and does not answer changes nothing: a trial there finds out why.
         """
         now, before = self._machines(), self._allotment
         if before is None or now == self._of or not slots([has for _, has in now.values()], before.resources):
-            return False  # without a single place, there is nothing to settle
+            return False  # without room for a single trial, there is nothing to settle
         self._ask(now)
         if not all(each.is_over() for each in self._asked.values()):
             return False
@@ -63,7 +63,7 @@ class Settling:
         return self._made(now, known) != before
 
     def _ask(self, now: Machines) -> None:
-        """Each machine with GPUs, once."""
+        """Ask each machine with GPUs for their size, once."""
         if self._size is not None:
             with_gpus = [machine for machine, (_, has) in now.items() if has.get("GPU")]
             self._asked = {machine: self._asked.get(machine) or self._size(machine) for machine in with_gpus}

@@ -1,4 +1,4 @@
-"""Attempts at a trial: the number of the latest stands in the folder that it writes, and refuses earlier ones."""
+"""Attempts at a trial: the folder that they write holds the number of the latest one, and earlier ones are refused."""
 
 from pathlib import Path
 from typing import Final

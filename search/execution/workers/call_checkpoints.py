@@ -1,7 +1,7 @@
-"""The checkpoints of one call of a user's function: what it goes on from in another process.
+"""The checkpoints of one call of a user's function: the state from which it continues in another process.
 
 In the folder of a trial: ``checkpoints/seed-0/00000003-0001-000001/``, by epoch, attempt, and number of the attempt's
-checkpoints; there a whole copy of what the function gave (``search/study/record/whole_copies.py``).
+checkpoints; each holds a whole copy of what the function gave (``search/study/record/whole_copies.py``).
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from skipstack.search.study.record.whole_copies import CONTENT, copied, declare_
 
 @dataclass(frozen=True, slots=True)
 class CallCheckpoint:
-    """A whole one. ``epoch``: whose end it is; ``chance``: the states of the global generators; ``report``: the named
-    arguments of that epoch's report, None while it is not made, or where there was none.
+    """A complete checkpoint of the end of ``epoch``. ``chance``: the states of the global random generators;
+    ``report``: the named arguments of that epoch's report, None while it is not made, or if there was none.
     """
 
     folder: Path
@@ -30,22 +30,22 @@ class CallCheckpoint:
 
     @property
     def path(self) -> Path:
-        """What the function gave: a file or a folder."""
+        """The file or the folder that the function gave."""
         return self.folder / CONTENT / self.name
 
     def write(self) -> None:
-        """Make it seen, with all that it has here."""
+        """Declare the checkpoint complete, with all that it has here."""
         declare_whole(
             self.folder, {name: getattr(self, name) for name in ("epoch", "name", "files", "chance", "report")}
         )
 
 
 class CallCheckpoints:
-    """Those of the ``call``, a folder in that of the trial, for one ``attempt`` at a trial of whose epochs the ledger
-    has ``reported``.
+    """Stores the checkpoints of the ``call``, a folder in that of the trial, for one ``attempt`` at a trial of which
+    the ledger has ``reported`` epochs.
 
-    Only the latest stays. One of an epoch that is not reported yet counts once the ledger has that report; until then
-    the one before it stays, too.
+    Only the latest stays. A checkpoint of an epoch that is not reported yet counts once the ledger has that report;
+    until then the one before it stays, too.
     """
 
     def __init__(self, trial: Path, call: Path, *, attempt: int, reported: int) -> None:
@@ -58,7 +58,7 @@ class CallCheckpoints:
         self._awaits_report: CallCheckpoint | None = None
 
     def latest(self) -> CallCheckpoint | None:
-        """The one to go on from; all others go."""
+        """The checkpoint to continue from; all others are deleted."""
         with own_file_interrupts(self._folder):
             self._claim()
             counted = [each for each in self._whole() if each.epoch <= self._counted]
@@ -68,7 +68,7 @@ class CallCheckpoints:
     def write(
         self, given: Path | bytes, epoch: int, *, chance: Mapping[str, Any], report: Mapping[str, float] | None
     ) -> None:
-        """Keep a copy. On an error those before it are as they were. Raises as ``TrialFiles.write`` does."""
+        """Store a copy. On an error, earlier checkpoints are as they were. Raises as ``TrialFiles.write`` does."""
         with own_file_interrupts(self._folder):
             self._claim()
             self._written += 1
@@ -79,14 +79,14 @@ class CallCheckpoints:
             self._settle()
 
     def reports(self, epoch: int, report: Mapping[str, float]) -> None:
-        """An epoch is about to be reported: a checkpoint of it keeps what its report says."""
+        """Add the report of an epoch that is about to be reported to a checkpoint of it."""
         awaits, self._awaits_report = self._awaits_report, None
         if awaits is not None and awaits.epoch == epoch:
             with own_file_interrupts(self._folder):
                 replace(awaits, report=report).write()
 
     def reported(self, epoch: int) -> None:
-        """The ledger has an epoch."""
+        """Note that the ledger has an epoch."""
         if epoch > self._counted:
             self._counted = epoch
             if self._written:
@@ -94,7 +94,7 @@ class CallCheckpoints:
                     self._settle()
 
     def _settle(self) -> None:
-        """Keep the latest, and the latest that counts."""
+        """Keep only the latest checkpoint, and the latest that counts."""
         whole = self._whole()
         counted = [each for each in whole if each.epoch <= self._counted]
         self._keep([*counted[-1:], *whole[-1:]])
@@ -103,11 +103,11 @@ class CallCheckpoints:
         keep_only(self._folder, (each.folder for each in kept))
 
     def _whole(self) -> list[CallCheckpoint]:
-        """Those that are whole, the latest last."""
+        """The complete checkpoints, the latest last."""
         return whole_in(self._folder, CallCheckpoint)
 
     def _claim(self) -> None:
-        """Raises SupersededError if a later attempt at the trial has begun."""
+        """Claim the trial's folder. Raises SupersededError if a later attempt at the trial has begun."""
         check_latest(self._trial, self._attempt)
         if not self._claimed:
             make_trial_folder(self._trial)

@@ -1,4 +1,4 @@
-"""Keeps the models that one call of a user's function gives with its reports."""
+"""Keeps the models that one call of a user's function reports."""
 
 import sys
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from skipstack.search.study.task import TrialTask
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A copy of a model of this epoch, of which nobody knows yet whether it is the best."""
+    """A copy of a model of this epoch, while it is not known whether it is the best."""
 
     folder: Path
     epoch: int
@@ -26,11 +26,11 @@ class _Waiting:
 
 
 class CallModels:
-    """Those of the ``call``, a folder in that of the trial, for one ``attempt``. ``scores``: of the trial, at epochs
-    that the ledger has.
+    """Stores the models reported by the ``call``, a folder in that of the trial, for one ``attempt``; keeps the best
+    epoch's. ``scores``: of the trial, at epochs that the ledger has.
 
-    A model waits until the score of its epoch is known, over all calls of the trial. Then it takes the place of a worse
-    one, which stays until the ledger has that epoch.
+    A model waits until the score of its epoch is known, over all calls of the trial. Then it replaces a worse one,
+    which stays until the ledger has that epoch.
     """
 
     def __init__(self, trial: Path, call: Path, *, attempt: int, scores: Sequence[float]) -> None:
@@ -45,11 +45,11 @@ class CallModels:
 
     @classmethod
     def of(cls, task: TrialTask, number: int) -> Self:
-        """Those of the call of this ``number`` among those of a task."""
+        """The models of the call of this ``number`` among those of a task."""
         return cls(task.folder, task.replicates.folder(number), attempt=task.attempt, scores=task.scores)
 
     def write(self, given: Path, epoch: int) -> None:
-        """Keep a copy as the model of an epoch that is about to be reported. Raises as ``TrialFiles.write`` does."""
+        """Store a copy as the model of an epoch that is about to be reported. Raises as ``TrialFiles.write`` does."""
         with own_file_interrupts(self._folder):
             self._claim()
             if self._waiting is not None:
@@ -57,11 +57,13 @@ class CallModels:
             self._written += 1
             folder = folder_of(self._folder, epoch, self._attempt, self._written)
             self._waiting = _Waiting(folder, epoch, *copied(given, folder))
-        if epoch <= len(self._scores):  # computed once more, since its process ended later
+        if epoch <= len(self._scores):  # an epoch of the ledger, computed again after its process ended
             self.scored(epoch, self._scores[epoch - 1])
 
     def scored(self, epoch: int, score: float) -> None:
-        """The trial has this score at an epoch, which the ledger is about to have; not finite: no score."""
+        """Keep the waiting model if the trial's score at its epoch, which the ledger is about to have, is the best so
+        far; else delete the model. A score that is not finite counts as none.
+        """
         if self._waiting is None or self._waiting.epoch != epoch:
             return
         waiting, self._waiting = self._waiting, None
@@ -74,19 +76,19 @@ class CallModels:
                 remove(waiting.folder)
 
     def reported(self, epoch: int) -> None:
-        """The ledger has an epoch."""
+        """Note that the ledger has an epoch."""
         self._counted = max(self._counted, epoch)
         if self._written and self._waiting is None:
             with own_file_interrupts(self._folder):
                 self._keep_best()
 
     def _keep_best(self) -> None:
-        """Keep the best that counts; one of an epoch that the ledger does not have is of a process that was killed."""
+        """Keep only the best model that counts; one of an epoch that the ledger lacks is of a killed process."""
         counted = [each.folder for each in models_in(self._folder) if each.epoch <= self._counted]
         keep_only(self._folder, counted[:1])
 
     def _claim(self) -> None:
-        """Raises SupersededError if a later attempt at the trial has begun."""
+        """Claim the trial's folder. Raises SupersededError if a later attempt at the trial has begun."""
         check_latest(self._trial, self._attempt)
         if not self._claimed:
             make_trial_folder(self._trial)

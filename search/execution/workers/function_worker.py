@@ -18,7 +18,7 @@ from skipstack.spaces.function import FunctionConfig
 class FunctionWorkers(Workers):
     """Creates workers that call ``function``, which is sent with them to their process.
 
-    ``cpus``: that each trial has, where it has not the whole machine; ``runs``: the study's in MLflow.
+    ``cpus``: number of CPUs of each trial, None: the whole machine; ``runs``: the study's runs in MLflow.
     """
 
     function: Objective
@@ -26,7 +26,7 @@ class FunctionWorkers(Workers):
     runs: TrackedRuns = field(default_factory=NoRuns)
 
     def __call__(self, task: TrialTask) -> Worker:
-        """A worker that calls it."""
+        """A worker that calls the function for a trial."""
         return FunctionWorker(task, self.function, self.cpus, self.runs)
 
     def test(self, task: TrialTask) -> Measured:
@@ -73,8 +73,8 @@ class FunctionWorker(Worker):
 
 
 def joined(measure: Measure, epoch: int, now: Sequence[SeedReport], latest: Sequence[SeedReport]) -> EpochResult:
-    """The joint report of all seeds, of which those in ``now`` reported this epoch; NaN if the score of any seed is not
-    finite. Raises ReportError for a seed that is ahead.
+    """The joint report of all seeds, of which those in ``now`` reported this epoch; its score is NaN if that of any
+    seed is not finite. Raises ReportError for a seed that is ahead.
     """
     if ahead := [each.epoch for each in latest if each.epoch > epoch]:
         raise ReportError(

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 NUMPY_SEEDS: Final = 1 << 32
-"""How many seeds numpy's global generator has."""
+"""Number of seeds of numpy's global generator."""
 
 
 class GlobalRandomState:
@@ -25,7 +25,7 @@ class GlobalRandomState:
 
     @contextmanager
     def own(self) -> Iterator[None]:
-        """Within, the generators have this seed's state; afterwards their previous one."""
+        """Give the generators this seed's state during the block, and their previous one afterwards."""
         before = _states()
         self._begin()
         _restore(self._states)
@@ -45,7 +45,7 @@ class GlobalRandomState:
 
 
 def written_states() -> dict[str, Any]:
-    """The states of now as JSON."""
+    """The present states of the generators as JSON."""
     states = _states()
     kind, words, place, has_gauss, gauss = states["numpy"]
     version, own, next_gauss = states["random"]
@@ -58,9 +58,9 @@ def written_states() -> dict[str, Any]:
 
 
 def restore_written(written: Mapping[str, Any]) -> None:
-    """Set the generators to states that ``written_states`` gave, maybe elsewhere; of other GPUs as far as they go.
+    """Set the generators to states from ``written_states``, maybe of another machine; of its GPUs, as many as are here.
 
-    torch's only if it is imported, as it is where a function uses it that is reproducible.
+    torch's generators are set only if torch is imported, as it is for a reproducible function that uses it.
     """
     version, own, next_gauss = written["random"]
     states: dict[str, Any] = {"random": (version, tuple(own), next_gauss), "numpy": tuple(written["numpy"])}

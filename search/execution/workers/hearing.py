@@ -1,8 +1,8 @@
-"""Who listens to a process: while a trial is trained there, its log hears what is printed and warned.
+"""Output capture: while a trial is trained in a process, its log gets what the process prints and warns.
 
-Python's streams are heard as they are written to, and show what they showed before. In a process of a cluster, what C
-code and child processes write to its descriptors is heard too: Ray gives each process files of its own for them, which
-are read. Nothing is redirected, so that nobody waits for a reader, and Ray's own files stay complete.
+Python's streams are captured as they are written to, and show what they showed before. In a process of a cluster, the
+output of C code and child processes to its file descriptors is captured, too: Ray gives each process files of its own
+for them, which are read. Nothing is redirected, so that nobody waits for a reader, and Ray's own files stay complete.
 """
 
 import ctypes
@@ -25,10 +25,10 @@ from typing import Any, Final, TextIO
 from skipstack.search.execution.workers.trial_log import TrialLog
 
 STREAMS: Final = {"stdout": 1, "stderr": 2}
-"""The streams that are heard, with their descriptors."""
+"""The captured streams, with their file descriptors."""
 
 EVERY: Final = 0.25
-"""Seconds after which what C code has written is looked for."""
+"""Seconds between two reads of what C code has written."""
 
 AT_ONCE: Final = 1 << 16
 """Bytes that are read at once."""
@@ -36,20 +36,20 @@ AT_ONCE: Final = 1 << 16
 UTF_8: Final = getincrementaldecoder("utf-8")
 
 _listener: ContextVar[TrialLog | None] = ContextVar("listener", default=None)
-"""The log that hears a thread; a thread that a function has started itself has none."""
+"""The log that captures a thread's output; None in threads that a function has started itself."""
 
 _listening: list[TrialLog] = []
-"""The logs that listen now: more than one where studies run in threads of one process."""
+"""The logs that capture output now: more than one if studies run in threads of one process."""
 
 _lock = threading.Lock()
-"""Held while the streams are exchanged."""
+"""Held while the streams are replaced."""
 
 
 @contextmanager
 def heard(log: TrialLog, *, own_process: bool) -> Iterator[None]:
-    """Within, ``log`` hears what is printed, and an error that leaves the block, with its whole traceback.
+    """Capture in ``log`` what is printed in the block, and the whole traceback of an error that leaves it.
 
-    ``own_process``: nothing else than trials, one at a time, runs in this process.
+    ``own_process``: nothing but trials, one at a time, runs in this process.
     """
     log.begin()
     before = _listener.set(log)
@@ -70,7 +70,7 @@ def heard(log: TrialLog, *, own_process: bool) -> Iterator[None]:
 
 @contextmanager
 def speaking(speaker: str) -> Iterator[None]:
-    """Within, it is the turn of ``speaker``, such as ``seed 0``: only one call of a trial runs at a time."""
+    """Log the block's output as that of ``speaker``, such as ``seed 0``: only one call of a trial runs at a time."""
     log = _listener.get()
     if log is None:
         yield
@@ -85,22 +85,22 @@ def speaking(speaker: str) -> Iterator[None]:
 
 
 class _Heard:
-    """A stream that shows what it did before, and is heard."""
+    """A stream that shows what it did before, and is captured."""
 
     def __init__(self, stream: TextIO) -> None:
         self.shows = stream
 
     def write(self, text: str) -> int:
-        """Show the text, and tell it."""
+        """Show the text, and log it."""
         if _descriptors().has(self.shows):
-            _descriptors().listen()  # what C code has written before comes before
+            _descriptors().listen()  # earlier output of C code comes first
         try:
             return self.shows.write(text)
         finally:
             _tell(self.shows, text)
 
     def writelines(self, lines: Any) -> None:
-        """Write each of them."""
+        """Write each line."""
         for line in lines:
             self.write(line)
 
@@ -109,7 +109,7 @@ class _Heard:
 
 
 def _tell(stream: TextIO, text: str) -> None:
-    """Tell the log of this thread, or the only one that listens."""
+    """Pass text to the log of this thread, or the only active one; text in a captured file is read from there."""
     log = _listener.get() or (_listening[0] if len(_listening) == 1 else None)
     if log is None or not isinstance(text, str):
         return
@@ -126,7 +126,7 @@ def _tell(stream: TextIO, text: str) -> None:
 def _streams_heard(log: TrialLog) -> Iterator[None]:
     with _lock:
         if not _listening:
-            found = _streams().items()  # where a function has kept one that is heard, it is
+            found = _streams().items()  # a function may have kept a captured one
             _exchange({name: _Heard(stream) for name, stream in found if not isinstance(stream, _Heard)})
         _listening.append(log)
     try:
@@ -134,17 +134,17 @@ def _streams_heard(log: TrialLog) -> Iterator[None]:
     finally:
         with _lock:
             _listening.remove(log)
-            if not _listening:  # of those that the function itself has exchanged none is put back
+            if not _listening:  # streams that the function itself has replaced stay
                 _exchange({name: each.shows for name, each in _streams().items() if isinstance(each, _Heard)})
 
 
 def _streams() -> dict[str, Any]:
-    """The streams that are there, by their names."""
+    """The standard streams that exist, by their names."""
     return {name: stream for name in STREAMS if (stream := getattr(sys, name)) is not None}
 
 
 def _exchange(streams: Mapping[str, Any]) -> None:
-    """Put these streams in the place of those that are there, also where log records are written to them."""
+    """Replace the standard streams by these, also in handlers that write log records to them."""
     for handler in logging.getLogger().handlers:
         for name, stream in streams.items():
             if isinstance(handler, logging.StreamHandler) and handler.stream is getattr(sys, name):
@@ -154,7 +154,7 @@ def _exchange(streams: Mapping[str, Any]) -> None:
 
 
 class _OwnFile:
-    """The file that a descriptor of this process writes to, and no other process but its children."""
+    """The file that a descriptor of this process writes to, as no other process does but its children."""
 
     def __init__(self, number: int) -> None:
         """Raises OSError if there is no such file."""
@@ -166,12 +166,12 @@ class _OwnFile:
         self.skip()
 
     def skip(self) -> None:
-        """Go to its end."""
+        """Go to the end of the file."""
         self._place = os.fstat(self._file).st_size
         self._decoder = UTF_8(errors="replace")
 
     def read(self, hear: Callable[[str], None]) -> None:
-        """Tell what was added."""
+        """Pass on what was added since the last read."""
         size = os.fstat(self._file).st_size
         self._place = min(self._place, size)  # somebody may have emptied it
         while self._place < size and (added := os.pread(self._file, AT_ONCE, self._place)):
@@ -180,7 +180,7 @@ class _OwnFile:
 
 
 class _Descriptors:
-    """The descriptors of this process that have files of their own; at first none is listened to."""
+    """The file descriptors of this process that have files of their own; at first none is captured."""
 
     def __init__(self) -> None:
         self._files: dict[int, _OwnFile] = {}
@@ -191,7 +191,7 @@ class _Descriptors:
         self._listens = threading.Event()
 
     def has(self, stream: TextIO) -> bool:
-        """Whether what a stream shows is heard here."""
+        """Whether the output of a stream is captured here."""
         try:
             return bool(self._files) and stream.fileno() in self._files
         except (OSError, ValueError, AttributeError):  # of streams of any class
@@ -199,11 +199,11 @@ class _Descriptors:
 
     @contextmanager
     def heard_by(self, log: TrialLog) -> Iterator[None]:
-        """Within, all that is written there is told to ``log``."""
+        """Capture in ``log`` all that is written to the files during the block."""
         _flush()
         with self._lock:
             for each in self._opened():
-                if log is not self._last:  # else it was written between two epochs
+                if log is not self._last:  # else it was written between two epochs of this trial
                     each.skip()
             self._log = self._last = log
         self._listens.set()
@@ -216,7 +216,7 @@ class _Descriptors:
                 self._log = None
 
     def listen(self) -> None:
-        """Tell what was written meanwhile. In a child nothing: its parent hears it."""
+        """Log what was written meanwhile. In a child process, do nothing: its parent logs it."""
         if self._log is None or os.getpid() != self._process:
             return
         with self._lock, suppress(OSError):
@@ -225,7 +225,7 @@ class _Descriptors:
                     each.read(self._log.hear)
 
     def settle(self) -> None:
-        """Listen to what Python and C have kept, too."""
+        """Log what Python and C have buffered, too."""
         if self._log is not None:
             _flush()
             self.listen()
@@ -251,7 +251,7 @@ def _descriptors() -> _Descriptors:
 
 @contextmanager
 def _process_heard(log: TrialLog) -> Iterator[None]:
-    """Within, descriptors are heard; if the process dies of a fault, its traceback is written into the log."""
+    """Capture the descriptors during the block; if the process crashes, its traceback is written into the log."""
     was = faulthandler.is_enabled()
     if log.descriptor is not None:
         faulthandler.enable(log.descriptor, all_threads=False)
@@ -271,7 +271,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _flush() -> None:
-    """Have Python and C write what they keep."""
+    """Flush the buffers of Python and C."""
     for stream in _streams().values():
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()

@@ -15,19 +15,19 @@ from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 @final
 @dataclass(frozen=True)
 class LoggedWorkers(Workers):
-    """Creates workers that train exactly as ``workers`` do, and are heard.
+    """Creates workers that train exactly as ``workers`` do, and captures their output.
 
-    ``own_process``: they run in a process of their own, one trial at a time, as on Ray. All that it writes is heard
-    there; elsewhere it is what Python writes.
+    ``own_process``: they run in a process of their own, one trial at a time, as on Ray: all that the process writes is
+    captured, otherwise only what Python writes.
     """
 
     workers: Workers
     own_process: bool
 
     def __call__(self, task: TrialTask) -> Worker:
-        """A worker that is heard."""
+        """A worker whose output is captured."""
         if self.own_process:
-            with warnings.catch_warnings():  # makes Python forget what it has warned of: of every attempt it is told
+            with warnings.catch_warnings():  # makes Python forget past warnings, so that each attempt shows its own
                 pass
         log = _log(task, f"attempt {task.attempt}, {_seeds(task)}")
         with ExitStack() as failed:
@@ -46,7 +46,7 @@ class LoggedWorkers(Workers):
 
 @final
 class LoggedWorker(Worker):
-    """Trains as ``worker`` does."""
+    """Trains as ``worker`` does, and captures its output."""
 
     def __init__(self, task: TrialTask, worker: Worker, log: TrialLog, *, own_process: bool) -> None:
         super().__init__(task)

@@ -1,4 +1,4 @@
-"""Which trials may be lanes of one program, and as what such a program is counted. Torch-free."""
+"""Decides which trials may be lanes of one batched program, and describes that program as one trial. Torch-free."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from skipstack.spaces.trial import TrialConfig
 
 
 def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
-    """What trials that may be lanes of one program have in common, as a config; None: this one trains by itself."""
+    """The config that trials of one program have in common; None: this trial trains by itself."""
     if not isinstance(subject, TrialConfig):
         return None
     if on_cpu and apart_on_cpu(subject.model, subject.training) is not None:
@@ -19,8 +19,8 @@ def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
 
 
 def program_of(task: TrialTask, trials: int) -> TrialTask | None:
-    """The program of so many trials of which this one may be a part, as one trial with all of their lanes: equal for
-    those that may share it. None: it trains by itself.
+    """The key of the program of ``trials`` such trials that this one can share, as one trial with all of their lanes;
+    trials with equal keys may train together. None: the trial trains by itself.
     """
     config = shared_config(task.config, on_cpu=task.device == "cpu")
     if config is None or task.time_left is not None or task.share > 1:

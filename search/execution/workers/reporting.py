@@ -44,8 +44,8 @@ class ReportError(Exception):
 
 @final
 class Values(Mapping[str, Any]):
-    """The values that a function is called with, read-only: by dotted path; ``own``: those of this call alone, its seed
-    under ``seed``, and its replicate.
+    """The values that a function is called with, read-only, by dotted path; ``own``: the values of this call alone,
+    which are its seed, under ``seed``, and its replicate.
 
     Iteration yields the paths of leaves; a path with several below it gives them as a mapping.
     """
@@ -82,16 +82,16 @@ class SeedReport:
 
 
 class TrackedRun(ABC):
-    """The run of a call in MLflow, the active one of its thread from ``begin`` to ``end``; or within ``with``."""
+    """The run of a call in MLflow; the active run of its thread from ``begin`` to ``end``, or in a ``with`` block."""
 
     @property
     @abstractmethod
     def id(self) -> str:
-        """The run's id in MLflow. Raises ReportError where there is none."""
+        """The run's id in MLflow. Raises ReportError if there is no run."""
 
     @abstractmethod
     def begin(self) -> Self:
-        """Make it the active run, so that what MLflow is told lands there. Raises ReportError where there is none."""
+        """Make it the active run, so that MLflow logs to it. Raises ReportError if there is no run."""
 
     @abstractmethod
     def end(self, *, failed: bool = False) -> None:
@@ -111,37 +111,37 @@ class TrackedRuns(ABC):
 
     @abstractmethod
     def of(self, task: TrialTask, call: int) -> TrackedRun:
-        """That of a call of a trial; nothing is asked of MLflow yet."""
+        """The run of a call of a trial; MLflow is not asked for anything yet."""
 
 
 @final
 class NoRuns(TrackedRuns):
-    """Those of a study that is not recorded in MLflow."""
+    """The runs of a study that is not recorded in MLflow: there are none."""
 
     def of(self, task: TrialTask, call: int) -> TrackedRun:
-        """None: whoever asks for it is refused."""
+        """A run that raises ReportError when it is used."""
         return NoRun()
 
 
 @final
 class NoRun(TrackedRun):
-    """That of a call in such a study."""
+    """The run of a call in a study that is not recorded in MLflow."""
 
     @property
     def id(self) -> str:
-        """There is none."""
+        """Raises ReportError: there is no run."""
         raise ReportError(UNRECORDED)
 
     def begin(self) -> Self:
-        """There is none."""
+        """Raises ReportError: there is no run."""
         raise ReportError(UNRECORDED)
 
     def end(self, *, failed: bool = False) -> None:
-        """It never began."""
+        """Do nothing: the run never began."""
 
 
 def _nothing(*_: object) -> None:
-    """What is done where nobody waits for it."""
+    """Do nothing: the default of callbacks."""
 
 
 @final
@@ -164,8 +164,8 @@ class Report:
         restored: Callable[[CallCheckpoint], None] = _nothing,
         check_goes_on: Callable[[], None] = _nothing,
     ) -> None:
-        """That of the call of this ``number`` among those of the ``task``, whose ``models`` are kept. ``tracked``: its
-        run in MLflow. ``check_goes_on`` raises TrialOver, too.
+        """``number``: of the call among those of the ``task``, whose ``models`` are kept. ``tracked``: its run in
+        MLflow. ``hand_over`` and ``check_goes_on`` raise TrialOver if the trial is over.
         """
         own = task.replicates.folder(number)
         self.epoch = 0
@@ -191,11 +191,11 @@ class Report:
 
     @property
     def mlflow_run(self) -> TrackedRun:
-        """The run of this call in MLflow: the active run from now on, so that ``mlflow.log_figure``, models and
-        autologging write there, until the function ends, or what is below ``with report.mlflow_run:``. ``id``: its id.
+        """The run of this call in MLflow, which becomes the active run: ``mlflow.log_figure``, models and autologging
+        write there until the function ends, or only within ``with report.mlflow_run:``. ``id``: its id.
 
-        It is the trial's own run; where the trial has several calls, one below that for each. Raises ReportError where
-        the study's store cannot be reached from here.
+        It is the trial's own run; if the trial has several calls, each has its own run below that. Raises ReportError
+        if the study's store cannot be reached from here.
         """
         return self._tracked.begin()
 
@@ -254,7 +254,7 @@ class Report:
             self(value)
 
     def _check_objectives(self, given: Mapping[str, object]) -> None:
-        """Raises ReportError where an objective has no value."""
+        """Raises ReportError if an objective has no value."""
         wanted = (self._score, *self._further)
         if missing := [name for name in wanted if name not in given]:
             near = get_close_matches(missing[0], [name for name in given if name not in wanted], n=1)
@@ -264,8 +264,8 @@ class Report:
             )
 
     def log(self, **figures: float) -> None:
-        """Note figures of the epoch that is under way, such as a loss: metrics of its report, each the mean of all that
-        were noted in the epoch. None of them ranks a trial.
+        """Note figures of the current epoch, such as a loss: its report gets the mean of each as a metric. None of them
+        ranks a trial.
         """
         taken = (*self._taken, SCORE, TEST, EPOCH, MODEL, self._score, *self._further)
         _check_names(figures, taken, "report.log")
@@ -287,10 +287,10 @@ class Report:
                 shutil.copyfile(each, beside)
 
     def checkpoint(self, state: Path | str | bytes, *, epoch: int | None = None) -> None:
-        """Keep what the call goes on from if its process ends: a copy of a file or a folder, or bytes.
+        """Save the state to resume from if the process ends: a copy of a file or a folder, or bytes.
 
-        The last one stays until the trial ends. ``epoch``: whose end it is, the last that was reported by default; that
-        of the next report where it is called before it, so that a trial that is paused there goes on from it.
+        The last one stays until the trial ends. ``epoch``: the epoch at whose end the state was taken, by default the
+        last one reported; the next one if its report follows, so that a trial that is paused there resumes from it.
         """
         self._check_goes_on()
         whose = self.epoch if epoch is None else epoch
@@ -306,10 +306,10 @@ class Report:
         self._checkpoints.write(given, whose, chance=written_states(), report=report)
 
     def restore(self) -> Path | None:
-        """The last checkpoint of this call, the file or the folder; None where there is none: it begins.
+        """The last checkpoint of this call, a file or a folder; None if there is none, at the beginning.
 
-        ``epoch`` and the global random generators are then as they were; epochs after it that were reported before are
-        not counted again. The path is good until the next checkpoint. Called before the first report.
+        ``epoch`` and the global random generators are set back to it; later epochs that were reported already are not
+        counted again. The path is valid until the next checkpoint. Call it before the first report.
         """
         if self._has_reported:
             raise ReportError(f"report.restore(): called after epoch {self.epoch} (allowed: before the first report)")
@@ -348,7 +348,7 @@ def _check_names(numbers: Iterable[str], taken: Sequence[str], call: str) -> Non
 
 
 def _path(given: Path | str, call: str, allowed: str = "the path of a file or a folder") -> Path:
-    """The path of a file or a folder that is there."""
+    """The path of a file or a folder that exists."""
     if not isinstance(given, Path | str):
         raise ReportError(f"{call}: got {type(given).__name__} (allowed: {allowed})")
     path = Path(given)

@@ -1,4 +1,4 @@
-"""One call of a user's function, in a thread that runs up to its next report.
+"""A call of a user's function, in a thread that runs up to its next report.
 
 Only one thread of a trial runs at a time. ``advance`` resumes the thread, which suspends itself at a report or its end.
 """
@@ -36,8 +36,8 @@ OURS: Final = Path(__file__).name
 
 @final
 class SeedRun:
-    """A call of ``function`` with ``values``: the one of this ``number`` among those of the ``task``. ``cpus``: that it
-    has, where it has not the whole machine; ``tracked``: its run in MLflow.
+    """A call of ``function`` with ``values``: number ``number`` among those of the ``task``. ``cpus``: its number of
+    CPUs, None: the whole machine; ``tracked``: its run in MLflow.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class SeedRun:
         )
         self._chance = GlobalRandomState(replicates.seed(number))
         self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
-        # In the context of its maker, whose log hears it.
+        # Runs in the context of its creator, so that the log captures it.
         self._thread = threading.Thread(target=copy_context().run, args=(self._run,), daemon=True, name=self._words)
         self._waits = True
         self._closing = False
@@ -97,7 +97,7 @@ class SeedRun:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Within, it is the turn of this call."""
+        """Give this call its turn during the block: its random state, and its name in the log."""
         with self._chance.own(), speaking(self._words):
             yield
 
@@ -119,7 +119,7 @@ class SeedRun:
         self._theirs.release()
 
     def _tracked_call(self) -> None:
-        """Call it; its run is active until then, if it has asked for it."""
+        """Call the function; then end its MLflow run, if it has asked for one."""
         try:
             self._call(self._function)
         except BaseException as error:
@@ -128,7 +128,7 @@ class SeedRun:
         self._tracked.end()
 
     def _call(self, function: Callable[..., Any]) -> None:
-        """Call it. What it returns is its report, if it has made none."""
+        """Call the function. Its return value is its report, if it has made none."""
         returned = function(self._values, self._report) if takes_report(function) else function(self._values)
         if returned is not None and not self._report.epoch:
             self._report.returned(returned)
@@ -136,7 +136,7 @@ class SeedRun:
     def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
         """Store a report, suspend the thread and wait to be resumed."""
         self._check_goes_on()
-        if self._cpus is not None:  # here, since each thread has a number of its own
+        if self._cpus is not None:  # here, since each thread has its own number of threads
             warn_of_threads(self._cpus)
         self.latest = SeedReport(epoch, score, metrics, time.perf_counter() - self._began)
         self._theirs.release()
@@ -148,7 +148,7 @@ class SeedRun:
             raise TrialOver
 
     def _go_on_from(self, checkpoint: CallCheckpoint) -> None:
-        """A call that reports nothing after it has its last report nevertheless."""
+        """Take the checkpoint's report as the last one, in case the call reports nothing after it."""
         if checkpoint.report is not None:
             numbers = dict(checkpoint.report)
             self.latest = SeedReport(checkpoint.epoch, numbers.pop(SCORE), numbers, 0.0)

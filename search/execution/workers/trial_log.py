@@ -1,7 +1,7 @@
 """The log of a trial: what its processes print and warn, and the tracebacks of its errors, in a file of bounded size.
 
-A line a line, each with its time, and with its seed where a trial has several. What cannot be written is done without:
-no trial fails or waits because of its log.
+Each line has its time, and its seed if the trial has several. What cannot be written is dropped: no trial fails or
+waits because of its log.
 """
 
 import math
@@ -23,7 +23,7 @@ LONGEST: Final = 10_000
 """Characters after which a line is broken, and one that has no end yet is written."""
 
 HELD: Final = 1_000
-"""Characters of such a line that wait for what follows: a secret may begin there."""
+"""Characters at the end of such a line that wait for what follows: a secret may begin there."""
 
 AT_ONCE: Final = 100_000
 """Bytes between two looks at the size of the file."""
@@ -32,15 +32,15 @@ SECRETS_KEPT: Final = 1.0
 """Seconds after which secrets are looked for again in the environment."""
 
 SEQUENCES: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-"""What colours text in a terminal, or moves its cursor."""
+"""Escape sequences that colour text in a terminal, or move its cursor."""
 
 _lock = threading.RLock()
 """Held by whoever writes to a log of this process: threads of a trial may print at the same time."""
 
 
 class TrialLog:
-    """The log in the ``folder`` of a trial. ``head``: a line that says who writes; it stands there while an epoch is
-    trained, and stays if anything was said. ``several``: whether lines name the ``speaker`` whose turn it is.
+    """The log in the ``folder`` of a trial. ``head``: a line that says who writes; it is written when an epoch begins,
+    and stays if anything was printed. ``several``: whether lines name the ``speaker`` whose turn it is.
     """
 
     def __init__(self, folder: Path, head: str, *, several: bool) -> None:
@@ -65,12 +65,12 @@ class TrialLog:
         return None if self._lost else self._file
 
     def begin(self) -> None:
-        """Open the file, and write the head unless it stands there."""
+        """Open the file, and write the head unless it is there."""
         with _lock:
             self._try(self._begin)
 
     def hear(self, text: str) -> None:
-        """Take what was printed; a line is written once it has its end."""
+        """Take printed text; a line is written once it is complete."""
         with _lock:
             whole, end, self._unfinished = (self._unfinished + text).rpartition("\n")
             if end:
@@ -82,14 +82,14 @@ class TrialLog:
                 self._tell(hidden[:-HELD])
 
     def end_line(self) -> None:
-        """Write a line that has no end."""
+        """Write the unfinished line."""
         with _lock:
             unfinished, self._unfinished = self._unfinished, ""
             if unfinished:
                 self._tell(unfinished)
 
     def rest(self) -> None:
-        """An epoch is over: if nothing was said, the file is as it was before."""
+        """End an epoch: if nothing was printed, the file becomes what it was before."""
         with _lock:
             self.end_line()
             if not self._said:
@@ -131,7 +131,7 @@ class TrialLog:
         self._try(partial(self._append, lines.encode(errors="backslashreplace")))
 
     def _redacted(self, text: str) -> str:
-        """The text without secrets, those of a second ago."""
+        """The text without secrets, which are looked for again in the environment after ``SECRETS_KEPT`` seconds."""
         now, variables = time.monotonic(), len(os.environ)
         if now > self._secrets_until or variables != self._variables:
             self._redact, self._secrets_until, self._variables = redacting(), now + SECRETS_KEPT, variables
@@ -158,7 +158,7 @@ class TrialLog:
             os.close(whole)
 
     def _try(self, writing: Callable[[], object]) -> None:
-        """What a disk refuses is lost, and so is what follows."""
+        """Do the writing; if the disk refuses, this text and all that follows is lost."""
         if not self._lost:
             try:
                 writing()
@@ -167,7 +167,7 @@ class TrialLog:
 
 
 def _overwritten(line: str) -> str:
-    """What a terminal shows of a line in which a progress bar went back to its beginning."""
+    """The part of a line that a terminal shows after a progress bar went back to its beginning."""
     if "\r" not in line:
         return line
     back = "\r" if line.endswith("\r") else ""
@@ -175,7 +175,7 @@ def _overwritten(line: str) -> str:
 
 
 def _parts(line: str) -> Iterator[str]:
-    """The line in parts of a length that can be read."""
+    """The line in parts of at most ``LONGEST`` characters."""
     yield line[:LONGEST]
     for start in range(LONGEST, len(line), LONGEST):
         yield line[start : start + LONGEST]
@@ -191,6 +191,6 @@ def _safe_after_forks() -> None:
 
 
 def _unlocked() -> None:
-    """In a new process, which a fork has left with the lock of a thread that is not there."""
+    """Replace the lock in a forked process, where a thread may hold it that does not exist there."""
     global _lock
     _lock = threading.RLock()

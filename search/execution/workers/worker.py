@@ -56,7 +56,7 @@ class TrainingWorker(Worker):
     appended to those of the earlier seeds.
 
     ``together``: the trials of this process that train together where they fit. One with a time limit trains by itself,
-    since the time of an epoch is that of all its lanes; so does one that might not be as by itself in every bit.
+    since the time of an epoch is that of all its lanes; so does one whose results together might differ in any bit.
     """
 
     def __init__(self, task: TrialTask, together: Together | None = None) -> None:
@@ -229,7 +229,7 @@ class TrainingWorker(Worker):
 
 
 def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict[str, torch.Tensor]]:
-    """The states of groups of so many ``lanes``, from those of ``before`` groups: ``0.name``, ``1.name``, ...
+    """Regroup the states of ``before`` groups (``0.name``, ``1.name``, ...) into groups of so many ``lanes`` each.
 
     Tensors without a lane axis are the same in every group.
     """
@@ -244,7 +244,7 @@ def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict
 
 
 def _is_as_by_itself(config: TrialConfig, device: torch.device) -> bool:
-    """Whether a trial that shares a program is as by itself in every bit, as far as that can be on this device."""
+    """Whether a trial gives the same bits in a shared program as by itself, as far as this device can."""
     if device.type != "cpu":
         return True
     compiled = decided("lstm", device.type, dtype_of(config.training)).kernels == "compiled"

@@ -49,8 +49,8 @@ class Enough:
     biased sample, since the worse ones are stopped. A stopped trial counts with its score so far. The spacing of the
     best trials is estimated from as many as were trained to the end, but at most from the better half. The gain of the
     next hour is the larger of two numbers: the upper bound for as many independent trials (``statistics/maxima.py``),
-    and the actual gain of the last as many, or of the last half of all, since proposers learn. While the best trial is
-    paused at a rung, the rule does not apply: it may still improve.
+    and the actual gain of the last that many trials, at most the last half of all, since proposers learn. While the
+    best trial is paused at a rung, the rule does not apply: it may still improve.
     """
 
     def __init__(self, config: EnoughConfig) -> None:

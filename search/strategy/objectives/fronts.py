@@ -58,11 +58,11 @@ class Fronts:
         return int(self._ranks_N[self._places[point]])
 
     def times(self, point: Vector) -> int:
-        """How many points equal to this one were added."""
+        """The number of points equal to this one that were added."""
         return int(self._times_N[self._places[point]])
 
     def before(self, rank: int) -> int:
-        """How many points have a lower rank."""
+        """The number of points with a lower rank."""
         return int(self._times_N[self._ranks_N < rank].sum())  # unused rows count 0
 
     def order(self, rank: int, first: Vector | None = None) -> Iterator[Vector]:
@@ -73,7 +73,7 @@ class Fronts:
         return (alike[place] for place in net_order(alike))
 
     def place(self, point: Vector, *, most: int) -> int:
-        """The place of the latest point, or ``most`` if it is larger: how many points are ordered before it."""
+        """The place of the latest point, which is the number of points ordered before it; at most ``most``."""
         before = self.before(rank := self.rank(point))
         for other in self.order(rank, point):
             if other == point or before >= most:

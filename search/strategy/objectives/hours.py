@@ -7,7 +7,7 @@ from skipstack.search.ledger.events import Event, Finished, Interrupted, Measuri
 from skipstack.search.strategy.objectives.enough import WORK
 
 HOUR: Final = 3600.0
-"""Seconds."""
+"""Seconds of an hour."""
 
 LAST_OF_A_RUN: Final = (Finished, Interrupted)
 
@@ -16,7 +16,7 @@ DURING_A_RUN: Final = (*WORK, Measuring, Tested, Untested, *LAST_OF_A_RUN)
 
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
-    """The trials that ended because the hours were over, by how they ended: those stopped with a message. ``ends``:
+    """The trials that ended because the study's hours were over, by the message with which they were stopped. ``ends``:
     number, state and message of each trial.
     """
     cut: dict[str, list[int]] = {}
@@ -45,11 +45,11 @@ class Working:
         self._last = None if isinstance(event, LAST_OF_A_RUN) else event.time
 
     def rests(self) -> None:
-        """No time counts until the next event: nobody runs the study."""
+        """Count no time until the next event: nobody runs the study."""
         self._last = None
 
     def seconds(self, now: float | None = None) -> float:
-        """The seconds so far; those until ``now``, if a run goes on."""
+        """The seconds so far, up to ``now`` if a run goes on."""
         return self._seconds + (0.0 if self._last is None or now is None else max(now - self._last, 0.0))
 
 

@@ -11,14 +11,17 @@ from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.spaces.function import Direction
 
 Objective = Literal["score", "parameters", "latency"]
-"""Of networks. ``score``: the mean dev score. ``parameters``: those of one lane's network, known when a trial is
-proposed. ``latency``: seconds that reading 1,000 tokens of dev took one lane, on the worker that trained it."""
+"""An objective of networks. ``score``: the mean dev score. ``parameters``: the number of parameters of one lane's
+network, known when a trial is proposed. ``latency``: seconds that one lane takes to read 1,000 tokens of dev, on the
+worker that trained it."""
 
 Objectives = tuple[Objective, ...] | dict[str, Direction]
-"""Of networks, by name; or what a function reports, each with its direction. The score is the first."""
+"""The objectives of a study, the score first: names for networks, or the values that a function reports, each with its
+direction.
+"""
 
 TAKEN: Final = ("epoch", "seed", "test", "model")
-"""Arguments of a report, by which no objective can be called."""
+"""Arguments of a report, whose names no objective can have."""
 
 
 @final
@@ -44,7 +47,7 @@ def further(objectives: Objectives) -> tuple[Further, ...]:
 
 
 def column(name: str) -> str:
-    """What an objective of a function is called among metrics and in frames, which have names of their own."""
+    """The name of a function's objective among metrics and in frames, prefixed since these have names of their own."""
     return f"objective_{name}"
 
 
@@ -58,7 +61,7 @@ def _ranked(sought: Further, value: float | None) -> float:
 
 
 def checked_objectives(given: Any) -> Any:
-    """What a study states, unchanged. Raises ValueError where it states no objectives that there can be."""
+    """Check the objectives that a study states, and return them. Raises ValueError for any that are not allowed."""
     if isinstance(given, Mapping):
         return _checked_directions(given)
     if not isinstance(given, list | tuple):

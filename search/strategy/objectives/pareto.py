@@ -52,7 +52,8 @@ def ranks(points: Points) -> list[int]:
 
 
 def places(points: Points) -> list[int]:
-    """How many points are ordered before each one: by rank, then within a rank by its epsilon-net (``net``).
+    """The place of each point, the number of points before it: ordered by rank, then by the rank's epsilon-net
+    (``net``).
 
     So any first part of the order is spread along the front. Equal points have equal places. With a single objective
     the place is the number of larger values.

@@ -1,4 +1,4 @@
-"""Looks for the rows that promise most: first among many that are drawn, then axis by axis.
+"""Maximises an acquisition function: first over many drawn rows, then axis by axis from the best of them.
 
 Shapes: N known rows, C candidates, D axes, E columns, V values of an axis, M moves: values of all candidates.
 """
@@ -13,13 +13,13 @@ from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
 from skipstack.search.strategy.proposers.regression import Process
 
 DRAWN, MUTATED = 384, 256
-"""Candidates drawn uniformly, and those that differ from one of the best known rows."""
+"""Numbers of candidates that are drawn uniformly, and of mutations of the best known rows."""
 
 CHANGED: Final = 3.0
-"""The axes on which these differ, about."""
+"""Mean number of axes on which a mutation is drawn anew."""
 
 CLIMBERS, SWEEPS = 3, 3
-"""How many candidates are improved, and the maximum number of times that each axis of them is."""
+"""Number of candidates that are improved, and maximum number of times that each of their axes is."""
 
 GAIN: Final = 1e-6
 """Smaller improvements do not count."""
@@ -27,9 +27,9 @@ GAIN: Final = 1e-6
 
 @final
 class Promises:
-    """What rows promise: an acquisition function of what processes expect there, less the charge for their time.
+    """The acquisition function of rows, from the values that processes expect there, less the charge for their time.
 
-    ``charge``: by axis, of values there.
+    ``charge``: from the number of an axis and its values to their charges.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Promises:
         self._charge = charge
 
     def climbed(self, source: np.random.Generator, best_ND: Numbers) -> Numbers:
-        """Whole rows that promise much, the most promising first. ``best_ND``: the best known rows."""
+        """Whole rows with high acquisition values, the highest first. ``best_ND``: the best known rows."""
         parents_ND = best_ND[source.integers(len(best_ND), size=MUTATED)]
         candidates_CD = np.concatenate(
             [self._encoding.random(source, DRAWN), self._encoding.mutated(source, parents_ND, CHANGED)]
@@ -64,7 +64,7 @@ class Promises:
         return rows_CD[np.argsort(-values_C, kind="stable")]
 
     def value(self, rows_CD: Numbers, active_CD: NDArray[np.bool_]) -> Numbers:
-        """What whole rows promise: values of inactive axes make no difference."""
+        """The acquisition function of whole rows; values of inactive axes make no difference."""
         known_CD = np.where(active_CD, rows_CD, np.nan)
         spread_CE = self._encoding.spread(known_CD)
         expected = [
@@ -78,7 +78,7 @@ class Promises:
         return value_C
 
     def _improve(self, axis: int, rows_CD: Numbers, active_CD: NDArray[np.bool_], values_C: Numbers) -> None:
-        """Give each row in which an axis is active its most promising value, in place."""
+        """Set an axis to its most promising value in each row in which it is active, in place."""
         among = np.flatnonzero(active_CD[:, axis])
         if not len(among):
             return

@@ -26,8 +26,8 @@ class PlainProposerConfig(Frozen):
 class ModelBasedConfig(Frozen):
     """Proposers that fit a model to the trials so far.
 
-    ``per_second``: divide the promise of a point by the predicted time of an epoch there; the weight of the time falls
-    to 0 over the study's trials.
+    ``per_second``: divide the expected improvement at a point by the predicted time of an epoch there; the weight of
+    the time falls to 0 over the study's trials.
     """
 
     kind: ModelName = "tpe"

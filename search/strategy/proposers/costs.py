@@ -42,8 +42,8 @@ class AxisCost:
 class Costs:
     """Ridge regression of the log seconds of an epoch on the active axes.
 
-    The factors of depth and width on the time multiply, about, so the logarithm is additive. (Snoek et al., 2012, model
-    the same logarithm by a Gaussian process; Syne Tune has linear models.)
+    The effects of depth and width on the time multiply, approximately, so those on its logarithm add up. (Snoek et al.,
+    2012, model the same logarithm by a Gaussian process; Syne Tune has linear models.)
     """
 
     def __init__(self, space: Space) -> None:
@@ -90,7 +90,9 @@ class Costs:
 @final
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """The penalty for the time of a point: ``weight`` times the sum of its axes' effects, which are in their order."""
+    """The penalty for the time of a point: ``weight`` times the sum of its axes' effects. ``costs``: in the order of
+    the axes.
+    """
 
     costs: tuple[AxisCost, ...]
     weight: float

@@ -19,10 +19,10 @@ from skipstack.spaces.space import Point, Space
 Numbers = NDArray[np.float64]
 
 STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
-"""How far a position in a range is moved down and up, as parts of the range."""
+"""Distances by which a position in a range is moved down and up, as shares of the range."""
 
 LISTED: Final = 16
-"""Ranges of at most so many integers are tried whole."""
+"""Maximum number of integers in a range of which every value is tried."""
 
 
 @final
@@ -55,7 +55,7 @@ class Encoding:
         }
         self._asked = {axis: both for axis, both in asked.items() if any(both)}
         self.asked = {each.on for both in self._asked.values() for own in both for each in own}
-        """The axes on which it depends whether others are active."""
+        """The axes whose values decide whether others are active."""
 
     def row(self, point: Point) -> Numbers:
         """The row of a point."""
@@ -72,7 +72,7 @@ class Encoding:
         return self._space.compose(lambda path, domain: _value(domain, float(numbers[path])))
 
     def active(self, rows_ND: Numbers) -> NDArray[np.bool_]:
-        """Where the axes of whole rows are active: their fields exist, and their conditions hold.
+        """Whether each axis of whole rows is active: its field exists, and its conditions hold.
 
         A condition on an axis that is not active is judged by the base's value, if the field exists. (Another kind has
         other defaults than the base, which are not looked up; so a point is made of a row by the space itself.)
@@ -107,7 +107,9 @@ class Encoding:
         return uniform_ND
 
     def mutated(self, source: np.random.Generator, rows_ND: Numbers, axes: float) -> Numbers:
-        """Whole rows: these with values drawn uniformly where they have none, and on about so many axes each."""
+        """Whole rows made from these: values are drawn uniformly where there are none, and on about ``axes`` axes of
+        each.
+        """
         changed_ND = source.random(rows_ND.shape) < axes / len(self._domains)
         return np.where(changed_ND | np.isnan(rows_ND), self.random(source, len(rows_ND)), rows_ND)
 
@@ -147,14 +149,16 @@ class Encoding:
 @final
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """Which values of the choice ``on`` fulfil a condition, and whether the base's value does."""
+    """A condition on the choice ``on``. ``allowed``: whether each of its values fulfils it; ``otherwise``: whether the
+    base's value does.
+    """
 
     on: int
     allowed: NDArray[np.bool_]
     otherwise: bool
 
     def holds(self, rows_ND: Numbers, active_ND: NDArray[np.bool_], exist_ND: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether it does in each row."""
+        """Whether each row fulfils the condition."""
         chosen_N = self.allowed[rows_ND[:, self.on].astype(int)]
         return np.where(active_ND[:, self.on], chosen_N, exist_ND[:, self.on] & self.otherwise)
 

@@ -22,16 +22,16 @@ CONDITIONED, RUNNING = 100, 32
 """Maximum numbers of ended and of running trials that the process is conditioned on."""
 
 CASES, CASES_OF_SEVERAL = 16, 6
-"""How many cases of the running trials' values are drawn, with one objective and with several."""
+"""Numbers of cases drawn for the values of running trials, with one objective and with several."""
 
 AGAIN: Final = 8
-"""A kernel is fitted again when there is one scored trial more in so many."""
+"""A kernel is fitted again once the number of scored trials has grown by one in this many."""
 
 ITERATIONS: Final = 12
 """The maximum number of iterations of a fit; the next one goes on where it ended."""
 
 NEAR: Final = 5
-"""So many of the best rows are varied."""
+"""Number of the best rows that are mutated into candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,16 @@ class GaussianProcess(Proposer):
     """A Gaussian process (Matern 5/2, one length scale an axis) and its expected improvement.
 
     Each point maximises the logarithm of the expected improvement, with several objectives that of the hypervolume
-    (Ament et al., 2023; Yang et al., 2019), given the running trials: their values are drawn from the process in some
-    cases, and the improvement is the mean over these. Points are random until ``random_trials`` trials have a score. A
-    completed trial counts with the best score of its curve; a stopped one with its last, which underestimates it, as a
-    process has no way to rank it. A paused one counts like a stopped one, and once more when it ends after a promotion.
-    Trials that diverged or failed are ignored.
+    (Ament et al., 2023; Yang et al., 2019), given the running trials: their values are drawn from the process in
+    several cases, and the improvement is the mean over these. Points are random until ``random_trials`` trials have a
+    score. A completed trial counts with the best score of its curve; a stopped one with its last, which underestimates
+    it, as a process has no way to rank it. A paused one counts like a stopped one, and once more when it ends after a
+    promotion. Trials that diverged or failed are ignored.
 
     A process needs values on all axes: an inactive choice is as near to each of its values as to any other, an inactive
-    number is in the middle of its range, and neither is varied in the search for a point. Of the points that promise
-    most, the first is taken that is allowed and new, each moved to where the study's own rules hold
-    (``Space.repaired``); if there is none, a neighbour of the best.
+    number is in the middle of its range, and neither is varied in the search for a point. The most promising points are
+    changed where they break the study's own rules (``Space.repaired``), and the first of them that is allowed and new
+    is taken; if there is none, a neighbour of the best.
 
     Fitting takes O(N³) time, and the study waits for it. So kernels are fitted each time that there are 12 % more
     scores, each fit from where the one before ended: after 10, 11, ... 16, 18, 20, ... scores, so a replay finds the
@@ -79,10 +79,10 @@ class GaussianProcess(Proposer):
         self._seen = Seen(space)
         self._encoding = Encoding(space)
         self._scored: list[_Scored] = []
-        """In the order in which they ended."""
+        """The trials with a score, in the order in which they ended."""
         self._running: dict[int, Numbers] = {}
         self._kernels: list[list[Kernel]] = []
-        """Those fitted so far: for each number of ``_fits``, one an objective."""
+        """The kernels fitted so far: for each number of ``_fits``, one for each objective."""
 
     def ask(self, number: int) -> Point | None:
         """The point that promises most; None if the space is exhausted."""
@@ -118,12 +118,12 @@ class GaussianProcess(Proposer):
         self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from the reports of trial ``number``; from one that ends while paused, it learnt before."""
+        """Learn from the reports of trial ``number``, unless it ends while paused: then they were learnt before."""
         if number in self._running:
             self._learn(self._running.pop(number), reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from what an earlier study reported."""
+        """Learn from a trial of an earlier study."""
         self._learn(self._encoding.row(point), reason, curve, further)
 
     def _learn(self, row: Numbers, reason: Reason, curve: Curve, further: Vector) -> None:
@@ -183,7 +183,7 @@ def _fits(first: int, count: int) -> list[int]:
 
 
 def _known(scored: Sequence[_Scored]) -> list[_Scored]:
-    """Those that the process is conditioned on: all, or the best and the latest of the others."""
+    """The trials that the process is conditioned on: all, or the best and the latest of the others."""
     if len(scored) <= CONDITIONED:
         return list(scored)
     ahead = set(best([each.values for each in scored], CONDITIONED // 2))
@@ -192,7 +192,7 @@ def _known(scored: Sequence[_Scored]) -> list[_Scored]:
 
 
 def _arrays(known: Sequence[_Scored]) -> tuple[Numbers, Numbers]:
-    """Their rows, and their values with mean 0 and variance 1."""
+    """The rows of trials, and their values with mean 0 and variance 1."""
     values_NK = np.array([each.values for each in known])
     values_NK = (values_NK - values_NK.mean(axis=0)) / np.maximum(values_NK.std(axis=0), 1e-10)
     return np.array([each.row for each in known]), values_NK

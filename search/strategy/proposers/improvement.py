@@ -1,4 +1,4 @@
-"""How much better than all known values a point is expected to be, in one objective or in several.
+"""The expected improvement of a point over all known values, in one objective or in several.
 
 Shapes: C candidates, S cases (``regression.py``), K objectives, B boxes, P points.
 """
@@ -20,7 +20,7 @@ LOG_DENSITY: Final = -0.5 * math.log(2 * math.pi)
 """The logarithm of the normal density at 0."""
 
 LEAST: Final = 1e-300
-"""Improvements of hypervolume below this count as this: their logarithm is finite."""
+"""Smaller improvements of hypervolume are set to this, so that their logarithm is finite."""
 
 
 @final
@@ -34,7 +34,7 @@ class Improvement:
         self._best_S = best_S
 
     def of(self, expected: Sequence[tuple[Numbers, Numbers]]) -> Numbers:
-        """Of means (C, S) and standard deviations (C, 1) of the one objective."""
+        """The logarithm (C,), from means (C, S) and standard deviations (C, 1) of the one objective."""
         ((mean_CS, deviation_C1),) = expected
         found_CS = _log_unit((mean_CS - self._best_S) / deviation_C1)
         most_C = found_CS.max(axis=1)
@@ -46,9 +46,9 @@ class Improvement:
 class HypervolumeImprovement:
     """The logarithm of the expected growth of the hypervolume that the front dominates, the mean over cases.
 
-    What is not dominated is a union of boxes, and objectives are independent: so the expectation is, summed over boxes
-    from l to u, the product over objectives of E[max(0, y - l)] - E[max(0, y - u)] (after Yang et al., 2019).
-    ``values_SPK``: the known values in each case; the better, the larger.
+    The region that is not dominated is a union of boxes, and objectives are independent: so the expectation is, summed
+    over boxes from l to u, the product over objectives of E[max(0, y - l)] - E[max(0, y - u)] (after Yang et al.,
+    2019). ``values_SPK``: the known values in each case; the better, the larger.
     """
 
     def __init__(self, values_SPK: Numbers, reference_K: Numbers) -> None:
@@ -59,7 +59,7 @@ class HypervolumeImprovement:
         self._low_SBK, self._high_SBK = np.moveaxis(np.array(padded), -1, 0)
 
     def of(self, expected: Sequence[tuple[Numbers, Numbers]]) -> Numbers:
-        """Of means (C, S) and standard deviations (C, 1) of each objective."""
+        """The logarithm (C,), from means (C, S) and standard deviations (C, 1) of each objective."""
         volumes_CSB: Numbers | float = 1.0
         for objective, (mean_CS, deviation_C1) in enumerate(expected):
             mean_CS1, deviation_C11 = mean_CS[..., None], deviation_C1[..., None]
@@ -71,7 +71,7 @@ class HypervolumeImprovement:
 
 
 def boxes(front_PK: Numbers, reference_K: Numbers) -> Numbers:
-    """Disjoint boxes (B, K, 2), from low to high, of all that is above the reference and that the front leaves free."""
+    """Disjoint boxes (B, K, 2), from low to high, of all that is above the reference and not dominated by the front."""
     below = np.array([[[*pair] for pair in zip(reference_K, np.full(len(reference_K), np.inf), strict=True)]])
     if not len(front_PK):
         return below

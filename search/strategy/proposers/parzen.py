@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from skipstack.search.strategy.proposers.encoding import Numbers
 
 NARROWEST = 100
-"""No kernel is narrower than its range over this."""
+"""The width of a kernel is at least its range divided by this."""
 
 
 class Uniform(Protocol):
     """A source of numbers that are uniform in [0, 1)."""
 
     def random(self, size: int) -> Numbers:
-        """So many of them."""
+        """``size`` such numbers."""
 
 
 @final
@@ -87,8 +87,8 @@ class _Categories:
 
 @final
 class _Normals:
-    """The kernels of a number: normal distributions around the points' positions, cut off at the ends of the range; of
-    integers, each the part that is nearer to it than to another.
+    """The kernels of a number: normal distributions around the points' positions, cut off at the ends of the range; an
+    integer has the part of the density that is nearer to it than to another.
 
     The width of a kernel is the distance to the farther one of its neighbours, that of the whole range where there is
     no other point, and never below the range over K + 1 or ``NARROWEST``. The ends of the range are neighbours of a

@@ -1,4 +1,4 @@
-"""A proposer with a prior: points near the user's belief first, and less of them if trials contradict it."""
+"""A proposer with a prior: points near the user's belief first, and fewer of them if trials contradict it."""
 
 import math
 from statistics import NormalDist
@@ -18,7 +18,7 @@ FIRST_SHARE = 0.5
 HALVED_AFTER = 10
 """The number of trials with a score after which that share is halved."""
 TRIES = 20
-"""How often a point is drawn from the belief, until one is new and allowed, before TPE is asked instead."""
+"""Maximum number of draws from the belief for a point that is new and allowed, before TPE is asked instead."""
 
 
 @final

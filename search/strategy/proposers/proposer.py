@@ -24,7 +24,7 @@ Curve = Sequence[tuple[int, float]]
 """The reports of a trial: (epoch, score), ascending by epoch."""
 
 DRAWS = 100
-"""How many points are drawn at random before the space counts as nearly exhausted."""
+"""Number of points that are drawn at random before the space counts as nearly exhausted."""
 
 
 class Proposer(ABC):
@@ -50,7 +50,7 @@ class Proposer(ABC):
         """
 
     def left(self, most: int) -> int:
-        """How many more points it may give, as far as it knows, and up to ``most``."""
+        """The number of further points that it may give, as far as it knows, at most ``most``."""
         return most
 
     @property
@@ -112,7 +112,7 @@ class Walk(Proposer):
         self._points = points
         self._next = next(self._points, None)
         self._ahead: deque[Point] = deque()
-        """Points after the next one, where somebody has counted them."""
+        """Points after the next one that were generated for counting them (``left``)."""
 
     @final
     def ask(self, number: int) -> Point | None:
@@ -128,14 +128,14 @@ class Walk(Proposer):
 
     @final
     def left(self, most: int) -> int:
-        """Those that were not proposed."""
+        """The number of points that were not proposed, at most ``most``."""
         self._ahead.extend(islice(self._points, max(0, most - len(self._ahead))))
         coming = [] if self._next is None else [self._next, *self._ahead]
         return min(most, sum(point not in self._seen for point in coming))
 
     @final
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Nothing is learnt."""
+        """Learn nothing."""
 
 
 @final
@@ -192,4 +192,4 @@ class Random(Proposer):
         self._seen.add(point)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Nothing is learnt."""
+        """Learn nothing."""

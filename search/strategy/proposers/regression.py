@@ -16,13 +16,13 @@ from scipy.optimize import minimize
 Numbers = NDArray[np.float64]
 
 LEAST_NOISE: Final = 1e-6
-"""The smallest variance of noise: the matrix of covariances can be factored."""
+"""The smallest variance of the noise, so that the covariance matrix can be factored."""
 
 WITHIN: Final = 12.0
-"""The logarithm of each number of a kernel stays between minus and plus this."""
+"""The logarithm of each parameter of a kernel stays between minus and plus this."""
 
 GRADIENT: Final = 0.01
-"""A fit ends where no derivative is larger."""
+"""A fit ends once no component of the gradient is larger."""
 
 
 @final
@@ -30,7 +30,7 @@ GRADIENT: Final = 0.01
 class Kernel:
     """Matern 5/2: k(r) = scale (1 + sqrt(5) r + 5/3 r²) exp(-sqrt(5) r), r² = sum over axes of weight * distance².
 
-    ``weights_D``: 1 / length scale² of each axis; ``noise``: the variance of a value at one and the same point.
+    ``weights_D``: 1 / length scale² of each axis; ``noise``: the variance of repeated values at the same point.
     """
 
     weights_D: Numbers
@@ -39,7 +39,7 @@ class Kernel:
 
     @classmethod
     def plain(cls, axes: int) -> "Kernel":
-        """Where a fit begins."""
+        """The kernel from which a fit begins."""
         return cls(np.ones(axes), 1.0, 1.0)
 
     def of(self, squared: Numbers) -> Numbers:
@@ -112,8 +112,8 @@ def fitted(rows_NE: Numbers, starts_D: NDArray[np.int_], values_N: Numbers, begi
 class Process:
     """A process with a kernel, given values at rows, and cases of values at the rows of trials that run.
 
-    ``rows_NE``: scaled by the square roots of the weights. ``latest_RE``: those that run. ``drawn_SR``: numbers of a
-    standard normal distribution, from which the values there are made, given all others.
+    ``rows_NE``: the known rows; ``latest_RE``: those of running trials; both scaled by the square roots of the weights.
+    ``drawn_SR``: standard normal numbers, from which the values of running trials are made, given all others.
     """
 
     def __init__(self, kernel: Kernel, rows_NE: Numbers, values_N: Numbers, latest_RE: Numbers, drawn_SR: Numbers):
@@ -132,7 +132,7 @@ class Process:
             [np.broadcast_to(self._whitening[:known, :known] @ values_N, (len(drawn_SR), known)), drawn_SR], axis=1
         )
         self.cases_SR: Numbers = white_SN @ factor[known:].T
-        """The values at the rows that run, in each case."""
+        """The values at the rows of running trials, in each case."""
         self._solved_NS = self._whitening.T @ white_SN.T
 
     def expected(self, rows_CE: Numbers) -> tuple[Numbers, Numbers]:

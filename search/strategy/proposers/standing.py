@@ -42,7 +42,7 @@ def best_first(standings: Sequence[Standing]) -> list[int]:
 
 
 def leading(standings: Sequence[Standing], most: int) -> list[int]:
-    """The first ``most`` of them, without ranking the others; equal ones with several objectives may change places."""
+    """Indices of the ``most`` best, without ranking the others; equal ones with several objectives may be reordered."""
     found: list[int] = []
     for reached in sorted({each.reached for each in standings}, reverse=True):
         if len(found) < most:

@@ -20,14 +20,14 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from skipstack.spaces.space import Point, Space
 
 RANDOM: Final = 10
-"""So many trials have a score before anything is learnt."""
+"""Number of trials that have a score before anything is learnt."""
 BETTER: Final = 0.1
 """The share of the trials that l(x) is the density of."""
 MOST: Final = 25
-"""With one objective, l(x) is the density of no more; of the others, so many of the latest have their whole weight."""
+"""Maximum number of trials that l(x) models, with one objective; this many of the latest others have full weight."""
 CANDIDATES: Final = 24
 TRIES: Final = 5
-"""How often a point is sampled until it is new and allowed, before one is drawn at random."""
+"""Maximum number of samples for a point that is new and allowed, before one is drawn at random."""
 
 
 @dataclass(slots=True)
@@ -73,12 +73,12 @@ class Tpe(Proposer):
         self._seen = Seen(space)
         self._encoding = Encoding(space)
         self._trials: list[_Trial] = []
-        """Those that run or have a score, in the order in which they began."""
+        """The trials that run or have a score, in the order in which they began."""
         self._running: dict[int, _Trial] = {}
         by_path = sorted(enumerate(space.domains.items()), key=lambda each: each[1][0])
         kinds = {axis: kind for axis, (_, domain) in by_path if (kind := _kind(domain)) is not None}
         self._kinds = dict(sorted(kinds.items(), key=lambda each: each[1].values == 0))
-        """Of the axes with more than one value, choices first."""
+        """The kinds of the axes with more than one value, choices first."""
 
     def ask(self, number: int) -> Point | None:
         """The point that promises most; None if the space is exhausted."""
@@ -119,14 +119,14 @@ class Tpe(Proposer):
         self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from the reports of trial ``number``; one that ends while paused was learnt before."""
+        """Learn from the reports of trial ``number``, unless it ends while paused: then they were learnt before."""
         if (trial := self._running.pop(number, None)) is not None:
             trial.standing = _standing(reason, curve, further)
             if trial.standing is None:
                 self._trials = [each for each in self._trials if each is not trial]
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from what an earlier study reported."""
+        """Learn from a trial of an earlier study."""
         if (standing := _standing(reason, curve, further)) is not None:
             self._trials.append(_Trial(self._encoding.row(point), standing))
 
@@ -153,8 +153,8 @@ class Tpe(Proposer):
         return [[axis for axis in self._kinds if axis in each] for each in found]
 
     def _density(self, axes: Sequence[int], rows_ND: Numbers, *, ramp: bool = True) -> Parzen:
-        """Of the trials in which these axes are active. ``ramp``: the earlier ones weigh less, in proportion to how
-        many come before; the latest ``MOST`` weigh the same.
+        """The density of the trials in which these axes are active. ``ramp``: the earlier ones weigh less, in
+        proportion to how many come before; the latest ``MOST`` weigh the same.
         """
         rows_NA = rows_ND[:, axes]
         rows_NA = rows_NA[~np.isnan(rows_NA).any(axis=1)]
@@ -174,7 +174,7 @@ class _Group:
     others: Parzen
 
     def best(self, source: Uniform, charged: Charged | None) -> Numbers:
-        """The numbers on these axes that promise most, of some that are drawn."""
+        """The most promising of ``CANDIDATES`` drawn rows of these axes."""
         rows_MA = self.better.drawn(source, CANDIDATES)
         value_M = self.better.log(rows_MA) - self.others.log(rows_MA)
         if charged is not None:
@@ -185,12 +185,12 @@ class _Group:
 
 
 def _standing(reason: Reason, curve: Curve, further: Vector) -> Standing | None:
-    """None where nothing is learnt: a trial that diverged or failed, or lacks an objective."""
+    """The standing of a trial; None if nothing is learnt from it: it diverged or failed, or lacks an objective."""
     return Standing.of(reason, curve, further) if all(map(math.isfinite, further)) else None
 
 
 def _kind(domain: Domain) -> Kind | None:
-    """None where there is but one value."""
+    """The kind of an axis; None if it has a single value."""
     match domain:
         case Choice(values):
             return Kind(len(values), 0.0) if len(values) > 1 else None

@@ -22,7 +22,7 @@ class RungConfig(Frozen):
     grace: PositiveInt = 1
     """The lowest rung, in the resource."""
     reduction: Annotated[int, Field(ge=2)] = 3
-    """At each rung one in so many trials goes on."""
+    """The factor between rungs: the best one in this many trials goes on from each."""
     resource: Resource = "epochs"
     maximum: PositiveInt | None = None
     """Seconds of a whole trial; a trial that completes all its epochs earlier is whole, too."""
@@ -57,7 +57,9 @@ class HyperbandConfig(RungConfig):
 
 
 class MedianConfig(Frozen):
-    """Median stopping (Golovin et al., 2017): from epoch ``grace`` on, if ``minimum_trials`` reached that epoch."""
+    """Median stopping (Golovin et al., 2017): from epoch ``grace`` on, once ``minimum_trials`` other trials reported
+    that epoch.
+    """
 
     kind: Literal["median"] = "median"
     grace: PositiveInt = 1
@@ -65,14 +67,14 @@ class MedianConfig(Frozen):
 
 
 class KeepBestConfig(Frozen):
-    """One epoch for every trial, all epochs for the ``keep`` trials that were best after it."""
+    """Trains every trial for one epoch, and the ``keep`` trials that were best after it for all epochs."""
 
     kind: Literal["keep_best"] = "keep_best"
     keep: PositiveInt = 3
 
 
 class NeverStopConfig(Frozen):
-    """Every trial has all its epochs."""
+    """Trains every trial for all its epochs."""
 
     kind: Literal["none"] = "none"
 
@@ -82,4 +84,4 @@ SchedulerConfig = Annotated[
 ]
 
 SchedulerName = Literal["asha", "hyperband", "median", "keep_best", "none"]
-"""All kinds."""
+"""The kinds of schedulers."""

@@ -6,8 +6,8 @@ Rungs of reduction 3 and grace 1, with 27 epochs for a whole trial, of the first
     rung 3     3 trials arrive, the best 1 goes on
     rung 9     1 trial arrives, and goes on to 27
 
-Nobody waits for all of them to arrive: ``Asha`` decides on each arrival by those before it, and stops the others;
-``Promotion`` pauses each, and takes the best paused one where a worker is free. ``hyperband.py`` waits.
+Neither class here waits for all of them to arrive: ``Asha`` compares each arrival with those before it, and stops it or
+lets it go on; ``Promotion`` pauses each, and resumes the best paused one when a worker is free. ``hyperband.py`` waits.
 """
 
 from abc import ABC, abstractmethod
@@ -49,11 +49,11 @@ class Arrivals:
         return entry
 
     def best(self, most: int) -> list[int]:
-        """The best trials, at most so many."""
+        """The best trials, at most ``most``."""
         return [trial for _, _, trial in self.arrived[:most]]
 
     def ahead(self, rung: int, most: int) -> Ahead:
-        """What a further trial needs to be among the best ``most``, at the level ``rung``."""
+        """The score that a further trial needs to be among the best ``most``, at the level ``rung``."""
         full = 0 < most <= len(self.arrived)
         return Ahead(rung, len(self.arrived), -self.arrived[most - 1][0] if full else None, above=full)
 
@@ -78,7 +78,7 @@ class RungScheduler(Scheduler):
             )
         self.ladders = tuple(rungs[bracket:] for bracket in range(most if brackets is None else brackets))
         self._next: dict[int, int] = {}
-        """The index on its ladder of the next rung of each trial."""
+        """The index of each trial's next rung on its ladder."""
         super().__init__(maximum, spared, self._spending(config, maximum, whole))
 
     def _spending(self, config: RungConfig, maximum: int, whole: int) -> Spending:
@@ -97,7 +97,7 @@ class RungScheduler(Scheduler):
 
     @property
     def earliest(self) -> int:
-        """The lowest rung; if seconds are counted, the first epoch."""
+        """The lowest rung if epochs are counted, the first epoch if seconds are, the last if seeds are."""
         if not self.rungs:
             return self.maximum
         return {"epochs": self.rungs[0], "seconds": 1, "seeds": self.maximum}[self.spending.resource]
@@ -117,7 +117,7 @@ class RungScheduler(Scheduler):
 
     @abstractmethod
     def _rung_ahead(self, trial: int, place: int) -> Ahead:
-        """What a trial meets at a rung, by its index on the trial's ladder."""
+        """The comparison at a rung ahead of a trial; ``place``: the rung's index on the trial's ladder."""
 
     def _passed(self, trial: int, amount: float) -> tuple[int, ...]:
         """The indices on the trial's ladder of the rungs that this report reaches: more than one only if a report
@@ -246,11 +246,11 @@ class PromotionRung(Arrivals):
         self.entries[trial] = self.enter(trial, point[0])
 
     def wait(self, trial: int) -> None:
-        """A trial that arrived pauses here."""
+        """Note that a trial that arrived pauses here."""
         insort(self.waiting, self.entries[trial])
 
     def leave(self, trial: int) -> None:
-        """A trial that paused here goes on, or is over."""
+        """Note that a trial that paused here goes on, or is over."""
         del self.waiting[bisect_left(self.waiting, self.entries[trial])]
 
     def promotable(self, reduction: int) -> int | None:
@@ -278,11 +278,11 @@ class FrontRung:
         self._arrived[point].append(trial)
 
     def wait(self, trial: int) -> None:
-        """A trial that arrived pauses here."""
+        """Note that a trial that arrived pauses here."""
         self._waiting.add(trial)
 
     def leave(self, trial: int) -> None:
-        """A trial that paused here goes on, or is over."""
+        """Note that a trial that paused here goes on, or is over."""
         self._waiting.remove(trial)
 
     def promotable(self, reduction: int) -> int | None:
@@ -326,7 +326,7 @@ class Promotion(Asynchronous):
         """The rung of each paused trial."""
 
     def promotable(self, trials: int | None = None) -> int | None:
-        """From the top rung down, the best paused trial that is among the best of its rung."""
+        """The best paused trial that is among the best of its rung, from the top rung down."""
         rungs = (self._rungs[place] for place in self._places if place in self._rungs)
         found = (rung.promotable(self._reduction) for rung in rungs)
         return next((trial for trial in found if trial is not None), None)

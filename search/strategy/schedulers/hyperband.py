@@ -27,13 +27,13 @@ class HyperbandRung(Arrivals):
 
 @dataclass(slots=True)
 class _Bracket:
-    """One bracket of successive halving: its rungs, and its initial number of trials."""
+    """A bracket of successive halving: its rungs, and its initial number of trials."""
 
     rungs: list[HyperbandRung]
     size: int
 
     def kept(self, place: int, size: int, reduction: int) -> int:
-        """How many trials go on from the rung with this index."""
+        """The number of trials that go on from the rung with the index ``place``, in a bracket of ``size`` trials."""
         return max(size // int(reduction ** (place + 1)), 1)
 
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
@@ -87,9 +87,9 @@ class Hyperband(RungScheduler):
         self._runs: dict[int, _Bracket] = {}
         """The running brackets by the number of their first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
-        """For full brackets, by their first trial: the level from which trials are promoted, and the best of them."""
+        """The next trial to promote in each full bracket, as its level and number, by the bracket's first trial."""
         self._beaten: dict[int, list[int]] = {}
-        """For full brackets, by their first trial: the paused trials that are beaten."""
+        """The paused trials that are beaten in each full bracket, by the bracket's first trial."""
 
     def bracket(self, trial: int) -> int:
         """The bracket of a trial, by the position of its number in a round of all brackets."""
@@ -137,7 +137,7 @@ class Hyperband(RungScheduler):
         self._lose(trial)
 
     def _rung_ahead(self, trial: int, place: int) -> Ahead:
-        """Whether its score is enough is known once all trials of its bracket have reached the rung."""
+        """The rung as it stands; whether a score is enough is known once all trials of the bracket have reached it."""
         run = self._run(trial)
         return run.rungs[place].ahead(self.ladder(trial)[place], run.kept(place, run.size, self._reduction))
 
@@ -146,7 +146,7 @@ class Hyperband(RungScheduler):
         self._changed(trial)
 
     def _lost(self, trial: int) -> None:
-        """A paused trial that ended keeps its place at the rung; a running one is no longer waited for."""
+        """Keep the position of a paused trial at its rung; wait no longer for a running one."""
         place = self._next.get(trial, 0)
         rung = self._run(trial).rungs[place - 1] if place else None
         if rung is None or trial in rung.left:

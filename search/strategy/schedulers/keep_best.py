@@ -1,4 +1,4 @@
-"""One epoch for all trials, then only the best go on: a baseline for other schedulers."""
+"""A baseline for other schedulers: all trials train one epoch, then only the best go on."""
 
 from typing import final
 
@@ -9,7 +9,7 @@ from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Sche
 
 @final
 class KeepBest(Scheduler):
-    """All trials train one epoch; the ``keep`` best after it train on.
+    """Trains all trials for one epoch, then only the ``keep`` best of them.
 
     The ``keep`` best are known only at the end, so the decision is made as trials arrive: a trial goes on while fewer
     than ``keep`` trials have a better first epoch, and stops after the epoch in which one more has. Of equal scores the

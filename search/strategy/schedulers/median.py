@@ -19,7 +19,7 @@ class _Curve:
 
 @final
 class Median(Scheduler):
-    """A trial stops if its best score is below the median of the others' mean scores.
+    """Stops a trial if its best score is below the median of the others' mean scores.
 
     Source: Golovin et al., "Google Vizier" (2017), section 3.2.2. After epoch e >= ``grace``, trial i stops if
 
@@ -48,7 +48,7 @@ class Median(Scheduler):
         return min(self._config.grace, self.maximum)
 
     def _ahead(self, trial: int) -> tuple[Ahead, ...]:
-        """Each epoch ahead: the best score so far is compared there."""
+        """The epochs ahead of a trial, after each of which its best score so far is compared."""
         first = max(self.earliest, self.spending.last(trial) + 1)
         return tuple(self._epoch_ahead(epoch) for epoch in range(first, self.maximum))
 

@@ -1,5 +1,5 @@
-"""The interface of schedulers, which decide whether a trial goes on; what a trial has spent; and the scheduler that
-stops nothing.
+"""The interface of schedulers, which decide whether a trial goes on; counts of the resource that trials have spent; and
+the scheduler that stops nothing.
 
 A scheduler is a state machine from reports to decisions, without clock or randomness. Replaying the reports, promotions
 and ends of a ledger in order rebuilds its state and its decisions.
@@ -86,7 +86,7 @@ class Spending(ABC):
 
     @abstractmethod
     def _spent(self, trial: int, epoch: int, seconds: float) -> float:
-        """Count an epoch in."""
+        """Count an epoch, and return the amount that the trial has spent so far."""
 
 
 @final
@@ -99,7 +99,7 @@ class Epochs(Spending):
         super().__init__(epochs, epochs)
 
     def is_whole(self, trial: int, amount: float) -> bool:
-        """After the last epoch."""
+        """True after the last epoch."""
         return amount == self.epochs
 
     def _spent(self, trial: int, epoch: int, seconds: float) -> float:
@@ -117,7 +117,7 @@ class Seconds(Spending):
         self._seconds: dict[int, float] = {}
 
     def is_whole(self, trial: int, amount: float) -> bool:
-        """After ``whole`` seconds, or after the last epoch if that is earlier."""
+        """True after ``whole`` seconds, or after the last epoch if that is earlier."""
         return amount >= self.whole or self.last(trial) == self.epochs
 
     def _spent(self, trial: int, epoch: int, seconds: float) -> float:
@@ -140,11 +140,11 @@ class Seeds(Spending):
         self._seeds: dict[int, int] = {}
 
     def is_whole(self, trial: int, amount: float) -> bool:
-        """After the last epoch of the last seeds."""
+        """True after the last epoch of the last seeds."""
         return amount == self.whole
 
     def group(self, trial: int) -> range:
-        """The seeds from those it has to those of its next rung; empty for a whole trial."""
+        """The seeds that the trial trains next, up to its next rung; empty for a whole trial."""
         seeds = self._seeds.get(trial, 0)
         return range(seeds, next((group for group in self._groups(trial) if group > seeds), seeds))
 
@@ -177,12 +177,14 @@ class Scheduler(ABC):
 
     @final
     def spare(self, trial: int) -> None:
-        """From now on, never stop ``trial`` by comparison."""
+        """Never stop ``trial`` by comparison from now on."""
         self.spared.add(trial)
 
     @final
     def weigh(self, trial: int, further: Vector) -> None:
-        """Set the values of ``trial`` in the objectives after the score, larger being better; before its report."""
+        """Set the values of ``trial`` in the objectives after the score, the larger the better; called before its
+        report.
+        """
         self._further[trial] = further
 
     @final
@@ -228,8 +230,8 @@ class Scheduler(ABC):
 
     @final
     def ahead(self, trial: int) -> tuple[Ahead, ...]:
-        """What a trial meets at each rung ahead of it, as the results stand now. None for a spared trial, one that has
-        ended, and without rungs. For a single objective.
+        """The comparison at each rung ahead of a trial, as the results stand now; none for a spared trial, for one that
+        has ended, and without rungs. For a single objective.
         """
         return () if trial in self.spared or trial in self._over else self._ahead(trial)
 
@@ -267,13 +269,13 @@ class Scheduler(ABC):
         """Decide on a finite score of a trial that has spent ``amount``, less than a whole trial."""
 
     def _completed(self, trial: int, amount: float, score: float) -> None:  # noqa: B027 (most schedulers need none)
-        """A trial has completed."""
+        """Note that a trial has completed."""
 
     def _promote(self, trial: int) -> None:  # noqa: B027
-        """A paused trial goes on."""
+        """Note that a paused trial goes on."""
 
     def _lost(self, trial: int) -> None:  # noqa: B027
-        """A trial ended before it was complete, without a decision of ``_decide``."""
+        """Note that a trial ended before it was complete, without a decision of ``_decide``."""
 
 
 @final
@@ -287,7 +289,7 @@ class NeverStop(Scheduler):
 
     @property
     def earliest(self) -> int:
-        """No trial is stopped before the last."""
+        """The last epoch: no trial is stopped before it."""
         return self.maximum
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:

@@ -14,7 +14,7 @@ MOST: Final = 5
 (``docs/schedulers.md``)."""
 
 OF_TRIALS: Final = 4
-"""At most one in so many of a study's trials is a suggestion; one suggestion is always allowed."""
+"""Minimum number of a study's trials for each suggestion; one suggestion is always allowed."""
 
 
 @dataclass(frozen=True, slots=True)

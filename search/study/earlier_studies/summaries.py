@@ -7,7 +7,7 @@ from skipstack.search.ledger.events import Suggested, WarmStarted
 
 
 def summary(event: WarmStarted) -> str:
-    """One line: how many trials of an earlier study the proposer learns from, and how many can be reused."""
+    """The line on how many trials of an earlier study the proposer learns from, and how many can be reused."""
     reusable = sum(each.recording is not None for each in event.observed)
     return (
         f"warm start: {counted(len(event.observed), 'trial')} of {event.study}, {reusable} of them reusable as they are"

@@ -1,7 +1,8 @@
 """The models that the calls of a user's function have left: files of which nothing is known but their bytes.
 
-In the folder of a trial: ``models/seed-0/00000003-0001-000001/``, by epoch, attempt, and number of the attempt's
-models; there a whole copy (``whole_copies.py``). Of each call the model stays at whose epoch the trial scored best.
+In the folder of a trial, each has a folder ``models/seed-0/00000003-0001-000001/``, by epoch, attempt, and number of
+the model in its attempt; it holds a whole copy (``whole_copies.py``). Each call keeps the model of the epoch at which
+the trial scored best.
 """
 
 from collections.abc import Mapping
@@ -15,8 +16,9 @@ from skipstack.search.study.record.whole_copies import CONTENT, whole_in
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """A whole one. ``epoch``: that of the report which it was given with; ``score``: of the trial there; ``name``: of
-    the file or the folder; ``files``: sizes by path; ``versions``: of the packages that its process had loaded.
+    """A model that was copied to the end. ``epoch``: that of the report with which it was given; ``score``: the trial's
+    at that epoch; ``name``: that of the file or folder; ``files``: sizes by path; ``versions``: those of the packages
+    that its process had loaded.
     """
 
     folder: Path
@@ -28,7 +30,7 @@ class CallModel:
 
     @property
     def path(self) -> Path:
-        """What the function gave: a file or a folder."""
+        """The file or folder that the function gave."""
         return self.folder / CONTENT / self.name
 
 

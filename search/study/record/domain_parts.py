@@ -11,7 +11,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 RANGES = 3
-"""Into how many ranges a continuous or long axis is divided."""
+"""Number of ranges into which a continuous or long axis is divided."""
 
 LISTED = 8
 """Maximum number of integers that are shown one by one."""
@@ -19,7 +19,7 @@ LISTED = 8
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some values of a domain, with their label in tables. Each value belongs to exactly one part."""
+    """A part of a domain's values, with its label in tables. Each value belongs to exactly one part."""
 
     label: str
     holds: Callable[[Json], bool]

@@ -11,32 +11,32 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
 CHECKPOINT = "checkpoint.safetensors"
-"""In a trial's folder: the last epoch of a running trial, from which it is resumed."""
+"""The file in a trial's folder with the last epoch of a running trial, from which it is resumed."""
 
 BEST = "best.safetensors"
-"""In a trial's folder: the weights of all lanes at the trial's best epoch."""
+"""The file in a trial's folder with the weights of all lanes at the trial's best epoch."""
 
 CALL_CHECKPOINTS = "checkpoints"
-"""In a trial's folder: what the calls of a user's function go on from
+"""The folder in a trial's folder with the checkpoints from which the calls of a user's function go on
 (``search/execution/workers/call_checkpoints.py``).
 """
 
 ARTIFACTS = "artifacts"
-"""In a trial's folder: what a user's function gave to be kept, by its calls."""
+"""The folder in a trial's folder with the files that a user's function gave to be kept, by its calls."""
 
 MODELS = "models"
-"""In a trial's folder: the models that a user's function gave with its reports
+"""The folder in a trial's folder with the models that a user's function gave with its reports
 (``search/study/record/call_models.py``).
 """
 
 LOG = "log.txt"
-"""In a trial's folder: what its processes print and warn, and its tracebacks."""
+"""The file in a trial's folder with the output and warnings of its processes, and its tracebacks."""
 
 GROUP = "seeds-from-{}"
-"""In a trial's folder: the files of further seeds while they are trained, where seeds race."""
+"""The folder in a trial's folder with the files of further seeds while they are trained, if seeds race."""
 
 TRIALS, ABLATIONS = "trials", "ablations"
-"""In a study's folder: those of the trials, and for each ablation by its number those of its trials."""
+"""The folders in a study's folder: one with its trials, and one with a folder of trials for each ablation's number."""
 
 
 class StudyFolder:
@@ -61,7 +61,7 @@ class StudyFolder:
         return self.trial(number) / LOG
 
     def log_command(self, number: int) -> str | None:
-        """The command that prints the log of one trial; None if nothing stands there."""
+        """The command that prints the log of one trial; None if the log is empty or missing."""
         try:
             if not self.log(number).stat().st_size:
                 return None
@@ -71,7 +71,7 @@ class StudyFolder:
         return shlex.join(["skipstack", "log", str(self.path), str(number), *own])
 
     def log_named(self, number: int) -> str:
-        """The end of a line about one trial, with that command; empty if nothing stands there."""
+        """The end of a line about one trial, with the command that prints its log; empty if there is no log."""
         command = self.log_command(number)
         return "" if command is None else f"; its log: `{command}`"
 

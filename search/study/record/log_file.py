@@ -19,14 +19,14 @@ CUT: Final = re.compile(rb"^\.\.\. ([\d,]+) bytes are cut here \.\.\.\n", re.MUL
 """The line in place of what was cut. Every other line begins with its time."""
 
 SEEN: Final = 2_000
-"""Bytes by which a reader knows the place where it was, once the log has been cut."""
+"""Bytes by which a reader finds the position up to which it has read, once the log has been cut."""
 
 TAKEN_BACK: Final = 3
-"""The last lines that may have been taken back since."""
+"""Number of last lines that may have been taken back since they were read."""
 
 
 def cut(content: bytes) -> tuple[int, bytes]:
-    """How a log that has become too large is cut: from which byte on it changes, and what stands there then."""
+    """Cut a log that has become too large: the byte from which on it changes, and the new content from there."""
     if (before := CUT.search(content)) is not None:
         start, gone, rest = before.start(), int(before[1].replace(b",", b"")), content[before.end() :]
     else:
@@ -46,11 +46,11 @@ class LogFile:
         self._before = b""
 
     def whole(self) -> str:
-        """All that stands there, safe for a terminal. Raises UserError if it cannot be read."""
+        """The content of the log, safe for a terminal. Raises UserError if it cannot be read."""
         return _text(self._content())
 
     def news(self) -> str:
-        """What was added since the last call: whole lines."""
+        """The whole lines that were added since the last call."""
         content = self._content()
         content = content[: content.rfind(b"\n") + 1]
         before = self._before
@@ -70,8 +70,8 @@ class LogFile:
 
 
 def _read_until(before: bytes, content: bytes) -> int:
-    """The place up to which a log was read when its content was ``before``: lines may have been cut since in its midst,
-    or taken back at its end.
+    """The position up to which a log was read when its content was ``before``: since then, lines may have been cut from
+    its middle, or taken back at its end.
     """
     if content.startswith(before):
         return len(before)

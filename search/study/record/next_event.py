@@ -1,4 +1,4 @@
-"""Which event may come next in a record: a ledger from elsewhere may have whole lines that nobody ever wrote so."""
+"""Checks that an event may come next in a record: a ledger from elsewhere may have whole lines that make no sense."""
 
 from collections.abc import Mapping
 from typing import Protocol, assert_never
@@ -44,22 +44,22 @@ from skipstack.spaces.space import Space
 
 
 class Past(Protocol):
-    """What has come so far: a record (``study_record.py``)."""
+    """The record so far (``study_record.py``)."""
 
     opened: StudyOpened | None
     trials: dict[int, TrialRecord]
 
     @property
     def study(self) -> StudyConfig:
-        """What is asked for."""
+        """The config of the study."""
 
     @property
     def space(self) -> Space:
-        """What varies."""
+        """The space that is searched."""
 
     @property
     def measure(self) -> Measure:
-        """What trials are ranked by."""
+        """The measure that ranks the trials."""
 
 
 class WrongEventError(UserError):
@@ -83,7 +83,7 @@ def check_lanes(lanes: Mapping[str, int], seeds: int, ranking: str) -> None:
 
 
 def check_report(record: Past, number: int, lanes: Mapping[str, int], seeds: int, epoch: float) -> None:
-    """Raises UserError for a report of so many ``lanes`` by metric, and of so many seeds, that nobody can have made."""
+    """Raises UserError for a report that cannot exist, by its trial, epoch, number of ``lanes`` by metric, or seeds."""
     _check_trial(record, number)
     _check_epoch(record, epoch)
     check_lanes(lanes, seeds or len(record.trials[number].seeds), f"dev_{record.measure.name}")

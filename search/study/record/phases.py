@@ -1,4 +1,4 @@
-"""When trials waited, trained, were paused and were measured, from the times of a study's events."""
+"""The times in which trials waited, trained, were paused and were measured, from the times of a study's events."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Span:
 
 
 class Phases:
-    """Hears the events of a search or an ablation, in the order of the ledger; those that tell nothing of phases may be
+    """Receives the events of a search or an ablation, in the order of the ledger; events that change no phase may be
     left out.
     """
 
@@ -54,7 +54,7 @@ class Phases:
         """Whether its version writes when a worker takes a trial up."""
 
     def happened(self, event: Event) -> None:
-        """Hear an event."""
+        """Receive an event."""
         before, self._time = self._time, event.time
         match event:
             case Placed():
@@ -89,7 +89,7 @@ class Phases:
         return [number for number, (current, _) in self._now.items() if current == phase]
 
     def spans(self) -> Iterator[Span]:
-        """All phases, those under way up to the last event."""
+        """The phases so far, those under way up to the last event."""
         yield from self.over
         for number, (phase, began) in self._now.items():
             state = "running" if phase == "training" else phase
@@ -112,6 +112,6 @@ class Phases:
             self.over.append(Span(number, phase, began, time, state))
 
     def _leave(self, time: float) -> None:
-        """Nobody works from now on; paused trials stay paused."""
+        """End the phases in which a worker runs or is awaited; paused trials stay paused."""
         for number in [number for number, (phase, _) in self._now.items() if phase != "paused"]:
             self._end(number, time, "interrupted")

@@ -59,14 +59,14 @@ def read_study(path: Path) -> StudyRecord:
 
 
 def read_searched(path: Path) -> StudyRecord:
-    """As ``read_study``; also raises UserError if an ablation was interrupted, which must be finished first."""
+    """Read a study as ``read_study`` does; also raises UserError for an interrupted ablation, to be finished first."""
     if unfinished_ablation(path) is not None:
         raise UserError(f"{path}: an ablation of the study was interrupted (allowed: `{_resume(path)}` first)")
     return read_study(path)
 
 
 def read_finished(path: Path) -> StudyRecord:
-    """As ``read_searched``; also raises UserError if the study is not finished."""
+    """Read a study as ``read_searched`` does; also raises UserError if the study is not finished."""
     record = read_searched(path)
     if not record.finished:
         raise UserError(

@@ -1,4 +1,4 @@
-"""Which trials are measured on the test split: the best of each value of each axis, and some more."""
+"""Selects the trials that are measured on the test split: the best of each value of each axis, and some more."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -10,7 +10,7 @@ from skipstack.search.ledger.ledger import Ledger, events_of
 from skipstack.search.ledger.lines import Line
 
 ABOUT: Final = re.compile(rb'"kind":"(?:suggested|warm_started)"|"trial":(\d+)\b')
-"""What tells which trials a line is about; earlier studies name their own."""
+"""Matches what tells which trials a line is about; events on earlier studies name trials of those studies."""
 
 
 def events_of_trials(ledger: Ledger, trials: Collection[int] | None, ablation: int | None = None) -> list[Event]:
@@ -41,4 +41,4 @@ def _is_about(line: Line, trials: Collection[int] | None, ablation: int | None) 
     if ablation is not None:
         return b'"kind":"ablated"' in payload and b'"ablation":%d,' % ablation in payload
     numbers = ABOUT.findall(payload)
-    return trials is None or not numbers or any(each and int(each) in trials for each in numbers)
+    return trials is None or not numbers or any(not each or int(each) in trials for each in numbers)

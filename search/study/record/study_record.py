@@ -64,7 +64,7 @@ class StudyRecord:
     def __init__(self) -> None:
         self.events = 0
         self.cut: str | None = None
-        """One line about a torn append at the end of the ledger, which was left out; None if there was none."""
+        """A line about a torn append at the end of the ledger, which was left out; None if there was none."""
         self.opened: StudyOpened | None = None
         self.corpora: dict[str, CorpusPrepared] = {}
         self.warm_starts: list[WarmStarted] = []
@@ -300,7 +300,7 @@ class StudyRecord:
 
     @property
     def lost(self) -> int:
-        """How many attempts at trials ended with their machine."""
+        """Number of attempts at trials that ended because their machine was lost."""
         return sum(retry.cause in LOSSES for trial in self.trials.values() for retry in trial.retries)
 
     def running(self) -> list[TrialRecord]:

@@ -28,17 +28,17 @@ from skipstack.spaces.subject import Subject
 
 @dataclass(slots=True)
 class TrialRecord:
-    """One trial so far. ``tested``: its metrics on the test split, empty before they are measured; ``packed``: the
+    """A trial so far. ``tested``: its metrics on the test split, empty before they are measured; ``packed``: the
     measure's counts of each test sentence; ``documents``: the numbers of sentences of the documents of test, where
-    they are told apart.
+    they are distinguished.
 
     ``measure``: the measure that ranks it. ``decisions``: those at rungs, and the last one. ``seeds``: its seeds; if
     they race, those trained to the end, or the first group before that. ``paused``: it waits at a rung. ``starts``: the
-    number of workers that trained it. ``waits``: for one of them. ``measured_now``: a worker measures it on
-    the test split. ``parameters``: of one lane; None if they are no
-    objective. ``replicates``: by which ``seeds`` are the numbers of a function's calls. ``reused``: the trial whose
-    recording it has, if it was not trained. ``untested``: failed measurements on the test split; ``given_up``: the
-    message of the last one, if it is not tried again. ``happened``: the event numbers of the last event of each kind.
+    number of workers that trained it. ``waits``: it waits for a worker. ``measured_now``: a worker measures it on the
+    test split. ``parameters``: those of one lane; None if they are no objective. ``replicates``: those of a function;
+    with them, ``seeds`` are the numbers of its calls. ``reused``: the trial whose recording it has, if it was not
+    trained. ``untested``: failed measurements on the test split; ``given_up``: the message of the last one, if it is
+    not tried again. ``happened``: the event numbers of the last event of each kind.
     """
 
     number: int
@@ -86,8 +86,8 @@ class TrialRecord:
 
     @property
     def doing(self) -> str:
-        """Its state, or ``waiting`` where it runs and no worker has it yet, or ``measuring`` while one measures it on
-        the test split.
+        """The trial's state, or ``waiting`` if it runs and no worker has it yet, or ``measuring`` while a worker
+        measures it on the test split.
         """
         if self.measured_now:
             return "measuring"
@@ -148,7 +148,7 @@ class TrialRecord:
 
     @property
     def share(self) -> int:
-        """Its share of the device, as a multiple of an ordinary trial's: doubled after each lack of memory."""
+        """The trial's share of the device, as a multiple of an ordinary trial's: doubled whenever memory ran out."""
         causes = [*(retry.cause for retry in self.retries), *(fault.reason for fault in self.untested)]
         return 1 << causes.count("out_of_memory")
 
@@ -182,13 +182,13 @@ class TrialRecord:
         return min((report.latency for report in self.reports if report.latency is not None), default=None)
 
     def further(self, sought: Sequence[Further], at: Reported | None = None) -> Vector:
-        """Its values in the objectives after the score, the larger the better. ``at``: the report that has those of a
-        function, if not the best.
+        """The trial's values in the objectives after the score, the larger the better. ``at``: the report that has
+        those of a function, if not the best.
         """
         return vector(sought, {each.column: self.value(each, at) for each in sought})
 
     def value(self, sought: Further, at: Reported | None = None) -> float | None:
-        """Its value in an objective after the score, as measured, the mean over its seeds; None if unknown."""
+        """The trial's value in an objective after the score, as measured, the mean over its seeds; None if unknown."""
         match sought.column:
             case "parameters":
                 return self.parameters
@@ -231,7 +231,7 @@ class TrialRecord:
         return self._scores("dev", report.metrics, report.seeds or self.seeds)
 
     def _scores(self, split: str, metrics: Metrics, seeds: tuple[int, ...]) -> dict[int, float]:
-        """By seed, the larger the better (``data.tasks.measure.Measure.score``)."""
+        """The scores by seed, the larger the better (``data.tasks.measure.Measure.score``)."""
         name = f"{split}_{self.measure.name}"
         if name not in metrics:
             raise UserError(

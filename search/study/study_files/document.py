@@ -27,7 +27,7 @@ Raw = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _PartOf:
-    """For the published schema: a mapping with any part of ``model``."""
+    """Annotation for the published schema: a mapping with any part of ``model``."""
 
     model: type[BaseModel]
 

@@ -18,15 +18,15 @@ from skipstack.models.kernels.gemm.product import multiply, pack, pack_transpose
 
 
 class CompiledCharacterCnn(Once):
-    """y_RNF = max_j tanh(sum_w W_w e_{j+w-k} + b), over the places j of characters; k = W // 2. A gradient goes to the
-    first of the largest sums.
+    """y_RNF = max_j tanh(sum_w W_w e_{j+w-k} + b), over the positions j of characters; k = W // 2. A gradient goes to
+    the first of the largest sums.
     """
 
     @staticmethod
     def forward(
         ctx: Any, ids_RNC: Tensor, boundary: int, table_RVE: Tensor, weight_RIF: Tensor, bias_R1F: Tensor
     ) -> Tensor:
-        """From ids padded with the ``boundary``'s at the end; I = WE."""
+        """y_RNF, from ids padded with the ``boundary``'s at the end; I = WE."""
         y_RNF = table_RVE.new_empty(*ids_RNC.shape[:2], bias_R1F.shape[-1])
         table, weight, bias, ids, y = arrays(table_RVE, weight_RIF, bias_R1F, ids_RNC, y_RNF)
         weight_RWEF = weight.reshape(len(weight), -1, table.shape[-1], weight.shape[-1])
@@ -59,8 +59,8 @@ def forward(
     y_RNF: Array,
     place_RNF: Array,
 ) -> None:
-    """Fills the last two; ``place`` is j. There are fewer characters than places of them, so each is multiplied once:
-    a sum is one of such products.
+    """Fills the last two; ``place`` is j. There are fewer characters than positions of them, so each character is
+    multiplied once, and sums are taken of these products.
     """
     lanes, width, _, filters = weight_RWEF.shape
     product_WVF = np.empty((width, table_RVE.shape[1], filters), y_RNF.dtype)
@@ -80,7 +80,7 @@ def forward(
                     put(y, sum_F)
                 for f in range(filters):
                     place[f] = j if sum_F[f] > y[f] else place[f]
-                for f in range(filters):  # what is no number stays
+                for f in range(filters):  # NaN stays
                     y[f] = y[f] if sum_F[f] <= y[f] or y[f] != y[f] else sum_F[f]
             for f in range(filters):
                 y[f] = tanh(y[f] + bias[f])
@@ -134,6 +134,6 @@ def length(ids_C: Array, boundary: int) -> int:
 
 @inlined
 def seen(ids_C: Array, j: int, w: int, width: int, boundary: int) -> int:
-    """The character that place w of a filter sees when the filter stands at j; beyond either end the boundary."""
+    """The character that position w of a filter sees when the filter is at j; beyond either end the boundary."""
     at = j + w - width // 2
     return ids_C[at] if 0 <= at < len(ids_C) else boundary

@@ -20,8 +20,8 @@ from skipstack.models.kernels.compiling import compiled
 
 
 class SideBySide(Once):
-    """x_RTBX from some tables, and from the rows_RSBA that are read of each; times what ``kept`` gives for it, if
-    anything is dropped.
+    """x_RTBX from some tables, and from the rows_RSBA that are read of each; times the dropout factors that ``kept``
+    returns for it, if there are any.
 
     Where ``by_row`` says so, the gradient of a table has only the rows that were read (``models/kernels/rows.py``).
     """
@@ -34,7 +34,7 @@ class SideBySide(Once):
         by_row: tuple[bool, ...],
         *tables_and_rows: Tensor,
     ) -> Tensor:
-        """First all tables come, then the rows of each."""
+        """x_RTBX. ``tables_and_rows``: all tables, then the rows of each."""
         tables, rows = tables_and_rows[: len(by_row)], tables_and_rows[len(by_row) :]
         lanes, margined, sentences, _ = rows[0].shape
         width = window * sum(table.shape[-1] * each.shape[-1] for table, each in zip(tables, rows, strict=True))
@@ -105,14 +105,14 @@ def take_back(above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int6
 
 @compiled
 def add_rows(values_NE: Array, rows_RSBA: NDArray[np.int64], table_VE: Array) -> None:
-    """Each to its row of a table, in their order."""
+    """Adds each of the values to its row of a table, in their order."""
     for n, row in enumerate(rows_RSBA.ravel()):
         add(table_VE[row], values_NE[n])
 
 
 @compiled
 def apart(rows_RSBA: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Rows that count through all lanes, of ``size`` rows each, as those of a lane: lane_and_row_2N."""
+    """Lane and row within it, lane_and_row_2N, of rows that count through all lanes of ``size`` rows each."""
     lane_and_row_2N = np.empty((2, rows_RSBA.size), np.int64)
     for n, row in enumerate(rows_RSBA.ravel()):
         lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // size, row % size

@@ -1,7 +1,6 @@
-"""What is found at several places, compiled: rows (``models/kernels/rows.py``), and forms
-(``models/layers/lookup.py``).
+"""Distinct rows and their sums (``models/kernels/rows.py``) and distinct forms (``models/layers/lookup.py``), compiled.
 
-N places, U distinct rows; R lanes of P tokens, at most M distinct forms in each.
+N positions, U distinct rows; R lanes of P tokens, at most M distinct forms in each.
 """
 
 import numpy as np
@@ -13,8 +12,8 @@ from skipstack.models.kernels.compiling import compiled
 
 @compiled
 def summed(lane_and_row_2N: NDArray[np.int64], values_NE: Array, size: int) -> tuple[NDArray[np.int64], Array]:
-    """lane_and_row_2U, ascending, of lanes that have ``size`` rows each, and the sum of the values at the places of
-    each, in their order.
+    """The distinct rows, lane_and_row_2U, ascending, of lanes with ``size`` rows each, and the sum of the values at the
+    positions of each, taken in order.
     """
     at_N = lane_and_row_2N[0] * size + lane_and_row_2N[1]
     order_N, rank_N, count = np.argsort(at_N), np.empty_like(at_N), 0
@@ -30,7 +29,7 @@ def summed(lane_and_row_2N: NDArray[np.int64], values_NE: Array, size: int) -> t
 
 @compiled
 def distinct(forms_RP: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct forms of each lane, ascending, padded with form 0; and of each token the place of its form among
+    """The distinct forms of each lane, ascending, padded with form 0; and for each token the index of its form among
     those of all lanes.
     """
     found_RP, place_RP, most = np.zeros_like(forms_RP), np.empty_like(forms_RP), 0

@@ -1,5 +1,5 @@
-"""A layer in both directions from the order in which sentences are written, and back into it, compiled as one function.
-Three functions of torch would take longer to be called than what they move.
+"""A layer in both directions, compiled as one function: it reads and returns sentences in the order in which they are
+written. Calling three functions of torch would take longer than the copies that they make.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from skipstack.models.kernels.compiled.time.moves import moved, moved_back
 
 
 class CompiledBothWays(Once):
-    """``ReadingOrder.apart``, one of the ``LAYERS`` and ``ReadingOrder.together``, which multiplies by what is kept."""
+    """``ReadingOrder.apart``, one of the ``LAYERS`` and ``ReadingOrder.together``, which multiplies by ``kept``."""
 
     @staticmethod
     def forward(

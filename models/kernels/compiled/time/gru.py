@@ -35,7 +35,7 @@ def forward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills gates, which are r, z and n, h and ``recalled``, which is U_n h_{t-1} + b_hn."""
+    """Fills gates (r, z and n), h, and ``recalled``, which is U_n h_{t-1} + b_hn."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 3
     of_h_BX = np.empty((sentences, width), gates_GTBX.dtype)

@@ -1,9 +1,9 @@
 """Compiled layers as operations of torch, with the gradients that ``models/kernels/reference/`` defines.
 
 X = 4H in an LSTM, 3H in a block, a GRU and a minLSTM, 2H in a minGRU; S = T + 1: all internal states, the first
-included. Weights have lanes and directions apart, R and D, as parameters do. What the way back reads is kept as arrays:
-to make them anew takes as long as many small operations. All of it is saved with torch all the same: torch then finds
-what is written over in between, and whoever counts what a step keeps (``search/api/planning/``) sees it.
+included. Weights have lanes and directions apart, R and D, as parameters do. The backward pass reads arrays that are
+kept: to make them anew takes as long as many small operations. Their tensors are saved with torch all the same: torch
+then detects those that are overwritten in between, and memory planning (``search/api/planning/``) counts them.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from skipstack.models.kernels.gemm.pairs import PAIRS
 
 
 class CompiledLstm(Once):
-    """``ShortcutLoop``, with the products of what is below."""
+    """``ShortcutLoop``, compiled, together with the product of the input from below."""
 
     @staticmethod
     def forward(
@@ -58,7 +58,9 @@ def lstm_through_time(
     start_2GBH: Tensor | None = None,
     read_too: Sequence[Tensor | None] = (),
 ) -> tuple[Tensor, Tensor]:
-    """What ``CompiledLstm`` gives; ``ctx`` keeps what the way back reads, and what its caller's ``read_too``."""
+    """The outputs of ``CompiledLstm``; ``ctx`` keeps the tensors that the backward pass reads, and the caller's
+    ``read_too``.
+    """
     (groups, steps, sentences, _), (_, _, hidden, width) = x_GTBI.shape, weights[2].shape
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
     h_GTBH, tanh_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
@@ -78,7 +80,7 @@ def lstm_through_time(
 
 
 class CompiledBlock(Once):
-    """``BlockLoop``, likewise."""
+    """``BlockLoop``, compiled, together with the product of the input from below."""
 
     @staticmethod
     def forward(
@@ -117,7 +119,7 @@ class CompiledBlock(Once):
 
 
 class CompiledGru(Once):
-    """``GruCell``, likewise."""
+    """The steps of ``GruCell``, compiled, together with the product of the input from below."""
 
     @staticmethod
     def forward(
@@ -146,7 +148,7 @@ def gru_through_time(
     start_GBH: Tensor | None = None,
     read_too: Sequence[Tensor | None] = (),
 ) -> Tensor:
-    """What ``CompiledGru`` gives; as ``lstm_through_time``."""
+    """The output of ``CompiledGru``; ``ctx`` and ``read_too`` as in ``lstm_through_time``."""
     (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, weights[2].shape[2:]
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
     h_GTBH, recalled_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
@@ -163,7 +165,7 @@ def gru_through_time(
 
 
 class CompiledMinimal(Once):
-    """``MinGruCell`` or ``MinLstmCell``, likewise; ``gates``: one or two."""
+    """The steps of ``MinGruCell`` or ``MinLstmCell``, likewise; ``gates``: one or two."""
 
     @staticmethod
     def forward(
@@ -188,7 +190,7 @@ def minimal_through_time(
     *,
     gates: int,
 ) -> Tensor:
-    """What ``CompiledMinimal`` gives; as ``lstm_through_time``."""
+    """The output of ``CompiledMinimal``; ``ctx`` and ``read_too`` as in ``lstm_through_time``."""
     (groups, steps, sentences, _), width = x_GTBI.shape, weights[1].shape[-1]
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
     h_GTBH = x_GTBI.new_empty(groups, steps, sentences, width // (gates + 1))
@@ -219,7 +221,7 @@ def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
 def returned(
     backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = ()
 ) -> list[Tensor | None]:
-    """The gradients of x, of the weights and of the parts of the skip; None of what asks for none."""
+    """The gradients of x, of the weights and of the parts of the skip; None for those that need none."""
     to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
     to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]
     to_added = [above_GTBH.new_empty(above_GTBH.shape) if wanted else None for wanted in of_skip]
@@ -229,8 +231,8 @@ def returned(
 
 
 class ThroughTime(NamedTuple):
-    """A layer that takes no skip: its way forward, which gives h_GTBH, and its way back, which has places for the
-    gradients of so many parts of one.
+    """A layer that takes no skip: its forward pass, which returns h_GTBH, and its backward pass, whose arguments have
+    room for the gradients of so many ``parts`` of a skip.
     """
 
     forward: Callable[..., Tensor]
@@ -244,4 +246,4 @@ LAYERS: Final = {
     "min_gru": ThroughTime(partial(minimal_through_time, gates=1), minimal.backward),
     "min_lstm": ThroughTime(partial(minimal_through_time, gates=2), minimal.backward),
 }
-"""By cell."""
+"""Layers by cell."""

@@ -40,8 +40,8 @@ def forward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills gates, h, c, tanh, v and last: c begins with the first state; v is filled only where there is k, otherwise
-    it is c less a.
+    """Fills gates, h, c, tanh, v and last: c begins with the first state; v is filled only if there is k, otherwise it
+    is c less a.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4

@@ -2,7 +2,7 @@
 
 X = 2H in a minGRU, whose pre-activations are those of z and s; 3H in a minLSTM, of f, i and s. No gate reads an earlier
 step, so there is one product, of all steps, and the loop over time has none. An array without elements is an absent
-one; ``ratio``, i / f, is one in a minGRU.
+one; ``ratio``, i / f, is absent in a minGRU.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ def forward(
     ratio_GTBH: Array,
     below_like: Array,
 ) -> None:
-    """Fills gates, the sigmoids and s, h and ratio."""
+    """Fills gates (the sigmoids and s), h and ratio."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = h_GTBH.shape[3]
     own = width - hidden  # numbers of its gates
@@ -134,8 +134,8 @@ def backward(
 
 @inlined
 def divide_sigmoids(ratio_N: Array, x_N: Array, y_N: Array) -> None:
-    """The sigmoid of x divided by that of y, also where both are nearly zero: with sigm(x) = e^min(x, 0) /
-    (1 + e^-|x|).
+    """Fills ``ratio`` with the sigmoid of x divided by that of y, also where both are nearly zero: with
+    sigm(x) = e^min(x, 0) / (1 + e^-|x|).
 
     Three loops take an eighth of the time of one, of which LLVM computes one number at a time.
     """

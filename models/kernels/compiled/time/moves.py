@@ -17,8 +17,8 @@ from skipstack.models.kernels.compiling import compiled, inlined
 
 
 class Way(NamedTuple):
-    """How rows of a lane are moved: directions that are taken and given, parts of what each of these gives; and of each
-    move the direction it takes, the direction and the part it gives, and whether each sentence is turned.
+    """A rearrangement of a lane's rows: the numbers of source and target directions, and of parts in the features of
+    each target; and for each move the source, the target and its part, and whether each sentence is reversed.
     """
 
     taken: int
@@ -33,15 +33,15 @@ WAYS: Final = {
     "together": Way(2, 1, 2, np.array([(0, 0, 0, 0), (1, 0, 1, 1)])),
     "joined": Way(2, 2, 2, np.array([(0, 0, 0, 0), (1, 0, 1, 1), (0, 1, 0, 1), (1, 1, 1, 0)])),
 }
-"""Those of ``ReadingOrder``."""
+"""Rearrangements by the methods of ``ReadingOrder``."""
 
 
 class Moved(Once):
-    """x_GTBF, times what is kept of it, in one of the ``WAYS``; each sentence is turned within its own length."""
+    """x_GTBF, times the factors ``kept``, in one of the ``WAYS``; each sentence is reversed within its own length."""
 
     @staticmethod
     def forward(ctx: Any, x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | None) -> Tensor:
-        """As the method of that name gives it."""
+        """The result of ``ReadingOrder``'s method ``name``."""
         ctx.name, ctx.shape = name, x_GTBF.shape
         ctx.known = arrays(x_GTBF, lengths_RB, kept_GTBF)[1:]
         ctx.save_for_backward(lengths_RB, kept_GTBF)
@@ -50,12 +50,12 @@ class Moved(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBF: Tensor) -> tuple[Tensor, None, None, None]:
-        """Everything goes back to where it came from."""
+        """The gradient of x: each number goes back to where it came from."""
         return moved_back(ctx.name, above_GTBF, ctx.shape, *ctx.known), None, None, None
 
 
 def moved(name: str, x_GTBF: Tensor, lengths_RB: Array, kept_GTBF: Array) -> Tensor:
-    """What the method of this name gives."""
+    """The result of ``ReadingOrder``'s method ``name``."""
     taken, given, parts, moves_M4 = WAYS[name]
     out_GTBF = x_GTBF.new_empty(len(lengths_RB) * given, *x_GTBF.shape[1:3], x_GTBF.shape[-1] * parts)
     move(taken, given, moves_M4, False, numbers(x_GTBF), lengths_RB, kept_GTBF, out_GTBF.numpy())
@@ -63,7 +63,7 @@ def moved(name: str, x_GTBF: Tensor, lengths_RB: Array, kept_GTBF: Array) -> Ten
 
 
 def moved_back(name: str, above_GTBF: Tensor, shape: Sequence[int], lengths_RB: Array, kept_GTBF: Array) -> Tensor:
-    """The gradient of x, which is of that shape."""
+    """The gradient of x, which has this shape."""
     taken, given, _, moves_M4 = WAYS[name]
     to_x_GTBF = above_GTBF.new_zeros(shape)
     move(taken, given, moves_M4, True, to_x_GTBF.numpy(), lengths_RB, kept_GTBF, numbers(above_GTBF))
@@ -81,8 +81,8 @@ def move(
     kept_GTBF: Array,
     out_GTBF: Array,
 ) -> None:
-    """From x into ``out``, which is filled; ``back``: what ``out`` has is added to x, where it came from. Where there
-    is a factor for each number of x, times that.
+    """Copies x into ``out``, which is filled; ``back``: adds the numbers of ``out`` to x, where they came from. Both
+    times ``kept``, the factors of x, if there are any.
     """
     _, steps, sentences, width = x_GTBF.shape
     for r in range(len(lengths_RB)):
@@ -109,5 +109,5 @@ def move(
 
 @inlined
 def place(t: int, length: int, turned: int) -> int:
-    """Where what is read at step t stands; padding stays at the end."""
+    """The position of the token that is read at step t; padding stays at the end."""
     return length - 1 - t if turned and t < length else t

@@ -12,10 +12,10 @@ class Doubts:
         self.arisen: Tensor | None = None
 
     def note(self, doubtful_RB: Tensor) -> None:
-        """Record one more chain."""
+        """Record whether any of these chains is inaccurate."""
         doubtful = doubtful_RB.any()
         self.arisen = doubtful if self.arisen is None else self.arisen | doubtful
 
     def arose(self) -> bool:
-        """Whether any was; waits for the device."""
+        """Whether any chain was inaccurate; waits for the device."""
         return self.arisen is not None and bool(self.arisen.cpu())

@@ -1,6 +1,4 @@
-"""One linear chain, and one algorithm that evaluates it over any semiring. Of two axes K, the first is the previous
-tag.
-"""
+"""A linear chain, and its evaluation over any semiring. Of two axes K, the first is the previous tag."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -62,8 +60,8 @@ class Chain:
 
 
 class Semiring(ABC):
-    """How scores are combined: along a tagging they are added up (this is the semiring's product); over taggings, by
-    the semiring's sum.
+    """The rule by which scores are combined: along a tagging they are added up (this is the semiring's product); over
+    taggings, by the semiring's sum.
     """
 
     @abstractmethod
@@ -82,7 +80,7 @@ class Semiring(ABC):
 def alphas(chain: Chain, semiring: Semiring) -> Tensor:
     """alpha_1 = start * emission_1;  alpha_t = emission_t * (alpha_{t-1} transition), in the semiring: values_RTBK.
 
-    Each alpha_t is less the scales of those before it. Values after a sentence's end are arbitrary.
+    The scales of earlier steps are subtracted from each alpha_t. Values after a sentence's end are arbitrary.
     """
     emissions = chain.emissions_RTBK.unbind(1)
     product = semiring.product(chain.transition_RKK)

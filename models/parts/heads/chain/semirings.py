@@ -78,7 +78,7 @@ class MatrixLog(Semiring):
         self.s_TRBK: list[Tensor] = []
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """As above."""
+        """The logarithm of s, as in the docstring of the class; keeps p and s."""
         matrix_RKK = transition_RKK.exp()
 
         def times(values_RBK: Tensor) -> Tensor:
@@ -120,7 +120,7 @@ def _largest(x: Tensor) -> Tensor:
 
 
 def _log_sum_exp(x: Tensor) -> Tensor:
-    """Over the last axis. If all are -inf it is -inf, and its gradient 0 (that of ``torch.logsumexp`` is NaN)."""
+    """The log-sum-exp over the last axis; if all are -inf, it is -inf with gradient 0 (``torch.logsumexp`` has NaN)."""
     largest = _largest(x)
     total = (x - largest).exp().sum(dim=-1)
     none = total == 0

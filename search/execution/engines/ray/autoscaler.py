@@ -1,4 +1,4 @@
-"""The autoscaler of a Ray cluster: which machines it may start, and how it is asked for the first."""
+"""The autoscaler of a Ray cluster: finds out which machines it may start, and requests the first ones."""
 
 import os
 from collections.abc import Iterator
@@ -20,17 +20,17 @@ from skipstack.search.execution.engines.ray.machines import Question
 from skipstack.search.execution.engines.room import Resources
 
 HEAD: Final = "node:__internal_head__"
-"""A resource of the cluster's head alone."""
+"""A resource that only the cluster's head has."""
 
 SIGNS: Final = ("RAY_enable_autoscaler_v2", "RAY_NODE_TYPE_NAME", "RAY_USAGE_STATS_KUBERAY_IN_USE")
-"""Variables that a head has whose autoscaler is elsewhere, as on Kubernetes."""
+"""Environment variables of a head whose autoscaler runs elsewhere, as on Kubernetes."""
 
 
 def growth() -> Growth | None:
-    """What may join the cluster; None where it has no autoscaler, and for a client of a cluster elsewhere.
+    """The machines that may join the cluster; None if it has no autoscaler, and for a client of a cluster elsewhere.
 
-    Ray has no word for it: the config says it with which the autoscaler was started on the head. Where there is none,
-    variables there show that one runs elsewhere, of which no more is known.
+    Ray has no function for this: the answer is in the config with which the autoscaler was started on the head. If no
+    autoscaler runs there, environment variables show that one runs elsewhere, of which nothing more is known.
     """
     if ray.util.client.ray.is_connected():
         return None
@@ -45,7 +45,7 @@ def growth() -> Growth | None:
 
 
 def _asked_of(head: str) -> dict[str, Any] | None:
-    """What the head says of its autoscaler; None where it has none."""
+    """The head's answer about its autoscaler; None if it has none."""
     context = ray.get_runtime_context()
     question = partial(autoscaler_at, context.gcs_address)
     if head == context.get_node_id():
@@ -56,23 +56,23 @@ def _asked_of(head: str) -> dict[str, Any] | None:
 
 
 def autoscaler_at(address: str) -> dict[str, Any] | None:
-    """The kinds of machines that the autoscaler of the cluster at ``address`` may start, whose head this machine is."""
+    """The kinds of machines that the autoscaler of the cluster at ``address`` may start; this machine is the head."""
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []
         if f"--gcs-address={address}" in command:
             for option in command:
                 name, _, path = option.partition("=")
                 if name == "--autoscaling-config":
-                    with suppress(OSError):  # of another user's, who need not show it
+                    with suppress(OSError):  # another user's file may not be readable
                         return _kinds(yaml.safe_load(Path(path).read_text()))
                     return {"kinds": None, "most": None}
     return {"kinds": None, "most": None} if any(os.environ.get(name, "0") != "0" for name in SIGNS) else None
 
 
 def _kinds(config: dict[str, Any]) -> dict[str, Any]:
-    """What of a config says how many machines of which kind there may be; it may hold keys of a cloud besides.
+    """The part of a config that says how many machines of which kind there may be; the rest may hold keys of a cloud.
 
-    ``kinds`` is None where it does not say what they have, as for machines of one's own.
+    ``kinds`` is None if the config does not say what they have, as for on-premise machines.
     """
     kinds = {
         name: {"resources": kind.get("resources"), "most": kind.get("max_workers", config.get("max_workers"))}
@@ -85,9 +85,9 @@ def _kinds(config: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def demanded(trial: Resources, most: int, ready: int) -> Iterator[None]:
-    """Within, the cluster is asked for room for trials that are ``ready``, ``most`` of them at most.
+    """Request room on the cluster during the block, for ``ready`` trials, but at most ``most``.
 
-    A group that waits for its place is what an autoscaler sees as demand, and it goes with its driver.
+    A placement group that waits for its resources is what an autoscaler sees as demand; it disappears with its driver.
     """
     bundle = {name.upper(): amount for name, amount in trial.items()}
     groups = [placement_group([bundle]) for _ in range(min(ready, most))]

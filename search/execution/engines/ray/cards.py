@@ -1,4 +1,4 @@
-"""The GPUs of a cluster, told apart: which of them break trial after trial, and are left alone from then on."""
+"""The GPUs of a cluster: those that fail trial after trial are left alone, so that no further trials train there."""
 
 import socket
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ import ray
 from skipstack.search.execution.engines.room import Machines
 
 IN_A_ROW: Final = 3
-"""After so many breaks in a row, without an epoch in between, a card is left alone."""
+"""Number of failures in a row, without a result in between, after which a GPU is left alone."""
 
 TRIALS_IN_A_ROW: Final = 2
-"""So many trials must have broken there: one alone may be what breaks it."""
+"""Number of different trials that must be among these failures: a single one may be the cause itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The GPUs of a machine that a process may use, by their numbers there; none, where Ray gave it none.
+    """The GPUs that a process on a machine may use, by their numbers there; none if Ray gave it none.
 
     ``machine``: the id of its node; ``name``: for people.
     """
@@ -29,7 +29,7 @@ class Card:
 
     @property
     def words(self) -> str:
-        """``GPU 3 of machine HOST (ADDRESS)``."""
+        """The GPUs in words: ``GPU 3 of machine HOST (ADDRESS)``."""
         if not self.gpus:
             return f"machine {self.name}"
         return f"GPU{'s' if len(self.gpus) > 1 else ''} {' and '.join(self.gpus)} of machine {self.name}"
@@ -37,36 +37,36 @@ class Card:
 
 @lru_cache(maxsize=1)
 def this_card() -> Card:
-    """That of this process of the cluster."""
+    """The GPUs of this process of the cluster."""
     here = ray.get_runtime_context()
     name = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
     return Card(here.get_node_id(), name, tuple(here.get_accelerator_ids().get("GPU", ())))
 
 
 class Cards:
-    """What is known of the cards of a cluster while a study runs: breaks in a row, and those that are left alone.
+    """The state of a cluster's GPUs while a study runs: failures in a row, and which GPUs are left alone.
 
-    Ray takes no wish about which GPU of a machine it gives, so slots without work keep others from a card that is left
-    alone (``StudyLoop``).
+    Ray cannot be told which GPU of a machine to assign, so slots without work keep others off a GPU that is left alone
+    (``StudyLoop``).
     """
 
     def __init__(self) -> None:
         self._row: dict[Card, list[int]] = {}
-        """The trials that broke on a card since its last epoch."""
+        """The trials that broke on each GPU since its last result."""
         self._worked: set[Card] = set()
         self._alone: set[Card] = set()
 
     def worked(self, card: Card) -> None:
-        """An epoch, or a measurement, came from there."""
+        """Note that a GPU returned an epoch or a measurement."""
         self._row.pop(card, None)
         self._worked.add(card)
 
     def has_worked(self, card: Card) -> bool:
-        """Whether anything ever came from there."""
+        """Whether a GPU ever returned a result."""
         return card in self._worked
 
     def broke(self, card: Card, trial: int) -> bool:
-        """A process broke there with this trial; whether the card is left alone because of that, which is new."""
+        """Note that a process with this trial broke on a GPU; returns whether that GPU is left alone from now on."""
         row = self._row.setdefault(card, [])
         row.append(trial)
         if self.is_left_alone(card) or len(row) < IN_A_ROW or len(set(row)) < TRIALS_IN_A_ROW:
@@ -75,15 +75,15 @@ class Cards:
         return True
 
     def has_broken(self, card: Card, trial: int) -> bool:
-        """Whether a trial broke there since the last epoch that came from there."""
+        """Whether a trial broke on a GPU since the last result from there."""
         return trial in self._row.get(card, ())
 
     def is_left_alone(self, card: Card) -> bool:
-        """Whether no trial should be there any more."""
+        """Whether a GPU should get no more trials."""
         return card in self._alone
 
     def left(self, machines: Machines) -> Machines:
-        """The machines without the cards that are left alone."""
+        """The machines without the GPUs that are left alone."""
         if not self._alone:
             return machines
         found = {}

@@ -1,4 +1,4 @@
-"""Why a process of the cluster died: by a crash of its own, for lack of memory, or with its machine."""
+"""Finds out why a process of the cluster died: by its own crash, for lack of memory, or with its machine."""
 
 import time
 from collections.abc import Sequence
@@ -24,35 +24,36 @@ from skipstack.search.execution.engines.ray.head import check_this_machine, drai
 from skipstack.search.execution.engines.ray.machines import Question, silent
 
 GOING: Final = 5.0
-"""Seconds for which a machine that goes down may outlive the first of its processes."""
+"""Seconds for which a machine that shuts down may outlive the first of its processes."""
 
 ANSWERS_WITHIN: Final = 10.0
-"""Seconds within which Ray says how a process is."""
+"""Seconds to wait for Ray's answer on the state of a process."""
 
 ANNOUNCED: Final = 3
-"""The reason of a machine's end, among those that ``ray.nodes`` gives, where it was taken back."""
+"""The value of ``DeathReason`` in ``ray.nodes`` for a machine that was taken back, as was announced."""
 
 OUT_OF_MEMORY: Final = Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
 
 
 class Kernel:
-    """The kernel of this machine, which kills processes where memory runs out, and counts them for all alike."""
+    """The kernel's count of the processes on this machine that it killed because memory ran out, whatever they were."""
 
     def __init__(self) -> None:
         self._kills = kernel_kills()
 
     def has_killed(self) -> bool:
-        """Whether it has killed any since it was last asked."""
+        """Whether the kernel has killed any process since the last call."""
         before, self._kills = self._kills, kernel_kills()
         return self._kills > before
 
 
 class Death:
-    """The death of a ``process`` on a ``machine``, by the id of its node. ``error``: what Ray says of it; ``words``:
-    what Tune has written down.
+    """The death of a ``process`` on a ``machine``, by the id of its node. ``error``: Ray's error; ``words``: Tune's
+    record.
 
-    Processes of a machine that is switched off die before the cluster misses it. So one that died elsewhere, of whose
-    death Ray says no more, is not clear until its machine was asked whether it is still there, after some seconds.
+    When a machine is switched off, its processes die before the cluster notices. So if one died on another machine and
+    Ray gives no cause, that machine is asked after some seconds whether it is still there. Until then the cause is
+    unclear.
     """
 
     def __init__(self, process: ActorHandle, machine: str, error: RayError | None, words: str, kernel: Kernel) -> None:
@@ -74,11 +75,11 @@ class Death:
             self._question = Question(partial(time.sleep, GOING), max_retries=0, scheduling_strategy=there)
 
     def is_clear(self) -> bool:
-        """Whether it is known by now why the process died."""
+        """Whether the cause of death is known by now."""
         return self._question is None or self._question.is_over()
 
     def fault(self) -> Fault:
-        """What it died of."""
+        """The cause of death, as a fault."""
         if self._fault is not None:
             return self._fault
         if self._question is None or not isinstance(self._question.answer(), UserError):
@@ -86,7 +87,7 @@ class Death:
         return self._lost() or (Fault("preempted", TAKEN_BACK) if self._announced else Fault("lost", GONE))
 
     def _lost(self) -> Fault | None:
-        """The loss of the machine; None where it is in the cluster."""
+        """The loss of the machine, as a fault; None if it is in the cluster."""
         node = next((each for each in nodes() if each["NodeID"] == self._machine), {"Alive": False})
         if node["Alive"]:
             return None
@@ -95,14 +96,14 @@ class Death:
 
 
 def loss(error: BaseException | None) -> Fault | None:
-    """The loss of a machine that Ray's error reports; None where it reports none, which may yet have been the cause."""
+    """The loss of a machine that Ray's error reports, as a fault; None if it reports none: there may still be one."""
     if getattr(error, "preempted", False):
         return Fault("preempted", TAKEN_BACK)
     return Fault("lost", GONE) if isinstance(error, NodeDiedError | LocalRayletDiedError | ObjectLostError) else None
 
 
 def failures(processes: Sequence[ActorHandle]) -> list[RayError | None]:
-    """What Ray says of processes that died; None for one that lives, which may be too busy to answer."""
+    """Ray's error for each process that has died; None for one that lives, which may be too busy to answer."""
     asked = [process.ping.remote() for process in processes]
     answered, _ = ray.wait(asked, num_returns=len(asked), timeout=ANSWERS_WITHIN) if asked else ([], [])
     return [_error(each) if each in answered else None for each in asked]
@@ -117,7 +118,7 @@ def _error(answer: "ray.ObjectRef[None]") -> RayError | None:
 
 
 def unborn(words: str) -> UserError:
-    """Of processes that do not start, the error with their last words."""
+    """The error for processes that do not start, with their last words."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     last = lines[-1] if lines else DIED
     lost = lost_disk(RuntimeError(last), "a worker's process does not start")

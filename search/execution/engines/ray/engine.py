@@ -1,4 +1,4 @@
-"""Ray Tune as the engine, by its public parts: it opens slots on a cluster, through which trials pass.
+"""The engine on Ray: Ray Tune, by its public parts, opens slots on a cluster, and trials run in them.
 
 Tune's own search, schedulers, checkpoints, loggers and restore are not used: the driver's ledger replaces them.
 """
@@ -66,30 +66,30 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, Workers
 
 MOST_SLOTS: Final = 1000
-"""That may be open: to place them takes an autoscaler its time."""
+"""Largest number of open slots: an autoscaler takes its time to place them."""
 
 AWAITED_SECONDS: Final = 1800.0
-"""For which the first machine is awaited that an autoscaler may start."""
+"""Seconds to wait for the first machine that an autoscaler may start."""
 
 RESTARTS: Final = 3
-"""So often in a row is Tune's loop entered again, without anything having happened in between."""
+"""Number of times in a row that Tune's loop is entered again without anything having happened in between."""
 
 RESTARTED_AFTER: Final = 5.0
-"""Seconds after which it is."""
+"""Seconds before Tune's loop is entered again."""
 
 TOLD_EVERY: Final = 30.0
 """Seconds between two lines about machines that have joined or left."""
 
 
 class RayEngine(Engine):
-    """Trials on the actors of a Ray cluster: ``address``, or the one that this process has joined already, or else one
-    started here and ended with the study. At its end the process is as it was before, and so is Ray in it.
+    """Runs trials in actors of a Ray cluster: the one at ``address``, or the one that this process has already joined,
+    or one that is started here and ended with the study. Afterwards the process, and Ray in it, is as it was before.
 
     Each trial takes ``cpus_per_trial`` and ``gpus_per_trial`` of a GPU (``search/execution/engines/room.py``), and
-    twice as much once it ran out of memory. ``concurrent``: so many run at a time, at most; None: as many as fit. For
-    ``auto``, workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that training a trial holds.
-    ``sharing``: which trials share a process, which takes all that for them together. Raises UserError where no cluster
-    answers, or it has not what trials on ``device`` need.
+    twice as much once it ran out of memory. ``concurrent``: largest number of trials that run at a time; None: as many
+    as fit. For ``auto``, workers answer ``gpu_memory``, the bytes of a GPU, and ``memory``, the bytes that training a
+    trial takes. ``sharing``: which trials share a process, which takes these resources for them together. Raises
+    UserError if no cluster answers, or if it lacks what trials on ``device`` need.
     """
 
     def __init__(
@@ -113,13 +113,13 @@ class RayEngine(Engine):
         self._where = None if ray.is_initialized() else cluster_in_words(address)
         self._joined = address is not None or ray.is_initialized()
         self._carried: CarriedWorkers | None = None
-        """The workers of a study whose files may have to be carried."""
+        """The workers of a study whose files may have to be copied."""
         self._unseeing: str | None = None
-        """How many machines do not see the study's folder, in words."""
+        """Number of machines that do not see the study's folder, in words."""
         self._newcomers: Newcomers | None = None
-        """Who asks the machines that join whether they see it, until that is said."""
+        """Asks machines that join whether they see the folder, until the user is told of one that does not."""
         self._machines: Machines = {}
-        """Those of the cluster, as of the last look."""
+        """The machines of the cluster, as of the last look."""
         self._looked = self._told = -math.inf
         self._untold = False
         self._leaving = ExitStack()
@@ -155,18 +155,18 @@ class RayEngine(Engine):
 
     @property
     def allotment(self) -> Allotment:
-        """What each trial gets of the machines that are there."""
+        """The resources of each trial on the machines that are there."""
         return self._settling.allotment
 
     def _settled(self) -> None:
-        """Say what each trial gets, on which cluster, and what may join it."""
+        """Put into words what each trial gets, on which cluster, and what may join it."""
         may_join = None if self._growth is None else f"what may join has: {self._growth.in_words()}"
         bound = None if self._concurrent is None else f"at most {self._concurrent} at a time"
         self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, self._unseeing, may_join]))
         self._told, self._untold = time.monotonic(), False
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
-        """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
+        """Ask every machine of a cluster that was joined; a cluster that was started here runs this very code."""
         if not self._joined:
             return
         self._await_machines(record)
@@ -182,8 +182,8 @@ class RayEngine(Engine):
         self._settled()
 
     def run(self, driver: Driver) -> None:
-        """Let Tune keep slots open, and trials pass through them (``loop.py``), then measurements: a process that has
-        imported torch is there already.
+        """Run trials in slots that Tune keeps open (``loop.py``), then measurements, in processes that have imported
+        torch already.
         """
         self._await_machines(lambda: driver.record)
         # Machines that join in the midst of the study are asked when they begin.
@@ -235,7 +235,7 @@ class RayEngine(Engine):
                 time.sleep(RESTARTED_AFTER)
 
     def _tune(self, loop: StudyLoop) -> None:
-        """Run Tune's loop until the study's ends, or an error ends it."""
+        """Run Tune's loop until the study ends, or an error ends the loop."""
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch, silenced(), as_talkative_as_before():
             tune.Tuner(
                 tune.with_resources(WorkerProcess, _placement),
@@ -254,16 +254,14 @@ class RayEngine(Engine):
             ).fit()
 
     def _most_slots(self, needs: Resources) -> int:
-        """How many slots of these resources the cluster may hold: pending ones are what an autoscaler sees."""
+        """Number of slots of these resources that the cluster may hold: an autoscaler sees pending ones as demand."""
         most = None if self._growth is None else self._growth.places(needs)
         if most is None:
             most = MOST_SLOTS if self._growth is not None else slots(self._capacity(), needs)
         return min(most, MOST_SLOTS)
 
     def _await_machines(self, record: Callable[[], StudyRecord]) -> None:
-        """Where the cluster has no room yet, wait for the machines that it may get. Raises UserError where it gets
-        none.
-        """
+        """Wait for new machines if the cluster has no room yet. Raises UserError if none comes."""
         if self._settling.is_settled:
             return
         assert self._growth is not None, "without an autoscaler, what there is was settled at once"
@@ -283,7 +281,7 @@ class RayEngine(Engine):
         self._settled()
 
     def _look(self) -> None:
-        """Now and then at the machines that have joined or left: settle what trials get."""
+        """Look every few seconds which machines have joined or left, and settle the resources of trials anew."""
         now = time.monotonic()
         if not self._joined or now - self._looked < LOOKED_AT:
             return
@@ -297,7 +295,7 @@ class RayEngine(Engine):
             self.say(self.words)
 
     def _has_unseeing(self, newcomers: Newcomers) -> bool:
-        """Whether the first machine has joined to which files are carried."""
+        """Whether a first machine has joined that does not see the study's folder, so that files are copied to it."""
         there = machines()
         self._unseeing = unseeing(newcomers.unseeing(there), len(there))
         if self._unseeing is not None:
@@ -305,16 +303,16 @@ class RayEngine(Engine):
         return self._unseeing is not None
 
     def _capacity(self) -> list[Resources]:
-        """What each machine has, without the GPUs that are left alone."""
+        """The resources of each machine, without the GPUs that are left alone."""
         return [has for _, has in self._cards.left(self._machines).values()]
 
     @property
     def _carries(self) -> bool:
-        """Whether files can be carried: by a driver on a machine of the cluster, which others can ask."""
+        """Whether files can be copied: by a driver on a machine of the cluster, which others can reach."""
         return not ray.util.client.ray.is_connected()
 
     def _counting(self, memory: Callable[[TrialTask], int], task: TrialTask) -> Callable[[], int]:
-        """What counts the memory that a trial needs, on a machine that may not see its corpus."""
+        """The function that counts the memory of a trial on a machine, which may not see the trial's corpus."""
         return partial(memory, task) if self._carried is None else partial(self._carried.reading, memory, task)
 
     @property
@@ -323,14 +321,14 @@ class RayEngine(Engine):
         return self._carried.keeper
 
     def close(self) -> None:
-        """Leave the cluster, one that was started here ends, and give back what was borrowed."""
-        gc.collect()  # what Tune has left asks ray to forget it, and ray ends the process that asks after it has gone
+        """Leave the cluster, which ends if it was started here, and restore what was changed in the process."""
+        gc.collect()  # objects that Tune left call ray when they go, and ray ends a process that calls it after its end
         with silenced():
             self._leaving.close()
 
 
 def _sight(mark: Mark, machine: str) -> Question[bool]:
-    """A question to a machine, by the id of its node, whether it sees the study's folder."""
+    """The question to a machine, by the id of its node, whether it sees the study's folder."""
     return Question(partial(_sees, mark), scheduling_strategy=NodeAffinitySchedulingStrategy(machine, soft=False))
 
 
@@ -341,7 +339,7 @@ def _sees(mark: Mark) -> bool:
 
 @contextmanager
 def as_talkative_as_before() -> Iterator[None]:
-    """At the end, Tune prints as much of the user's own runs as before: each run sets that for the whole process."""
+    """Restore Tune's verbosity for the user's own runs after the block: each run sets it for the whole process."""
     log = sys.modules.get("ray.tune.utils.log")
     before = getattr(log, "verbosity", None)
     try:
@@ -352,5 +350,5 @@ def as_talkative_as_before() -> Iterator[None]:
 
 
 def _placement(config: dict[str, Any]) -> tune.PlacementGroupFactory:
-    """The place in the cluster that a slot asks for."""
+    """The resources that a slot requests from the cluster."""
     return tune.PlacementGroupFactory([{name.upper(): amount for name, amount in config["resources"].items()}])

@@ -1,4 +1,4 @@
-"""The head of a Ray cluster, which knows all about its machines: asked so that nobody waits for one that is gone."""
+"""Questions to the head of a Ray cluster, which knows all machines; nobody waits without end if the head is gone."""
 
 import atexit
 import socket
@@ -17,7 +17,7 @@ from skipstack.data.basis.left_behind import leave_behind
 from skipstack.search.execution.driver.faults import ClusterLostError
 
 HEAD_SECONDS: Final = 60.0
-"""Within which the head must have answered; Ray itself gives up a head after as many."""
+"""Seconds to wait for an answer of the head; Ray itself gives up a head after as many."""
 
 LOOKED_AT: Final = 1.0
 """Seconds between two looks whether Ray still runs on this machine, while an answer is awaited."""
@@ -26,10 +26,10 @@ Value = TypeVar("Value")
 
 
 def of_the_head(question: Callable[[], Value]) -> Value:
-    """What ``question`` returns, which asks the head. Raises ClusterLostError where no answer comes.
+    """The value of ``question``, which asks the head. Raises ClusterLostError if no answer comes.
 
-    Ray waits without end for the answer of a head that is gone, and Ctrl-C is not heard meanwhile. So a thread waits,
-    which is left behind then.
+    Ray waits without end for a head that is gone, and does not react to Ctrl-C meanwhile. So a thread waits instead,
+    and is left behind if no answer comes.
     """
     answer = Future[Value]()
 
@@ -54,12 +54,12 @@ def of_the_head(question: Callable[[], Value]) -> Value:
 
 
 def nodes() -> list[dict[str, Any]]:
-    """The machines that are in the cluster, or were, as Ray describes them."""
+    """The present and former machines of the cluster, as Ray describes them."""
     return of_the_head(ray.nodes)
 
 
 def draining() -> frozenset[str]:
-    """The machines that are to go, as was announced, by the ids of their nodes; none where Ray does not say
+    """Node ids of the machines whose removal was announced; none if Ray does not say
     (``docs/decisions/private-names.md``).
     """
     try:
@@ -74,7 +74,8 @@ def draining() -> frozenset[str]:
 def leave_cluster() -> None:
     """Leave the cluster, or end the one that was started here.
 
-    Ray asks the head for its leave, without end where that hangs, and would ask again when the interpreter exits.
+    Ray asks the head for leave, without end if that hangs, and would ask again when the interpreter exits. So a thread
+    does it, which is left behind after ``HEAD_SECONDS``.
     """
     leaving = threading.Thread(target=ray.shutdown, name="leaves the cluster", daemon=True)
     leaving.start()
@@ -85,7 +86,7 @@ def leave_cluster() -> None:
 
 
 def check_this_machine() -> None:
-    """Raises ClusterLostError where ray no longer runs on this machine: no actor could start, and none is to blame."""
+    """Raises ClusterLostError if Ray no longer runs on this machine: no actor could start, and no trial is to blame."""
     raylet = raylet_socket()
     if raylet is None:
         return
@@ -99,7 +100,7 @@ def check_this_machine() -> None:
 def raylet_socket() -> Path | None:
     """The socket of the raylet on this machine, in the folder of its session; None for a client of a cluster elsewhere.
 
-    Whether the raylet still listens, and where its logs are, no public part of ray says.
+    No public part of Ray says whether the raylet still listens, or where its logs are.
     """
     if ray.util.client.ray.is_connected():
         return None
@@ -108,5 +109,5 @@ def raylet_socket() -> Path | None:
 
 @lru_cache(maxsize=1)
 def _socket(node_id: str) -> Path | None:
-    """Asked of the head, which must answer the first time: nothing is known yet by which it could be missed."""
+    """Ask the head for the socket, without a time limit: the check that Ray still runs here needs the socket first."""
     return next((Path(node["RayletSocketName"]) for node in ray.nodes() if node["NodeID"] == node_id), None)

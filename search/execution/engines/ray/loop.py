@@ -1,15 +1,15 @@
-"""The loop of a study on Ray: Ray Tune opens slots, and trials pass through them.
+"""The loop of a study on Ray: Ray Tune opens slots, and trials run in them, one after another or several at a time.
 
-What Tune takes for a trial is a slot: a process of the cluster, which lives as long as there is work that fits it. Tune
-asks it for one step after another; before a step, it may be told something (``orders.py``).
+A slot is a process of the cluster that lives as long as there is work that fits it; to Tune, it is a trial. Tune calls
+its steps one after another; before a step, the slot may get orders (``orders.py``).
 
-    Tune asks for more               a slot is opened if trials are ready that no other one will take      ``open``
-    the slot's process has started   it says where it is, and is told what study it is for              ``greeted``
+    Tune asks for more               a slot is opened if trials are ready that no other slot will take     ``open``
+    the slot's process has started   it says where it is, and is told which study it is for             ``greeted``
     a step has ended                 the driver decides on each outcome; then the slot is told what
                                      changes, or to leave. One without work asks again after a while   ``returned``
-    the process dies                 its trials are faults, which the driver retries                       ``died``
-    between two of these             machines, hours, and silent trials                                    ``turn``
-    nothing is left                  Tune's loop ends, and all slots with it                           ``finished``
+    the process dies                 the driver gets a fault for each of its trials, and may retry them    ``died``
+    between two of these             machines, hours and silent trials are checked                         ``turn``
+    nothing is left to do            Tune's loop ends, and all slots with it                           ``finished``
 
 So a slot is in one of these states:
 
@@ -18,8 +18,8 @@ So a slot is in one of these states:
     idle       it has nothing to do                                          neither
     fencing    without work, it takes a GPU that is left alone, so that no other slot comes there    is_fence
 
-Only the driver decides, and only it writes the ledger. Where an error that Tune does not know ends its loop, all slots
-are lost (``lost``), and the loop is entered again.
+Only the driver decides, and only the driver writes the ledger. If an error that Tune does not know ends its loop, all
+slots are lost (``lost``), and the loop is entered again.
 """
 
 import math
@@ -53,13 +53,13 @@ from skipstack.search.ledger.events import LOSSES
 from skipstack.search.study.task import EpochResult, Measured, TrialTask
 
 START_SECONDS: Final = 300.0
-"""Within which the first process of a study must have started, or else a machine is asked whether any does."""
+"""Seconds for the first process of a study to start; after that, machines are asked whether any process starts."""
 
 IDLE_SECONDS: Final = 10.0
-"""For which a slot waits for work, unless it is the last: to start another process takes a second or two."""
+"""Seconds for which a slot waits for work, unless it is the last: starting a process takes a second or two."""
 
 UNBORN: Final = 3
-"""So many processes in a row that die before they greet interrupt the study."""
+"""Number of processes in a row that die before they greet, which interrupts the study."""
 
 Job = TrialTask | Measurement
 Value = TypeVar("Value")
@@ -67,7 +67,7 @@ Value = TypeVar("Value")
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """A process that trains, or is to start, and what it takes of a machine. ``tasks``: its trials, by number, of one
+    """A process that trains, or is to start, and the resources it takes. ``tasks``: its trials, by number, of one
     ``program`` if they share one; ``measures``: the trial that it measures instead.
     """
 
@@ -78,7 +78,7 @@ class Slot:
     measures: int | None = None
     is_fence: bool = False
     since: float = field(default_factory=time.monotonic)
-    """When it was opened, and later, when it had no work any more."""
+    """Time at which the slot was opened, or last had work."""
 
     @property
     def has_work(self) -> bool:
@@ -87,12 +87,12 @@ class Slot:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it can be given work."""
+        """Whether the slot can be given work."""
         return self.greeting is not None and not self.is_fence and not self.has_work
 
     @property
     def is_idle_for_long(self) -> bool:
-        """Whether others may have its room, unless it is the last: trials run, or are promoted, that need one."""
+        """Whether others may have the slot's room, unless it is the last: running or promoted trials will need one."""
         return not self.has_work and time.monotonic() - self.since > IDLE_SECONDS
 
     def fits(self, needs: Resources) -> bool:
@@ -102,14 +102,14 @@ class Slot:
 
 
 class StudyLoop:
-    """What is asked and told while Tune runs the slots of a study.
+    """Connects Tune's slots with the driver of a study: opens slots, gives them trials, and reports the outcomes.
 
-    ``prepare``: what every process is told first. ``settling`` says what each trial gets of the machines, whose
-    resources ``capacity`` gives, and ``most_slots`` how many slots of some resources may be open. ``concurrent``: so
-    many trials run at a time, at most. ``cards``: the GPUs of the cluster; ``say`` tells the user of one that is left
-    alone. ``look`` is called again and again, to look at the machines; ``on_idle`` while a processor has nothing to do;
-    ``part`` before a trial that has ended or paused sends what is left of it, ``on_late_files`` afterwards;
-    ``gpus_taken`` with the GPUs that trials take.
+    ``prepare``: the first order to every process. ``settling`` gives the resources of each trial, ``capacity`` those of
+    the machines, and ``most_slots`` the largest number of open slots of some resources. ``concurrent``: largest number
+    of trials that run at a time. ``cards``: the GPUs of the cluster; ``say`` tells the user of one that is left alone.
+    ``look`` is called again and again, to look at the machines; ``on_idle`` while a CPU is idle; ``part`` before a
+    trial that has ended or paused sends its remaining files, ``on_late_files`` afterwards; ``gpus_taken`` with the
+    number of GPUs that trials take.
     """
 
     def __init__(
@@ -145,33 +145,33 @@ class StudyLoop:
         self._sharing = sharing
         self._concurrent = math.inf if concurrent is None else concurrent
         self.slots: dict[str, Slot] = {}
-        """Those that are open, by the names that Tune gave them."""
+        """The open slots, by the names that Tune gave them."""
         self._waiting: list[Job] = []
-        """Trials that the driver has given, and, once all have ended, measurements, which wait for a slot."""
+        """Jobs that wait for a slot: trials from the driver, and, once all have ended, measurements."""
         self._alone: set[int] = set()
-        """Trials that were in a process with others when it died: which of them ended it is not known."""
+        """Trials that shared a process when it died: they run alone, since nobody knows which of them ended it."""
         self._parting: set[int] = set()
-        """Trials that have ended or paused, and send what is left of them; others may begin meanwhile."""
+        """Trials that have ended or paused, and send their remaining files; others may begin meanwhile."""
         self._deaths: list[tuple[Death, Callable[[Fault], None]]] = []
-        """Of which it is not clear yet why, each with who is to be told."""
+        """Deaths whose cause is not clear yet, each with the function to call with the fault."""
         self._unborn = 0
-        """How many processes in a row died before they greeted."""
+        """Number of processes in a row that died before they greeted."""
         self._greeted = -math.inf
         self._dry = False
         """Whether the driver has no trial until something else happens."""
         self._gpus = 0.0
         self._unfenced: list[float] = []
-        """Shares of GPUs that slots have left there, since these are left alone."""
+        """Shares that slots have left on GPUs that are left alone, to be taken by fences."""
         self._kernel = Kernel()
         self.finished = False
         """Whether nothing is left to train or to measure."""
         self.fault: BaseException | None = None
-        """What was raised here first: Tune wraps it into an error of its own, or passes over it."""
+        """The first error raised here: Tune wraps it into an error of its own, or ignores it."""
 
-    # What Tune asks and tells
+    # Requests and results of Tune
 
     def open(self, name: str) -> Resources | None:
-        """What a slot takes that is opened under this name; None: no further slot is of use now."""
+        """The resources of a slot that is opened under this name; None: no further slot is of use now."""
         if not self.slots:
             self.turn()  # Tune does not call it then
         if self._unfenced and not self.finished:
@@ -183,7 +183,7 @@ class StudyLoop:
         return resources
 
     def greeted(self, name: str, greeting: Greeting) -> bool:
-        """A slot's process has started; whether it stays."""
+        """Handle the start of a slot's process; returns whether the slot stays."""
         self._greeted, self._unborn = time.monotonic(), 0
         slot = self.slots[name]
         slot.greeting, slot.since = greeting, time.monotonic()
@@ -193,7 +193,7 @@ class StudyLoop:
         return name in self.slots and not self.finished
 
     def returned(self, name: str, outcomes: Mapping[int, Any], card: Card) -> bool:
-        """A step of a slot has ended; whether it stays."""
+        """Handle the end of a slot's step; returns whether the slot stays."""
         slot, self._dry = self.slots[name], False
         outcomes = {number: self._on_card(outcome, card) for number, outcome in outcomes.items()}
         left, parting = list[int](), list[int]()
@@ -214,7 +214,7 @@ class StudyLoop:
         return name in self.slots
 
     def died(self, name: str, words: str) -> None:
-        """A slot's process died; ``words``: what Tune knows of that."""
+        """Handle the death of a slot's process; ``words``: Tune's record of it."""
         if (slot := self.slots.pop(name, None)) is None:
             return
         if slot.greeting is None:
@@ -226,7 +226,7 @@ class StudyLoop:
         self._doomed(slot, self._death(slot.greeting, failures([process])[0], words))
 
     def lost(self, words: str) -> None:
-        """Tune's loop has ended by an error, and all slots with it."""
+        """Handle an error that ended Tune's loop, and all slots with it."""
         greeted = [each for each in self.slots.values() if each.greeting is not None]
         errors = failures([each.greeting.process for each in greeted if each.greeting is not None])
         self.end_processes()
@@ -244,7 +244,7 @@ class StudyLoop:
         self.slots.clear()
 
     def turn(self) -> None:
-        """Between two events: what the machines tell is heard, what has no time left is ended, what waits gets work."""
+        """Check machines, deaths, time limits and idle CPUs between two events, and whether anything is left to do."""
         self._dry = False
         self._look()
         self._hear_deaths()
@@ -258,28 +258,28 @@ class StudyLoop:
             self._on_idle()
         self.finished = self.finished or self._is_done()
 
-    # Which slots are open
+    # Opening slots
 
     def _wanted(self) -> Resources | None:
-        """What the next slot takes: of a trial that waits and will find none, or else of trials that are ready."""
+        """The resources of the next slot: of a waiting trial that no slot will take, or else of ready trials."""
         unserved, allotment = self._unserved(), self._settling.allotment
         if unserved:
             return next((each for each in unserved if self._may_open(each)), None)
         for slot in self.slots.values():
             if slot.is_idle or (slot.greeting is None and not slot.is_fence and not slot.fits(allotment.usual)):
-                return None  # what waits for more room than others need would never get it
+                return None  # else a slot that waits for more room than others need would never get it
         if not self._may_open(allotment.usual, only_ready=True):
             return None
         if allotment.shares is None:
             return allotment.resources
-        if (task := self._draw()) is None:  # what it takes depends on the trial
+        if (task := self._draw()) is None:  # its resources depend on the trial
             return None
         self._waiting.append(task)
         needs = self._needs(task)
         return needs if needs is not None and self._may_open(needs) else None
 
     def _unserved(self) -> list[Resources]:
-        """What the jobs need that wait, but for those that slots will take which are opening or idle."""
+        """The resources of waiting jobs, without those that opening or idle slots will take."""
         opening = [slot for slot in self.slots.values() if slot.greeting is None or slot.is_idle]
         unserved = []
         for job in self._waiting:
@@ -293,7 +293,7 @@ class StudyLoop:
         return unserved
 
     def _may_open(self, needs: Resources, *, only_ready: bool = False) -> bool:
-        """Whether a further slot of these resources is of use. Where none would ever take them, one is opened however
+        """Whether a further slot of these resources is of use. If no slot would ever fit them, one is opened however
         little room there is: it waits until others have left.
         """
         among = [each for each in self.slots.values() if not each.is_fence]
@@ -305,7 +305,7 @@ class StudyLoop:
         return not only_ready and not any(each.fits(needs) or each.greeting is None for each in among)
 
     def _needs(self, job: Job) -> Resources | None:
-        """What a job takes of a machine; None where that is not known yet."""
+        """The resources that a job needs; None if they are not known yet."""
         task = job.task if isinstance(job, Measurement) else job
         program = None if isinstance(job, Measurement) else self._program(task)
         counted = task if program is None else replace(program, number=task.number)
@@ -315,18 +315,18 @@ class StudyLoop:
         return enlarged(allotment.ordinary(counted), task.share, self._capacity())
 
     def _check_starts(self) -> None:
-        """Raises WorkersSilentError where no process starts anywhere."""
+        """Raises WorkersSilentError if no process starts anywhere."""
         opened = [slot.since for slot in self.slots.values()]
         if not opened or any(slot.greeting is not None for slot in self.slots.values()):
             return
         if time.monotonic() - max(min(opened), self._greeted) > START_SECONDS:
             check_answers()
-            self._greeted = time.monotonic()  # machines answer, and are busy
+            self._greeted = time.monotonic()  # machines answer, so they are only busy
 
-    # What slots are told
+    # Giving work to slots
 
     def _occupied(self, slot: Slot, left: tuple[int, ...], parting: tuple[int, ...]) -> bool:
-        """Tell a slot what changes, and give it work if it has none; whether it stays."""
+        """Send a slot the changes of its trials, and give it work if it has none; returns whether it stays."""
         joined: Sequence[TrialTask] = ()
         measurement: Measurement | None = None
         if slot.tasks:
@@ -355,7 +355,7 @@ class StudyLoop:
         return not (self._others_wait(slot) or (slot.is_idle_for_long and len(self.slots) > 1))
 
     def _avoids_card(self, slot: Slot) -> bool:
-        """Whether a slot without work leaves, since its GPU is left alone; one without a GPU keeps its room there."""
+        """Whether a slot without work leaves because its GPU is left alone; one that takes no GPU stays, as a fence."""
         assert slot.greeting is not None, "it has a GPU, or none"
         if slot.is_fence or slot.has_work or not self._cards.is_left_alone(slot.greeting.card):
             return False
@@ -365,16 +365,16 @@ class StudyLoop:
         return not slot.is_fence
 
     def _fence(self, slot: Slot) -> None:
-        """Let a fence take what a slot has left of its GPU: else Ray gives that to the next slot. Ray may give the
-        fence another GPU; it keeps that for a while, in which a further one may get the right one.
+        """Let a fence take the share of a GPU that a slot leaves: else Ray gives it to the next slot. If Ray gives the
+        fence another GPU, it keeps that for a while, in which a further fence may get the right one.
         """
         if slot.resources.get("gpu"):
             self._unfenced.append(slot.resources["gpu"])
 
     def _job(self, slot: Slot) -> Job | None:
-        """The next job that fits a slot; None where there is none now, or those that wait fit others.
+        """The next job that fits a slot; None if there is none now, or the waiting ones fit other slots.
 
-        A trial that broke the slot's GPU comes after others: if it is the GPU, it shows by these.
+        A trial that broke the slot's GPU comes after others: these show whether the GPU is at fault.
         """
         if self._running() >= self._concurrent:
             return None
@@ -397,12 +397,12 @@ class StudyLoop:
         return needs is not None and slot.fits(needs) and not self._is_parting(job)
 
     def _has_broken(self, slot: Slot, job: Job) -> bool:
-        """Whether a trial has broken the GPU of a slot, which has done nothing since."""
+        """Whether a trial has broken the GPU of a slot, from which no result has come since."""
         assert slot.greeting is not None, "it asks for work"
         return isinstance(job, TrialTask) and self._cards.has_broken(slot.greeting.card, job.number)
 
     def _others_wait(self, slot: Slot) -> bool:
-        """Whether some job waits for room that this slot takes, and does not fit it."""
+        """Whether a job that does not fit this slot waits for its room."""
         jobs = (job for job in self._waiting if not self._is_parting(job))
         return any(not slot.fits(needs) for job in jobs if (needs := self._needs(job)) is not None)
 
@@ -413,7 +413,7 @@ class StudyLoop:
         return task
 
     def _taken(self, slot: Slot, tasks: Sequence[TrialTask]) -> tuple[TrialTask, ...]:
-        """The trials as they compute in a slot, which has them from now on."""
+        """Assign trials to a slot, and record that they begin; returns them confined to the slot's resources."""
         confined = tuple(self._confined(slot, each) for each in tasks)
         for task in confined:
             slot.tasks[task.number] = task
@@ -424,7 +424,7 @@ class StudyLoop:
         return self._settling.allotment.confined(task, slot.resources)
 
     def _mates(self, slot: Slot, count: float) -> list[TrialTask]:
-        """Up to ``count`` trials of a slot's program. As many wait as a slot holds, so that its mates come together."""
+        """Up to ``count`` trials of a slot's program. So many are kept waiting as a slot holds, so that mates meet."""
         found: list[TrialTask] = []
         while slot.program is not None and len(found) < count:
             mate = next((job for job in self._waiting if self._is_mate(slot, job)), None)
@@ -438,32 +438,32 @@ class StudyLoop:
         return found
 
     def _is_mate(self, slot: Slot, job: Job) -> bool:
-        """Whether a job that waits may join the trials of a slot."""
+        """Whether a waiting job may join the trials of a slot."""
         return isinstance(job, TrialTask) and self._program(job) == slot.program and not self._is_parting(job)
 
     def _free(self, slot: Slot) -> float:
-        """How many more trials a slot may hold."""
+        """Number of further trials that a slot may hold."""
         return min(self._sharing.most - len(slot.tasks), self._concurrent - self._running())
 
     def _running(self) -> int:
-        """How many trials run, or are measured."""
+        """Number of trials that run or are measured."""
         return sum(len(each.tasks) + (each.measures is not None) for each in self.slots.values())
 
     def _program(self, task: TrialTask) -> TrialTask | None:
-        """The program that a trial may share, on what trials compute now."""
+        """The program that a trial may share, on the device that trials use now; None: it trains by itself."""
         if task.number in self._alone:
             return None
         allotment = self._settling.allotment
         return self._sharing.program_of(allotment.confined(task, allotment.resources))
 
     def _is_parting(self, job: Job) -> bool:
-        """Whether an earlier attempt at the trial still sends what is left of it."""
+        """Whether an earlier attempt at the trial still sends its remaining files."""
         return isinstance(job, TrialTask) and job.number in self._parting
 
-    # What comes of trials
+    # Outcomes of trials
 
     def _stays(self, slot: Slot, number: int, outcome: Any) -> bool:
-        """Whether a trial stays in its slot."""
+        """Pass a trial's outcome to the driver; returns whether the trial stays in its slot."""
         if number in self._parting:
             self._parted(number, outcome)
             return False
@@ -485,7 +485,7 @@ class StudyLoop:
         return True
 
     def _parted(self, number: int, outcome: PartedError | UserError | Fault | None) -> None:
-        """Nothing more comes of a trial that had ended or paused. What it could not send is trained again if needed."""
+        """Note that an ended or paused trial sends nothing more. What it did not send is trained again if needed."""
         if isinstance(outcome, UserError):
             raise outcome
         self._parting.discard(number)
@@ -497,7 +497,7 @@ class StudyLoop:
         self.driver.measured(number, outcome)
 
     def _on_card(self, outcome: Any, card: Card) -> Any:
-        """What came from a card, which shows whether it works. That it is gone, where one was, is a fault of its."""
+        """Note that a GPU works if it gave a result. A missing GPU that worked before is a fault of the GPU."""
         if isinstance(outcome, NoGpuError) and self._cards.has_worked(card):
             return Fault("crashed", f"its GPU is gone: {outcome}", broken="device")
         if isinstance(outcome, EpochResult | Measured):
@@ -505,7 +505,7 @@ class StudyLoop:
         return outcome
 
     def _broke(self, name: str, slot: Slot, outcomes: Mapping[int, Any], card: Card) -> None:
-        """A process can use its GPU no more, and ends. What breaks a card that is left alone is the card's fault."""
+        """Handle a process that can use its GPU no more, and ends; if the GPU is left alone, it is the GPU's fault."""
         number, fault = next((number, outcome) for number, outcome in outcomes.items() if breaks(outcome))
         if fault.broken == "device":
             if self._cards.broke(card, number):
@@ -531,7 +531,7 @@ class StudyLoop:
         return Death(greeting.process, greeting.card.machine, error, words, self._kernel)
 
     def _doomed(self, slot: Slot, death: Death) -> None:
-        """A process has died: its trials are told why, maybe later."""
+        """Report a process's death to its trials, at once or when its cause is clear."""
         if death.is_clear():
             self._faulted(slot, death.fault())
         else:
@@ -544,8 +544,8 @@ class StudyLoop:
             tell(death.fault())
 
     def _faulted(self, slot: Slot, fault: Fault) -> None:
-        """A fault ended a process, and with it what all of its trials had not saved. If they are several, nobody knows
-        whose fault it was: each is tried again by itself.
+        """Report the fault that ended a process, for all of its trials; what they had not saved is lost. If there are
+        several, nobody knows whose fault it was: each is tried again by itself.
         """
         if slot.measures is not None:
             self.driver.measured(slot.measures, fault)
@@ -560,10 +560,10 @@ class StudyLoop:
         for number in trained:
             self.driver.faulted(number, fault)
 
-    # What has no time, and the end
+    # Trials without time left, and the end
 
     def _end_waiting(self) -> None:
-        """The study's hours are over: trials that wait are not continued."""
+        """End the trials that wait: the study's hours are over."""
         ended = [job for job in self._waiting if isinstance(job, TrialTask)]
         self._waiting = [job for job in self._waiting if isinstance(job, Measurement)]
         for task in ended:
@@ -587,7 +587,7 @@ class StudyLoop:
             ray.kill(slot.greeting.process)
 
     def _is_done(self) -> bool:
-        """Whether nothing is left. Once no trial runs, the selected ones are measured."""
+        """Whether nothing is left to do. Once no trial runs, the measurements of the selected ones are queued."""
         if self._waiting or self._running() or self._parting or self._deaths:
             return False
         if self.driver.ready:
@@ -602,7 +602,7 @@ class StudyLoop:
         return not self._waiting
 
     def _count_gpus(self) -> None:
-        """Tell how many GPUs are taken, where that has changed."""
+        """Report the number of GPUs that are taken, if it has changed."""
         busy = [each for each in self.slots.values() if each.tasks or each.measures is not None]
         taken = sum(each.resources.get("gpu", 0.0) for each in busy)
         if taken != self._gpus:
@@ -610,7 +610,7 @@ class StudyLoop:
             self._tell_gpus(taken)
 
     def _has_idle_cpu(self) -> bool:
-        """Whether a processor has nothing to do: nobody waits, and a slot, or room for one, is left."""
+        """Whether a CPU is idle: no job waits, and a slot, or room for one, is free."""
         slots = [slot for slot in self.slots.values() if not slot.is_fence]
         if self._waiting or any(slot.greeting is None for slot in slots):
             return False
@@ -620,7 +620,7 @@ class StudyLoop:
         return has_room and self.driver.ready <= self._running()
 
     def keep(self, call: Callable[[], Value]) -> Value:
-        """The value of ``call``; what it raises is kept and raised."""
+        """The value of ``call``; an error is kept in ``fault``, and raised."""
         try:
             with lost_cluster_interrupts():
                 return call()
@@ -629,47 +629,47 @@ class StudyLoop:
             raise
 
     def __getstate__(self) -> dict[str, Any]:
-        """Nothing: Tune pickles its plug-ins for a restore of its own, which is not used."""
+        """Return nothing: Tune pickles its plug-ins for a restore of its own, which is not used."""
         return {}
 
 
 class SlotSearcher(Searcher):  # type: ignore[misc]
-    """Hands slots to Tune where it asks for trials."""
+    """Gives Tune slots when it asks for trials."""
 
     def __init__(self, loop: StudyLoop) -> None:
         super().__init__(metric="outcomes", mode="max")
         self._loop = loop
 
     def set_max_concurrency(self, max_concurrent: int) -> bool:
-        """How many slots are open is decided here, by the work for them."""
+        """Ignore Tune's bound: the loop decides how many slots are open, by the work for them."""
         return True
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
-        """A slot; None while no further one is of use."""
+        """The config of a slot; None while no further slot is of use, and ``FINISHED`` at the end."""
         resources = self._loop.keep(lambda: self._loop.open(trial_id))
         if resources is not None:
             return {"resources": dict(resources)}
         return str(Searcher.FINISHED) if self._loop.finished else None
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
-        """The loop knows already."""
+        """Do nothing: the loop knows already."""
 
     def save(self, checkpoint_path: str) -> None:
-        """The ledger is what is saved."""
+        """Do nothing: the ledger is saved instead."""
 
     def restore(self, checkpoint_path: str) -> None:
-        """The ledger is what is restored."""
+        """Do nothing: the study is restored from the ledger."""
 
 
 class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
-    """Tells the loop what comes of slots."""
+    """Passes the results of slots to the loop."""
 
     def __init__(self, loop: StudyLoop) -> None:
         super().__init__()
         self._loop = loop
 
     def on_trial_result(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> str:
-        """A step of a slot has ended."""
+        """Pass the result of a slot's step to the loop; returns whether the slot stays."""
         loop, name = self._loop, trial.trial_id
         if name not in loop.slots:
             return str(TrialScheduler.STOP)
@@ -682,11 +682,11 @@ class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
         return str(TrialScheduler.CONTINUE if stays else TrialScheduler.STOP)
 
     def on_trial_error(self, tune_controller: Any, trial: Any) -> None:
-        """A slot's process died."""
+        """Pass the death of a slot's process to the loop."""
         self._loop.keep(lambda: self._loop.died(trial.trial_id, words_of(trial)))
 
     def choose_trial_to_run(self, tune_controller: Any) -> Any:
-        """As Tune does, in each of its steps."""
+        """Let the loop take its turn, in each step of Tune's, and choose as Tune does."""
         self._loop.keep(self._loop.turn)
         return super().choose_trial_to_run(tune_controller)
 
@@ -698,11 +698,11 @@ class StudyIsOver(Stopper):  # type: ignore[misc]
         self._loop = loop
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
-        """No result ends a slot."""
+        """Return False: no result ends a slot."""
         return False
 
     def stop_all(self) -> bool:
-        """Whether nothing is left."""
+        """Whether nothing is left to do."""
         return self._loop.finished
 
 
@@ -712,7 +712,7 @@ def refuse(card: Card, trouble: str) -> None:
 
 
 def words_of(trial: Any) -> str:
-    """What Tune wrote down of the error that ended a slot."""
+    """Tune's record of the error that ended a slot."""
     try:
         with open(trial.error_file or "") as file:
             return file.read()

@@ -1,4 +1,4 @@
-"""The machines of a Ray cluster: joined, looked at, asked. What the engine knows of ray apart from Tune."""
+"""Joins a Ray cluster, lists its machines and asks them questions: the engine's use of Ray apart from Tune."""
 
 import os
 import re
@@ -32,12 +32,12 @@ from skipstack.search.execution.engines.ray.token import authenticated
 from skipstack.search.execution.engines.room import Machines
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
-"""Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
+"""Size of the object store in a cluster that we start: tasks and reports are small, and weights go to files."""
 
 KNOCK_SECONDS = 10
 
 ADDRESS: Final = "RAY_ADDRESS"
-"""The variable that says where the cluster ``auto`` is."""
+"""The environment variable with the address of the cluster for ``auto``."""
 
 ALLOWED: Final = "HOST:PORT or ray://HOST:10001 of a running one, or --address local"
 
@@ -47,33 +47,33 @@ SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 """An empty frame of settings, with which both ends of HTTP/2 begin; its fourth byte is its kind."""
 
 ANSWER_SECONDS = 120
-"""Within which a machine must have answered a question; its first process has torch to import."""
+"""Seconds for a machine to answer a question; its first process has to import torch."""
 
 OF_A_MACHINE: Final = (NodeDiedError, LocalRayletDiedError, ObjectLostError, ActorUnavailableError, ActorDiedError)
 """Ray's errors about one machine, or about a process or an object there: the cluster goes on."""
 
 LATE: Final = "timed out during startup"
-"""In the words of the plain ``Exception`` that ray raises where its processes have not started within its 30 s."""
+"""Part of the message of the plain ``Exception`` that Ray raises if its processes have not started within 30 s."""
 
 MISMATCH: Final = r"(?s)Version mismatch.*?Ray: (\S+).*?Python: (\S+).*?Ray: (\S+).*?Python: (\S+)"
-"""In the words of the plain ``RuntimeError`` of a cluster of other versions: its Ray and Python, and those here."""
+"""Pattern of the plain ``RuntimeError`` of a cluster of other versions: its Ray and Python, and those here."""
 
 WORKER_LOGS: Final = ("worker-*.err", "raylet.err")
-"""Where a worker that does not start leaves its last words: its own log, or, before it has one, the raylet's."""
+"""Logs with the last words of a worker that does not start: its own, or, before it has one, the raylet's."""
 
 Value = TypeVar("Value")
 
 _is_ours = False
-"""Whether Ray runs in this process for a study alone."""
+"""Whether a study has started Ray in this process."""
 
 
 @contextmanager
 def joined(address: str | None) -> Iterator[None]:
-    """Within, this process is a member of the cluster at ``address``, or of one that is started on this machine; at the
-    end it leaves that, or ends what it started. Ray that runs in this process already is used, and goes on.
+    """Make this process a member of the cluster at ``address``, or of one that is started on this machine, for the
+    block; then leave that cluster, or end what was started. Ray that runs in this process already is used, and goes on.
 
-    Raises UserError where none answers, where none can be started, where Ray runs here on another cluster, and where it
-    runs here for another study.
+    Raises UserError if no cluster answers or none can be started, and if Ray runs here on another cluster or for
+    another study.
     """
     global _is_ours
     if ray.is_initialized():
@@ -98,13 +98,13 @@ def joined(address: str | None) -> Iterator[None]:
                 configure_logging=True,
                 runtime_env=worker_interpreter(),
             )
-        except (ConnectionError, RayError) as error:  # RayError: without the token that the cluster asks for
+        except (ConnectionError, RayError) as error:  # RayError: the token that the cluster asks for is missing
             raise _unanswered(address, error) from error
         except RuntimeError as error:
             if address is None or (versions := _other_versions(str(error))) is None:
                 raise
             raise UserError(f"{_origin(address)}: {versions}") from error
-        except ValueError as error:  # of an address that a package is missing for
+        except ValueError as error:  # a package for this kind of address is missing
             if address is None:
                 raise
             raise _unanswered(address, error) from error
@@ -125,7 +125,7 @@ def _forget() -> None:
 
 
 def check_address(address: str | None) -> None:
-    """Raises UserError for an address behind which no Ray cluster listens: ray itself would wait for minutes, and log.
+    """Raises UserError for an address at which no Ray cluster listens: Ray itself would wait for minutes, and log.
 
     ``auto`` stands for the address in ``RAY_ADDRESS``, or else for that of a cluster which ray finds on this machine.
     """
@@ -144,7 +144,7 @@ def check_address(address: str | None) -> None:
 
 
 def _knock(host: str, port: int) -> None:
-    """Raises OSError where nothing answers there as ray's processes do, by gRPC, which is HTTP/2."""
+    """Raises OSError if nothing answers there as Ray's processes do, by gRPC, which is HTTP/2."""
     with socket.create_connection((host, port), timeout=KNOCK_SECONDS) as knocking:
         if os.environ.get("RAY_USE_TLS", "0") not in ("0", ""):
             return  # it waits for a certificate
@@ -159,31 +159,31 @@ def _given(address: str) -> str:
 
 
 def _origin(address: str) -> str:
-    """Where an address is from, and what it is."""
+    """An address with its source, for the user."""
     named = os.environ.get(ADDRESS) if address == "auto" else None
     return f"{ADDRESS}={named}" if named else f"--address {address}"
 
 
 def cluster_in_words(address: str | None) -> str | None:
-    """Where a study trains that was not told so: on the cluster of the environment; None: nothing is to be said."""
+    """The words for the user about the cluster that the environment gives for ``auto``; None if there is none."""
     named = os.environ.get(ADDRESS)
     return f"on the cluster of {ADDRESS}={named}" if address == "auto" and named else None
 
 
 def own_cpus() -> int | None:
-    """How many CPUs this process may use where it may not use all, as in a job; None: ray counts them."""
+    """Number of CPUs that this process may use, if not all, as in a batch job; None: Ray counts them."""
     own = usable_cpus()
     return None if own == os.cpu_count() else own
 
 
 def worker_interpreter() -> dict[str, str] | None:
-    """The interpreter of workers as a shell's word: ray leaves it bare, and a path with a space never starts."""
+    """The interpreter of workers, quoted for a shell: Ray leaves it bare, and a path with a space never starts."""
     python = shlex.quote(sys.executable)
     return None if python == sys.executable else {"py_executable": python}
 
 
 def resources() -> list[Mapping[str, float]]:
-    """What each machine has. Raises ClusterLostError where this one is not among them any more."""
+    """The resources of each machine. Raises ClusterLostError if this one is no longer among them."""
     return [has for _, has in machines().values()]
 
 
@@ -202,9 +202,9 @@ def _name(node: Mapping[str, Any]) -> str:
 
 
 class Question(Generic[Value]):
-    """What a worker of the cluster is asked, while whoever asks goes on.
+    """A question to a worker of the cluster, which is answered while the caller goes on.
 
-    It takes no CPU from the trials. An answer that did not come is a UserError that says why.
+    It takes no CPU from the trials. A missing answer is a UserError that says why.
     """
 
     def __init__(self, question: Callable[[], Value], **options: Any) -> None:
@@ -213,7 +213,7 @@ class Question(Generic[Value]):
         self._until = time.monotonic() + ANSWER_SECONDS
 
     def is_over(self) -> bool:
-        """Whether the answer is there, or was too long in coming."""
+        """Whether the answer has arrived, or is overdue."""
         with lost_cluster_interrupts():
             done, _ = ray.wait([self._reference], timeout=0)
         return bool(done) or time.monotonic() > self._until
@@ -232,7 +232,7 @@ class Question(Generic[Value]):
 
 
 def asked(question: Callable[[], Value]) -> list[tuple[str, Value | UserError]]:
-    """What every machine answers, by its name, but for those that leave the cluster in the midst of it."""
+    """The answer of every machine, with its name, except of machines that leave the cluster meanwhile."""
     waiting = {
         machine: (name, Question(question, scheduling_strategy=NodeAffinitySchedulingStrategy(machine, soft=False)))
         for machine, (name, _) in machines().items()
@@ -246,7 +246,7 @@ def asked(question: Callable[[], Value]) -> list[tuple[str, Value | UserError]]:
 
 
 def on_gpu(question: Callable[[], Value], machine: str) -> Question[Value]:
-    """A question to a machine with GPUs, by the id of its node: who is asked finds one there."""
+    """A question to a machine with GPUs, by the id of its node: the process that is asked gets a GPU."""
     here = NodeAffinitySchedulingStrategy(machine, soft=False)
     return Question(question, num_gpus=0.001, scheduling_strategy=here)
 
@@ -257,7 +257,7 @@ def _ask(question: Callable[[], Value]) -> Value:
 
 
 def check_answers() -> None:
-    """Raises WorkersSilentError where no machine starts a worker that answers."""
+    """Raises WorkersSilentError if no machine starts a worker that answers."""
     answers = asked(socket.gethostname)
     if answers and all(isinstance(answer, UserError) for _, answer in answers):
         name, why = answers[0]
@@ -273,7 +273,7 @@ def silent(why: str) -> WorkersSilentError:
 def last_words() -> str | None:
     """The last line in the latest log of a worker on this machine.
 
-    None where there is none, as for a client of a cluster elsewhere.
+    None if there is none, as for a client of a cluster elsewhere.
     """
     raylet = raylet_socket()
     if raylet is None:
@@ -289,7 +289,7 @@ def last_words() -> str | None:
 
 @contextmanager
 def lost_cluster_interrupts() -> Iterator[None]:
-    """Within, that the cluster is gone is a ClusterLostError, and so is a machine's loss that nobody has answered."""
+    """Raise ClusterLostError if the cluster is lost during the block, or a machine whose loss nobody has handled."""
     try:
         yield
     except RayTaskError:
@@ -301,7 +301,7 @@ def lost_cluster_interrupts() -> Iterator[None]:
 
 
 def _check_cluster(address: str | None) -> None:
-    """Raises UserError where the Ray that runs in this process is not that at ``address``."""
+    """Raises UserError if the Ray that runs in this process is not the one at ``address``."""
     own = ray.get_runtime_context().gcs_address
     if address not in (None, "auto", own):
         raise UserError(
@@ -311,9 +311,7 @@ def _check_cluster(address: str | None) -> None:
 
 
 def _other_versions(message: str) -> str | None:
-    """One line of the versions of a cluster with which this process may not work, of Ray's message; None for another
-    one.
-    """
+    """A line about a cluster's versions with which this process cannot work, from Ray's message; None for others."""
     found = re.search(MISMATCH, message)
     if found is None:
         return None
@@ -327,7 +325,7 @@ def _other_versions(message: str) -> str | None:
 
 
 def _unanswered(address: str | None, error: Exception) -> UserError:
-    """What is said of an address, which may also be one that the study was run with before; None: of a start here."""
+    """The error for an address, maybe of an earlier run, where no cluster answers; None: Ray does not start here."""
     if address is None:
         return UserError(
             f"Ray does not start on this machine ({one_line(error)}; allowed: where it does, --engine serial)"

@@ -1,7 +1,7 @@
-"""What of a study those see who watch a cluster: metrics, by name, and what they are at every moment.
+"""Live metrics of a running study, for those who monitor a cluster.
 
-Ray's dashboard and a Prometheus read them from its machines; Ray puts ``ray_`` before their names. Its agent, which
-hands them out, is part of ``ray[default]``; without it nobody asks for them.
+Ray's dashboard and Prometheus read them from its machines; Ray puts ``ray_`` before their names. Its agent, which
+serves them, is part of ``ray[default]``; without it, nobody reads them.
 """
 
 import math
@@ -54,7 +54,7 @@ Put = Callable[[Metric, float, str | None], None]
 
 
 class StudyGauges:
-    """Hears events, once the ``record`` has taken them in, and puts what changed. What counts, counts from now on."""
+    """Reads events that the ``record`` has applied, and sets the metrics that changed. Counters count from now on."""
 
     def __init__(self, record: Callable[[], StudyRecord], put: Put) -> None:
         self._record = record
@@ -74,13 +74,13 @@ class StudyGauges:
         self._wait(record())
 
     def __call__(self, event: Event) -> None:
-        """Hear an event."""
+        """Update the metrics after an event."""
         record = self._record()
         number = getattr(event, "trial", None)
         if number is not None:
             self._look(record.trials[number])
         match event:
-            case Started():  # while its config is there: it is large, and let go of at the end
+            case Started():  # while the record has its config, which is large and dropped at the end
                 self._tokens[event.trial] = _tokens(record, record.trials[event.trial])
             case Reported():
                 self._put(EPOCHS, 1, None)
@@ -94,11 +94,11 @@ class StudyGauges:
         self._wait(record, over=isinstance(event, Finished))
 
     def taken(self, gpus: float) -> None:
-        """Running trials take so many GPUs."""
+        """Set the number of GPUs that running trials take."""
         self._put(GPUS, gpus, None)
 
     def _look(self, trial: TrialRecord) -> None:
-        """At the state of a trial, and at its score once it has ended."""
+        """Update the metrics by the state of a trial, and by its score once it has ended."""
         before, now = self._states.get(trial.number), trial.doing
         if now != before:
             self._states[trial.number] = now
@@ -123,7 +123,7 @@ class StudyGauges:
 
 
 def _tokens(record: StudyRecord, trial: TrialRecord) -> int:
-    """Those of train that a trial reads in an epoch; 0 where it reads none of ours, or before tokens were counted."""
+    """Number of training tokens that a trial reads per epoch; 0 if it has no corpus, or its tokens were not counted."""
     corpus = record.read_by(trial.config)
     health = None if corpus is None else corpus.health
     return 0 if health is None else health.splits["train"].tokens
@@ -131,7 +131,7 @@ def _tokens(record: StudyRecord, trial: TrialRecord) -> int:
 
 @contextmanager
 def watched(driver: Driver) -> Iterator[StudyGauges]:
-    """What hears the driver of a study and publishes its metrics, for as long as it is entered."""
+    """Publish the metrics of the driver's study during the block."""
     published = _Published(driver.record.study.name)
     gauges = StudyGauges(lambda: driver.record, published.put)
     driver.listen(gauges)
@@ -151,7 +151,7 @@ def watched(driver: Driver) -> Iterator[StudyGauges]:
 
 
 class _Published:
-    """Ray's counters and gauges, and what the gauges stand at."""
+    """Ray's counters and gauges, and the present values of the gauges."""
 
     def __init__(self, study: str) -> None:
         self._study = study
@@ -173,7 +173,7 @@ class _Published:
             self._gauges[metric].set(value, tags=self._tags(metric, label))
 
     def repeat(self) -> None:
-        """Set every gauge to what it stands at."""
+        """Set every gauge to its present value again."""
         with self._lock:
             for (metric, label), value in self._values.items():
                 self._gauges[metric].set(value, tags=self._tags(metric, label))

@@ -1,4 +1,4 @@
-"""What a process of a study is told between two of its steps. Where it is told nothing, it goes on with what it has."""
+"""Orders to a process of a study between two of its steps; without an order, it continues with the trials it has."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ from skipstack.search.study.task import TrialTask, Workers
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Get ready: these are the workers of the study, and what the machine must be able to do; None: it is the driver's
-    own.
+    """Order to get ready: the workers of the study, and the checks that the machine must pass; None on the driver's own
+    machine.
     """
 
     workers: Workers
@@ -22,8 +22,8 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The trials ``left`` are let go of, those that ``joined`` are trained, too. Trials that are ``parting`` have ended
-    or paused: they send what is left of them instead.
+    """Order to release the trials that ``left``, and to train those that ``joined``, too. Trials that are ``parting``
+    have ended or paused: they only send their remaining files.
     """
 
     left: tuple[int, ...] = ()
@@ -33,7 +33,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Measure a trial on the test split."""
+    """Order to measure a trial on the test split."""
 
     measurement: Measurement
 
@@ -42,8 +42,8 @@ Order = Prepare | Change | Measure
 
 
 def give(process: ActorHandle, order: Order) -> None:
-    """Give a process an order for its next step, which is asked for after it.
+    """Send a process an order for its next step, before that step is requested.
 
-    It travels as bytes: what cannot be read there is the process's to say.
+    The order travels as bytes, so that the process itself reports what it cannot read.
     """
     process.order.remote(cloudpickle.dumps(order))

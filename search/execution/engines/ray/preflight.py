@@ -1,4 +1,4 @@
-"""What every machine of a cluster must be able to do before it may train a trial."""
+"""Checks that every machine of a cluster must pass before it may train a trial."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """What a machine is asked, as it travels there.
+    """The checks of a machine, as they are sent to it.
 
-    ``mark``: stands in the folder that trials write into; ``carries``: whether files are carried to machines that do
-    not see it; ``corpora``: the stores, with the fingerprint that their content has; ``vectors``: likewise; ``code``:
-    the version of the driver's code; ``own``: the files of the study's own code, but for those of formats alone, since
-    workers read prepared corpora.
+    ``mark``: lies in the folder that trials write into; ``carries``: whether files are copied to machines that do not
+    see it; ``corpora``: the stores, with the fingerprint of their content; ``vectors``: likewise; ``code``: the version
+    of the driver's code; ``own``: the files of the study's own code, except those of formats alone, since workers read
+    prepared corpora.
     """
 
     mark: Mark
@@ -51,11 +51,11 @@ class Preflight:
         )
 
     def answer(self) -> "Answer":
-        """What this machine answers."""
+        """The answer of this machine."""
         return Answer(self.mark.unseen() is None, self.trouble())
 
     def trouble(self) -> str | None:
-        """What this machine cannot do, in one line; None where it can train."""
+        """The reason in one line if this machine cannot train; None if it can."""
         problems = [self._code, self._own]
         if self.mark.unseen() is None:
             problems += [self._data, self._writing]
@@ -76,7 +76,7 @@ class Preflight:
         )
 
     def _own(self) -> str | None:
-        """Whether the study's own code can be imported, which may ask for what is not installed."""
+        """The error of importing the study's own code, which may need what is not installed; None if it works."""
         try:
             load_sent(self.own)
         except UserError as error:
@@ -104,27 +104,27 @@ class Preflight:
         )
 
     def _room(self) -> str | None:
-        """Whether there is a place for files that are carried."""
+        """The reason if there is no folder for files that are copied; None if there is one."""
         return trouble()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a machine answers: whether it sees the study's folder, and its trouble, if it cannot train."""
+    """The answer of a machine: whether it sees the study's folder, and its trouble, if it cannot train."""
 
     sees: bool
     trouble: str | None
 
 
 def unseeing(blind: int, machines: int) -> str | None:
-    """One line for the user where so many of the machines do not see the study's folder; None where all do."""
+    """A line for the user if ``blind`` machines do not see the study's folder; None if all do."""
     if not blind:
         return None
     return f"{blind} of {machines} machines do not see the study's folder: files are carried"
 
 
 def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:
-    """One line about the machines that cannot train, of those named with what they said."""
+    """A line about the machines that cannot train, from the name and trouble of each machine; None if all can."""
     troubles = [(machine, trouble) for machine, trouble in found if trouble is not None]
     if not troubles:
         return None

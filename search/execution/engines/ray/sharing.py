@@ -1,4 +1,4 @@
-"""Which trials share a process of the cluster."""
+"""Rules by which trials share a process of the cluster."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from skipstack.search.study.task import TrialTask
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """``most`` trials of one program are in a slot at a time. ``program_of`` gives that of a trial, as one trial with
-    all of its lanes; None: it has a slot to itself.
+    """The rule of sharing: up to ``most`` trials of one program are in a slot at a time. ``program_of`` returns the
+    program of a trial, as one trial with all of its lanes; None: the trial has a slot to itself.
     """
 
     most: int = 1

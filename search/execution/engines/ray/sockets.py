@@ -1,6 +1,6 @@
-"""The folder of the session of a Ray cluster that we start.
+"""The session folder of a Ray cluster that we start.
 
-Paths of the sockets in that folder may not be long.
+Its path must be short: the kernel limits the paths of the sockets in it.
 """
 
 import os
@@ -16,32 +16,32 @@ from typing import Final
 from skipstack.data.basis.errors import UserError
 
 LONGEST_SOCKET: Final = 103 if sys.platform == "darwin" else 107
-"""Bytes of a socket's path, by the kernels of macOS and Linux."""
+"""Longest path of a socket in bytes, by the kernels of macOS and Linux."""
 
 SESSION: Final = "/ray/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store"
-"""What Ray adds to its folder: when the session began, and in which process."""
+"""Path that Ray adds to its folder, with the start time and the process of the session."""
 
 PREFIX: Final = "skipstack-"
-"""Of the folder's name; eight letters follow."""
+"""Beginning of the folder's name; eight letters follow."""
 
 LONGEST: Final = LONGEST_SOCKET - len(SESSION) - len("/") - len(PREFIX) - 8
-"""Bytes of the path of the place in which the folder is made."""
+"""Longest path in bytes of the folder in which the session folder is made."""
 
 SHORT: Final = ("/tmp", "/var/tmp", "/dev/shm")
-"""Where it is made if the place for temporary files has too long a name, as in many a job, or cannot be written."""
+"""Alternatives if the path of the temporary folder is too long, as in many batch jobs, or cannot be written."""
 
 PLACE: Final = "RAY_TMPDIR"
-"""The variable that says where Ray's folder is."""
+"""The environment variable with Ray's folder."""
 
 REMOVING: Final = 10.0
-"""Seconds within which the folder is removed: until then, a process of Ray's that ends may still write there."""
+"""Seconds for which the removal is repeated: a process of Ray's that ends may still write into the folder."""
 
 
 @contextmanager
 def session_folder() -> Iterator[Path]:
-    """A new folder, which goes at the end with all in it; sessions of the user's own lie elsewhere.
+    """A new folder, which is removed at the end with all its content; the user's own sessions lie elsewhere.
 
-    Raises UserError where no place for it will do.
+    Raises UserError if no location for it will do.
     """
     folder = _new_folder()
     try:
@@ -56,7 +56,7 @@ def session_folder() -> Iterator[Path]:
 
 @contextmanager
 def in_session_folder() -> Iterator[None]:
-    """Within, Ray puts the session of a cluster that it starts into a folder of its own."""
+    """Let Ray put the session of a cluster that it starts in the block into a folder of its own."""
     before = os.environ.get(PLACE)
     with session_folder() as folder:
         os.environ[PLACE] = str(folder)

@@ -1,4 +1,4 @@
-"""How a Ray cluster knows its members: by a token, of which it has one of its own where the user has none."""
+"""Authentication at a Ray cluster by a token; a cluster that is started here gets its own if the user has none."""
 
 import os
 import secrets
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 MODE: Final = "RAY_AUTH_MODE"
-"""`ray start` makes clusters that ask for a token; who joins one without a token says ``disabled``."""
+"""Variable with the mode: clusters of `ray start` ask for a token; ``disabled`` is for clusters without one."""
 
 TOKENS: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
-"""Where Ray looks for it first; the file in the user's home comes last."""
+"""Environment variables in which Ray looks for a token first; the file in the user's home comes last."""
 
 
 @contextmanager
@@ -19,8 +19,8 @@ def authenticated(*, own: bool) -> Iterator[None]:
     """Let this process, and those that it starts, show a token to clusters, unless the user says otherwise.
 
     ``own``: a cluster is started here. It gets a token of its own unless the user has one: Ray would write it into the
-    user's home, which may not be writable; and of two clusters that do so at the same time, one is lost. A Ray that
-    knows no tokens (before 2.52), or that cannot be told to look for one again, is left as it is.
+    user's home, which may not be writable; and of two clusters that do so at the same time, one is lost. A Ray without
+    tokens (before 2.52), or one that cannot be made to look for one again, is left as it is.
     """
     read_anew = _read_anew()
     if read_anew is None:
@@ -46,9 +46,9 @@ def _home_has_token() -> bool:
 
 
 def _read_anew() -> Callable[[], None] | None:
-    """Lets Ray look at the environment once more: it keeps the mode and the token that it found when it was imported.
+    """Lets Ray read the environment again, since it keeps the mode and the token from its import; None if it cannot.
 
-    Nothing public does, and a notebook that has imported ray is too late to set a variable
+    No public function does, and a notebook that has imported ray is too late to set a variable
     (``docs/decisions/private-names.md``).
     """
     try:

@@ -1,4 +1,4 @@
-"""What runs in the processes of a Ray cluster: trials, one after another or by turns, and measurements, by orders."""
+"""The work in the processes of a Ray cluster, by orders: trials, one after another or by turns, and measurements."""
 
 import os
 import time
@@ -10,7 +10,7 @@ from typing import Any
 
 from skipstack.data.basis.loading import uncollected
 
-with uncollected():  # half of a worker's start
+with uncollected():  # these imports are half of a worker's start
     import ray
     from ray import cloudpickle, tune
     from ray.actor import ActorHandle
@@ -42,14 +42,14 @@ class Greeting:
 
 
 class WorkerProcess(tune.Trainable):  # type: ignore[misc]
-    """One slot of a study. Its first step greets the driver; in each other one it follows the orders that it was given
-    since (``orders.py``), and trains an epoch of what it has.
+    """A slot of a study. Its first step greets the driver; each later one follows the orders that have come since
+    (``orders.py``), and trains an epoch of the trials it has.
 
-    Where trials share programs, it holds several at a time, which train by turns: the least advanced first.
+    If trials share programs, it holds several at a time, which train by turns: the least advanced first.
     """
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Nothing that may fail: Tune would not say why."""
+        """Set up only what cannot fail: Tune would not say why."""
         self._greeted = False
         self._orders: deque[bytes] = deque()
         self._prepared: Prepare | None = None
@@ -59,7 +59,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         self._pause = FIRST_PAUSE
 
     def cleanup(self) -> None:
-        """Tune ends this process."""
+        """Release all trials when Tune ends this process."""
         while self._attempts:
             self._end(self._attempts[-1])
         leave()
@@ -67,15 +67,15 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
             os._exit(1)  # an ordinary exit may wait for the GPU
 
     def order(self, order: bytes) -> None:
-        """Take an order, for the next step."""
+        """Receive an order for the next step."""
         self._orders.append(order)
 
     def ping(self) -> None:
-        """Whether this process lives, or why it died: Ray says so to whoever asks."""
+        """Do nothing: the call succeeds if this process lives; else Ray raises why it died."""
 
     def step(self) -> dict[str, Any]:
-        """``outcomes``: of each trial whose turn it is, or of a measurement, what it gives or raises. ``trouble``: why
-        this process cannot train.
+        """Run a step. ``outcomes``: the result or the error of each trial whose turn it is, or of a measurement.
+        ``trouble``: the reason why this process cannot train.
         """
         result: dict[str, Any] = {"outcomes": (), "card": this_card()}  # a mapping would be flattened
         if not self._greeted:
@@ -116,7 +116,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         return self._prepared.workers
 
     def _change(self, order: Change) -> dict[int, Any]:
-        """Let go of trials, and take in others; those that cannot be begun are outcomes."""
+        """Release trials, and take in others; returns the faults of those that cannot begin."""
         for attempt in [each for each in self._attempts if each.number in order.left]:
             self._end(attempt)
         self._parting = self._parting.union(order.parting) - set(order.left)
@@ -143,7 +143,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         return outcomes
 
     def _tried(self, work: Callable[[], Any], attempt: Attempt | None = None) -> Any:
-        """What ``work`` gives or raises; an ``attempt`` that raises ends, unless it is asked again."""
+        """The result of ``work``, or its error; after an error that a trial is to blame for, its ``attempt`` ends."""
         try:
             return work()
         except (OutOfSpaceError, DiskLostError) as cause:
@@ -157,17 +157,17 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
             return fault_of(error)
 
     def _end(self, attempt: Attempt) -> None:
-        """Let go of a trial, and of its memory."""
+        """Release a trial and its memory."""
         self._attempts.remove(attempt)
         attempt.close()
 
 
 def breaks(outcome: object) -> bool:
-    """Whether this process can use its GPU no more."""
+    """Whether the process can no longer use its GPU after this outcome."""
     return isinstance(outcome, Fault) and outcome.broken is not None
 
 
 def _left_broken() -> Fault | None:
-    """The fault of work that is not begun, since an earlier trial has broken this process's GPU and did not say so."""
+    """The fault if work cannot begin, since an earlier trial broke this process's GPU unnoticed; None if it can."""
     trouble = broken_here()
     return None if trouble is None else Fault("lost", f"{BROKEN_BEFORE}: {trouble}", broken="program")

@@ -43,7 +43,7 @@ class FinishedTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedSearch:
-    """What another tool has searched. ``axes``: what it varied; ``left_out``: how many trials are not here, by why.
+    """A search by another tool. ``axes``: what it varied; ``left_out``: the number of trials left out, by reason.
 
     ``unknown``: what the tool does not say, in words.
     """
@@ -58,7 +58,7 @@ class FinishedSearch:
 
     @property
     def about(self) -> str:
-        """Where it comes from, and what is not known of it."""
+        """The origin of the search, and what is not known of it."""
         left = "".join(f"; {count} left out, which {why}" for why, count in sorted(self.left_out.items()))
         return f"read from {self.source}, which does not say {self.unknown}{left}"
 
@@ -89,8 +89,8 @@ def write_study(search: FinishedSearch, folder: Path) -> None:
 
 
 def inferred_axes(values: Mapping[str, Sequence[Any]]) -> dict[str, Axis]:
-    """An axis for each name, from the values that were tried: a range of numbers, or a choice of all else. What has one
-    value alone is no axis.
+    """An axis for each name, from the values that were tried: a range of numbers, or a choice of all else. A name with
+    a single value is no axis.
     """
     axes: dict[str, Axis] = {}
     for name, tried in values.items():
@@ -133,7 +133,7 @@ def _events(search: FinishedSearch, trials: Sequence[FinishedTrial]) -> list[Eve
         for number, trial in enumerate(trials)
         for order, event in enumerate(_of(number, trial, space, search.direction))
     ]
-    happened.sort(key=lambda each: each[0])  # of one moment in order, since sorting is stable
+    happened.sort(key=lambda each: each[0])  # events of one moment stay in order, since sorting is stable
     events = [event for _, _, event in happened]
     return [opened, *events, Finished(time=max(each.ended for each in trials))]
 

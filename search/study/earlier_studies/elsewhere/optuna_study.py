@@ -14,14 +14,14 @@ REASONS: Final[Mapping[str, Literal["completed", "stopped", "failed"]]] = {
     "PRUNED": "stopped",
     "FAIL": "failed",
 }
-"""How its trials ended."""
+"""The reason why a trial ended, by its state in Optuna."""
 
 
 def optuna_search(study: Any) -> FinishedSearch:
-    """Its finished trials; those that were pruned are stopped ones, with the curve that they reported.
+    """The finished trials of an Optuna study; pruned ones count as stopped, with the curve that they reported.
 
-    A trial is ranked by its best epoch here, where Optuna has its last. Raises UserError for several objectives, and
-    where no trial ended.
+    A trial is ranked by its best epoch here, in Optuna by its last. Raises UserError for several objectives, and if no
+    trial ended.
     """
     if len(study.directions) > 1:
         raise UserError(f"from_optuna: got {len(study.directions)} objectives (allowed: a study of one)")

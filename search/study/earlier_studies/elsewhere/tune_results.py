@@ -21,7 +21,7 @@ ERROR = "error.txt"
 
 
 def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
-    """Its trials, each result an epoch of the metric ``score``. No ``axes``: they are inferred from what was tried.
+    """The trials in ``folder``, a result an epoch of the metric ``score``. No ``axes``: inferred from what was tried.
 
     A trial with fewer results than the longest one counts as stopped, as nothing says who ended it. Raises UserError
     where no folder of a trial is there, and for a metric that no trial has.
@@ -76,7 +76,7 @@ def _results(trial: Path) -> list[dict[str, Any]]:
 
 
 def _flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """By paths with dots, as axes are called."""
+    """The values of a nested mapping by dotted paths, as axes are named."""
     flat: dict[str, Any] = {}
     for name, value in tree.items():
         flat |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}

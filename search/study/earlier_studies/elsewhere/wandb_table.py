@@ -19,8 +19,8 @@ FAILED = ("crashed", "failed")
 
 
 def wandb_search(table: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
-    """Its finished runs, by the columns ``score`` and those of the ``axes``. Raises UserError for columns that are not
-    there.
+    """The finished runs in the table, from the columns ``score`` and those of the ``axes``. Raises UserError for
+    columns that are missing.
     """
     try:
         frame = pd.read_csv(table)

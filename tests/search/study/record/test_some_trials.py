@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.events import Ablated, Finished, StudyOpened
+from skipstack.search.ledger.events import Ablated, Finished, Observed, StudyOpened, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.some_trials import events_of_trials
 from skipstack.search.study.record.study_record import StudyRecord
@@ -41,6 +41,17 @@ def test_the_record_of_some_trials_is_that_of_all_for_them(ledger: Ledger) -> No
             own.point,
             own.tested,
         )
+
+
+def test_a_study_that_learns_from_an_earlier_one_is_opened_for_each_of_its_trials(tmp_path: Path) -> None:
+    opened, *others = EVENTS
+    earlier = Observed(trial=77, config_identity="ab", point={}, reason="completed", curve=((1, 0.5),))
+    learns = WarmStarted(time=opened.time, study="earlier", observed=(earlier,))
+    with Ledger(tmp_path) as ledger:
+        ledger.append(opened, learns)  # one line, which has the number of a trial of the earlier study
+        for event in others:
+            ledger.append(event)
+    assert events_of_trials(ledger, {1})[:2] == [opened, learns]
 
 
 def test_those_of_an_ablation_are_told_apart_from_those_of_the_search_and_of_others(ledger: Ledger) -> None:

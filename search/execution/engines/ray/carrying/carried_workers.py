@@ -1,4 +1,4 @@
-"""Workers whose files are carried where the machine does not see the study's folder; elsewhere nothing is different."""
+"""Workers whose files are copied to and from machines that do not see the study's folder; others are unchanged."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,16 +22,16 @@ Value = TypeVar("Value")
 
 
 class PartedError(Exception):
-    """The trial has ended or paused while some of its files were on this machine alone; now all are sent."""
+    """The trial has ended or paused while some of its files were only on this machine; now all of them are sent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnsentResult(EpochResult):
-    """An epoch, some of whose files are on the worker's machine alone."""
+    """The result of an epoch, some of whose files are still only on the worker's machine."""
 
     @classmethod
     def of(cls, result: EpochResult) -> Self:
-        """The same epoch."""
+        """The same result as an ``UnsentResult``."""
         return cls(**{field.name: getattr(result, field.name) for field in fields(EpochResult)})
 
 
@@ -40,8 +40,8 @@ class UnsentResult(EpochResult):
 class CarriedWorkers(Workers):
     """Creates workers that train exactly as ``workers`` do.
 
-    On a machine that sees the ``mark`` of the study they are these. Elsewhere ``keeper`` hands out what they read, and
-    takes what they leave. ``halts``: epochs after which the scheduler may end or pause a trial.
+    On a machine that sees the ``mark`` of the study, they are these. Elsewhere ``keeper``, a file server, sends what
+    they read and receives what they write. ``halts``: epochs after which the scheduler may end or pause a trial.
     """
 
     workers: Workers
@@ -55,7 +55,7 @@ class CarriedWorkers(Workers):
         return self.workers(task) if _is_seen(self.mark) else CarriedWorker(task, self)
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure as ``workers`` do, on the best weights that the keeper has; what is left beside them is sent."""
+        """Measure as ``workers`` do, with the keeper's best weights; files that are written meanwhile are sent."""
         if _is_seen(self.mark):
             return self.workers.test(task)
         with self.placed(task, trains=False) as (here, place):
@@ -69,7 +69,7 @@ class CarriedWorkers(Workers):
                 self.send(task, place, before)
 
     def send(self, task: TrialTask, place: Place, before: Mapping[str, Version]) -> dict[str, Version]:
-        """Send what has changed in a trial's folder on this machine since it was as ``before``; how it is now."""
+        """Send what has changed in a trial's folder on this machine since ``before``; returns the present versions."""
         now = place.files()
         if now != before:
             for parcel in parcels(place.folder, *changed(before, now)):
@@ -77,21 +77,21 @@ class CarriedWorkers(Workers):
         return now
 
     def reading(self, call: Callable[[TrialTask], Value], task: TrialTask) -> Value:
-        """The value of ``call`` on the task, which may read the corpus and the vectors here."""
+        """Return ``call`` of the task, with the corpus and the vectors readable on this machine."""
         if _is_seen(self.mark):
             return call(task)
         with self.placed(task, trains=False) as (here, _):
             return call(here)
 
     def stay(self) -> None:
-        """Keep what is fetched to this machine until the process leaves it."""
+        """Keep the files that are fetched to this machine until the process leaves it."""
         if not _is_seen(self.mark):
             stay(self.mark.word)
 
     @contextmanager
     def placed(self, task: TrialTask, *, trains: bool) -> Iterator[tuple[TrialTask, Place]]:
-        """The task with folders on this machine: what it reads, and an empty one, which goes at the end, for what it
-        leaves if it ``trains``. That another has removed that one is an OSError, as of a disk that fails.
+        """Yield the task with folders on this machine: those that it reads, and an empty one for what it writes if it
+        ``trains``, removed at the end. Raises OSError, as for a failing disk, if somebody else removes that one.
         """
         with (
             Scratch(self.mark.word) as scratch,
@@ -110,10 +110,10 @@ class CarriedWorkers(Workers):
 
 @final
 class CarriedWorker(Worker):
-    """Trains as the worker does that ``carried.workers`` would create, in a folder of this machine alone.
+    """Trains as the worker that ``carried.workers`` would create, in a folder of this machine alone.
 
-    An epoch's files are with the keeper before it is reported if the trial may end or pause there; otherwise they are
-    sent at a ``Pace``. What a machine had not sent when it was lost is trained again.
+    The files of an epoch are sent to the keeper before it is reported if the trial may end or pause there; otherwise
+    they are sent at a ``Pace``. Epochs that a lost machine had not sent are trained again.
     """
 
     def __init__(self, task: TrialTask, carried: CarriedWorkers) -> None:
@@ -126,7 +126,7 @@ class CarriedWorker(Worker):
             self._sent: Mapping[str, Version] = {}
             here, self._place = leaving.enter_context(carried.placed(task, trains=True))
             if task.attempt > 1 or task.earlier or task.reported:  # else nobody has trained it before
-                self._check_goes_on()  # the place of a worker before may have been removed as it parted
+                self._check_goes_on()  # the folder of an earlier worker may have been removed as it parted
                 sizes = self._keeper.begin(task.number, task.attempt)
                 unpacked(sizes, partial(self._keeper.file_piece, task.number), here.folder)
                 self._sent = self._place.files()
@@ -138,8 +138,8 @@ class CarriedWorker(Worker):
             self._leaving = leaving.pop_all()
 
     def run_epoch(self) -> EpochResult | None:
-        """The next epoch. Raises PartedError, once all files are sent, where the trial does not go on, and OSError, as
-        of a disk that fails, where its folder was removed here: another worker goes on from what was sent.
+        """Train the next epoch. Raises PartedError, once all files are sent, if the trial does not go on; and OSError,
+        as for a failing disk, if its folder here was removed: another worker continues from what was sent.
         """
         with self._place.removal_as_lost_disk():
             return self._run_epoch()
@@ -158,7 +158,7 @@ class CarriedWorker(Worker):
         return UnsentResult.of(result) if self._has_unsent() else result
 
     def close(self) -> None:
-        """Close the inner worker, send what it leaves, and remove it here."""
+        """Close the inner worker, send its remaining files, and remove them here."""
         with self._leaving:
             self._worker.close()
             with suppress(Exception):  # the trial is over or goes on elsewhere: nobody waits for these files

@@ -1,4 +1,4 @@
-"""What trials have left on a machine when the user interrupts: it is sent in the midst of epochs, which may be long."""
+"""Sends the files that trials have on a machine when the user interrupts: during epochs, which may take long."""
 
 import re
 from contextlib import suppress
@@ -11,7 +11,7 @@ from skipstack.search.execution.engines.ray.carrying.scratch import Scratch, is_
 from skipstack.search.execution.workers.attempts import SupersededError
 
 HALF_WRITTEN: Final = re.compile(r"(.*/)?\.[^/]*\.[0-9a-f]{16}")
-"""Names of files that have not got their own yet (``data/basis/atomic_files.py``)."""
+"""Temporary names of files that are still being written (``data/basis/atomic_files.py``)."""
 
 
 def gathered(word: str, keeper: Keeping) -> None:

@@ -1,4 +1,4 @@
-"""The keeper of a study's folder: reads and writes it for workers on machines that do not see it.
+"""The keeper of a study's folder: a file server that reads and writes it for workers on machines that do not see it.
 
 It is an ordinary object without Ray. On a cluster it is an actor on the driver's machine (``remote_keeper.py``), whose
 methods several threads call.
@@ -27,92 +27,92 @@ from skipstack.search.study.record.folder import (
 )
 
 ARRIVING: Final = ".arriving."
-"""How the names of files begin that have not arrived whole."""
+"""Beginning of the names of files that have not arrived completely."""
 
 
 class Keeping(Protocol):
-    """What a keeper is asked, wherever it is."""
+    """The interface of a keeper, whether local or remote."""
 
     def store(self, store: str) -> dict[str, int]:
-        """The files of a prepared corpus or of vectors, with their bytes, by the name of its folder."""
+        """The files of a prepared corpus or of vectors, with their sizes in bytes, by the name of its folder."""
 
     def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """At most ``PIECE`` bytes of one of these files, from ``start`` on."""
+        """Read up to ``PIECE`` bytes of one of these files, from ``start`` on."""
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Claim a trial's folder for an attempt; the files that it goes on from, with their bytes."""
+        """Claim a trial's folder for an attempt; returns the files that it continues from, with their sizes."""
 
     def files(self, trial: int) -> dict[str, int]:
-        """The files of a trial, with their bytes."""
+        """The files of a trial, with their sizes in bytes."""
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """At most ``PIECE`` bytes of one of these files, from ``start`` on."""
+        """Read up to ``PIECE`` bytes of one of these files, from ``start`` on."""
 
     def take(self, trial: int, attempt: int, parcel: Parcel) -> None:
-        """Take files of an attempt. With the last parcel of a sending they all appear, in their order."""
+        """Receive files of an attempt. With the last parcel of a sending they all appear, in their order."""
 
     def goes_on(self, trial: int, attempt: int) -> bool:
         """Whether the attempt has epochs to train; else it was told to ``part``."""
 
     def part(self, trial: int, attempt: int) -> None:
-        """Let an attempt that has ended or paused send what it has, and train no further."""
+        """Tell an attempt that has ended or paused to send what it has, and to train no further."""
 
     def moved(self) -> int:
-        """Bytes that came and went: 0 where all machines see the folder."""
+        """Bytes received and sent: 0 if all machines see the folder."""
 
 
 class Keeper(Keeping):
     """The keeper of ``folder``.
 
-    Raises SupersededError to an attempt once a later one has begun, OutOfSpaceError or DiskLostError where the disk
-    refuses, and UserError for a name that leads out of the folder.
+    Raises SupersededError to an attempt once a later one has begun, OutOfSpaceError or DiskLostError if the disk fails,
+    and UserError for a name that leads out of the folder.
     """
 
     def __init__(self, folder: StudyFolder) -> None:
         self._folder = folder
         self.received = 0
-        """Bytes of trials' files that came."""
+        """Bytes of trials' files that were received."""
         self.given = 0
-        """Bytes of files that went out."""
+        """Bytes of files that were sent."""
         self._counting = threading.Lock()
         self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._arriving: dict[tuple[int, str], dict[str, Path]] = {}
-        """Where the files of each sending are until it is whole, by their names."""
+        """Temporary paths of the files of each incomplete sending, by their names."""
         self._over: set[int] = set()
         """Trials that have ended, whose checkpoints nobody needs any more."""
         self._parting: set[tuple[int, int]] = set()
 
     def moved(self) -> int:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.moved``."""
         return self.received + self.given
 
     def store(self, store: str) -> dict[str, int]:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.store``."""
         with lost_disk_interrupts(f"{self._folder.corpora / store}"):
             return {path.name: path.stat().st_size for path in sorted(self._store(store).iterdir()) if path.is_file()}
 
     def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.store_piece``."""
         return self._piece(self._store(store), name, start)
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.begin``."""
         with self._locked(trial) as folder, own_file_interrupts(folder):
             self._claim(folder, attempt, [])
             _discard(folder)
             return _files(folder)
 
     def files(self, trial: int) -> dict[str, int]:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.files``."""
         with self._locked(trial) as folder:
             return _files(folder)
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.file_piece``."""
         return self._piece(self._folder.trial(trial), name, start)
 
     def take(self, trial: int, attempt: int, parcel: Parcel) -> None:
-        """As ``Keeping`` says; of a trial that has ended, checkpoints are dropped."""
+        """Implements ``Keeping.take``; checkpoints of a trial that has ended are dropped."""
         names = [piece.name for piece in parcel.pieces]
         with self._locked(trial) as folder, own_file_interrupts(folder):
             for name in (*names, *parcel.removed):
@@ -127,15 +127,15 @@ class Keeper(Keeping):
             self.received += parcel.bytes
 
     def goes_on(self, trial: int, attempt: int) -> bool:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.goes_on``."""
         return (trial, attempt) not in self._parting
 
     def part(self, trial: int, attempt: int) -> None:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.part``."""
         self._parting.add((trial, attempt))
 
     def over(self, trial: int) -> None:
-        """A trial has ended: its checkpoints go, and any that comes later is dropped."""
+        """Note that a trial has ended: its checkpoints are deleted, and any that arrives later is dropped."""
         with self._locked(trial) as folder:
             self._over.add(trial)
             _discard(folder)
@@ -150,7 +150,7 @@ class Keeper(Keeping):
             yield self._folder.trial(trial)
 
     def _claim(self, folder: Path, attempt: int, names: Sequence[str]) -> None:
-        """Claim the folder unless a later attempt has; a machine that sees it may have claimed a part of it alone."""
+        """Claim the folder unless a later attempt has; a machine that sees it may have claimed only a part of it."""
         groups = {group for name in names if (group := _group(name)) is not None}
         for each in (folder, *(folder / group for group in groups)):
             check_latest(each, attempt)
@@ -158,7 +158,7 @@ class Keeper(Keeping):
         claim(folder, attempt)
 
     def _settle(self, trial: int, folder: Path, parcel: Parcel) -> None:
-        """Give the files of a whole sending their names."""
+        """Give the files of a complete sending their names."""
         for name, path in self._arriving.pop((trial, parcel.sending)).items():
             if trial in self._over and _is_of_checkpoints(name):
                 path.unlink()
@@ -185,7 +185,7 @@ class Keeper(Keeping):
 
 
 def check_name(folder: Path, name: str) -> None:
-    """Raises UserError for the name of a file that is not below ``folder``, or is the keeper's own there."""
+    """Raises UserError for a file name that leads out of ``folder``, or that the keeper itself uses there."""
     path = PurePosixPath(name)
     inside = path.parts and not path.is_absolute() and not {"..", "."} & set(name.split("/")) and "\0" not in name
     if not inside or name == ATTEMPT or path.name.startswith(ARRIVING):
@@ -195,7 +195,7 @@ def check_name(folder: Path, name: str) -> None:
 
 
 def _files(folder: Path) -> dict[str, int]:
-    """What a worker goes on from, with the bytes of each file, in the order in which it was written."""
+    """The files that a worker continues from, with their sizes, in the order in which they were written."""
     found = versions(folder)
     return {name: version[0] for name, version in found.items() if name != ATTEMPT and not name.startswith(ARRIVING)}
 
@@ -212,7 +212,7 @@ def _is_of_checkpoints(name: str) -> bool:
 
 
 def _written(folder: Path, sending: str, piece: Piece) -> Path:
-    """Where the file is that a piece belongs to, with the piece."""
+    """Write a piece into the temporary file that it belongs to; returns its path."""
     path = folder / f"{ARRIVING}{sending}.{hashlib.sha256(piece.name.encode()).hexdigest()[:16]}"
     with path.open("r+b" if piece.start else "wb") as file:
         file.seek(piece.start)
@@ -221,6 +221,6 @@ def _written(folder: Path, sending: str, piece: Piece) -> Path:
 
 
 def _discard(folder: Path) -> None:
-    """Remove what was begun to be sent, and never was whole."""
+    """Remove the files of sendings that were never completed."""
     for torn in folder.glob(f"{ARRIVING}*"):
         torn.unlink(missing_ok=True)

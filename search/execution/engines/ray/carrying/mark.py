@@ -14,21 +14,21 @@ MARK: Final = ".preflight"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """``trials``: the folder of the study's trials, as the driver's machine has it; ``word``: what stands there."""
+    """``trials``: the folder of the study's trials, as the driver's machine has it; ``word``: the mark's content."""
 
     trials: Path
     word: str
 
     @classmethod
     def made(cls, trials: Path) -> Self:
-        """A new mark in ``trials``, which is made where it is not there yet."""
+        """Write a new mark into ``trials``, which is created if it does not exist."""
         trials.mkdir(parents=True, exist_ok=True)
         word = secrets.token_hex(8)
         (trials / MARK).write_text(word)
         return cls(trials.resolve(), word)
 
     def unseen(self) -> str | None:
-        """Why this machine does not see the folder, in one line; None where it sees the driver's own, and no copy."""
+        """The reason in one line if this machine does not see the folder; None if it sees the driver's own, no copy."""
         try:
             found = (self.trials / MARK).read_text()
         except (OSError, ValueError) as error:
@@ -37,7 +37,7 @@ class Mark:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Why this machine cannot write in a folder, in one line; None where it can."""
+    """The reason in one line if this machine cannot write in a folder; None if it can."""
     beside = folder / f"{MARK}.{secrets.token_hex(8)}"
     try:
         beside.write_text(str(os.getpid()))

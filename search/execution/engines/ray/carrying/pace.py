@@ -1,14 +1,14 @@
-"""How often a trial's files are sent while nobody asks for them: the more seldom, the longer it takes."""
+"""Decides how often a trial's files are sent while nobody asks for them: the longer it takes, the more rarely."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 SELDOM: Final = 20
-"""Times as long as the last sending took, until the next: so it takes a twentieth of a trial's time at most."""
+"""Wait until the next sending, in durations of the last one: so it takes a twentieth of a trial's time at most."""
 
 LATEST: Final = 600.0
-"""Seconds until the next at the latest, after which a lost machine would cost too much training."""
+"""Longest wait until the next sending, in seconds: after that, a lost machine would cost too much training."""
 
 
 class Pace:
@@ -25,7 +25,7 @@ class Pace:
 
     @contextmanager
     def sending(self) -> Iterator[None]:
-        """Within, files are sent."""
+        """Measure the time that the block takes to send files."""
         began = self._clock()
         yield
         self._ended = self._clock()

@@ -1,4 +1,4 @@
-"""A folder's files on their way to another machine: what changed since they were last sent, cut into pieces."""
+"""Packs the files of a folder that changed since they were last sent into pieces, for another machine."""
 
 import os
 import secrets
@@ -11,19 +11,19 @@ from typing import Any, Final
 from skipstack.search.study.record.folder import CHECKPOINT
 
 PIECE: Final = 32 * 2**20
-"""Bytes that travel at once, at most."""
+"""Largest number of bytes that are sent at once."""
 
 Version = tuple[int, int, int]
-"""A file's size, time of change in nanoseconds, and inode: files that are replaced have another one."""
+"""A file's size, time of change in nanoseconds, and inode: a file that is replaced gets another inode."""
 
 Read = Callable[[str, int], bytes]
-"""Reads at most ``PIECE`` bytes of the file of this name, from this place on."""
+"""Reads at most ``PIECE`` bytes of the file of this name, from this position on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a file. ``name``: of the file, with slashes, from its folder on; ``start``: where in the file it
-    begins; ``ends``: whether it is the last.
+    """A part of a file. ``name``: the file's path below its folder, with slashes; ``start``: its position in the file;
+    ``ends``: whether it is the last.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Piece:
     ends: bool
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Ray sends the content beside the pickled rest; where it arrives, it is a view of the bytes that Ray holds."""
+        """Pickle the content as a buffer: Ray sends it beside the rest, and the receiver gets a view of Ray's bytes."""
         return Piece, (self.name, self.start, PickleBuffer(self.content), self.ends)
 
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """Pieces that travel at once. A ``sending``, which is called by a word of its own, is one parcel or several; with
-    its ``last`` one the files disappear that were ``removed`` since the sending before.
+    """Pieces that are sent at once. A ``sending``, named by a random word, consists of one or more parcels; with its
+    ``last`` one, the receiver deletes the files that were ``removed`` since the sending before.
     """
 
     sending: str
@@ -54,10 +54,10 @@ class Parcel:
 
 
 def versions(folder: Path) -> dict[str, Version]:
-    """All files below ``folder``, the oldest first, and checkpoints after all others.
+    """The versions of all files below ``folder``, the oldest first, and checkpoints after all others.
 
-    So what a file speaks of arrives before it: the best weights before the checkpoint, and whatever a function writes
-    before the file that names it. A link counts as the file that it leads to, unless that lies elsewhere.
+    So a file arrives after those that it refers to: the checkpoint after the best weights, and a file that a function
+    writes after the files that it names. A link counts as the file that it leads to, unless that lies elsewhere.
     """
     found: list[tuple[str, Version]] = []
     whole = folder.resolve()
@@ -78,12 +78,12 @@ def versions(folder: Path) -> dict[str, Version]:
 
 
 def changed(before: Mapping[str, Version], now: Mapping[str, Version]) -> tuple[list[str], list[str]]:
-    """The files that are new or others ``now``, in their order, and those that are there no more."""
+    """Names of the files that are new or different ``now``, in their order, and of those that are gone."""
     return [name for name in now if before.get(name) != now[name]], [name for name in before if name not in now]
 
 
 def parcels(folder: Path, names: Iterable[str], removed: Sequence[str] = ()) -> Iterator[Parcel]:
-    """A sending of the files of these names, of which one that is there no more is left out; always one parcel."""
+    """Pack the files of these names into a sending, which has at least one parcel; files that are gone are left out."""
     sending, waiting = secrets.token_hex(4), list[Piece]()
     for name in names:
         for piece in _pieces(folder, name):

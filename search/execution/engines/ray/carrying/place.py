@@ -1,4 +1,4 @@
-"""A trial's folder on a machine that does not see the study's own; among temporary files, where others may clean."""
+"""A trial's folder on a machine that does not see the study's own: a temporary folder, where others may clean up."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from skipstack.search.execution.workers.attempts import ATTEMPT
 
 
 class Place:
-    """A ``folder``, which goes with the ``with``. Whoever removes it before has removed no file of the trial."""
+    """A ``folder``, removed after the ``with`` block. An earlier removal by others does not count as the trial's."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -28,7 +28,7 @@ class Place:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def files(self) -> dict[str, Version]:
-        """What the trial has left there. Raises OSError, as of a disk that fails, where the folder was removed."""
+        """The files that the trial has left there. Raises OSError, as for a failing disk, if the folder was removed."""
         found = files_of(self.folder)
         if not is_named(self.folder, self._descriptor):  # maybe while its files were looked at
             raise OSError(errno.ESTALE, "the folder was removed in the midst of a trial", str(self.folder))
@@ -36,7 +36,7 @@ class Place:
 
     @contextmanager
     def removal_as_lost_disk(self) -> Iterator[None]:
-        """Within, the OSError of ``files`` is raised in place of any other that came of the folder's removal."""
+        """Raise the OSError of ``files`` in place of any other error in the block that the folder's removal caused."""
         try:
             yield
         except Exception:
@@ -45,5 +45,5 @@ class Place:
 
 
 def files_of(folder: Path) -> dict[str, Version]:
-    """What a trial has left in its folder on this machine."""
+    """The files that a trial has left in its folder on this machine."""
     return {name: version for name, version in versions(folder).items() if name != ATTEMPT}

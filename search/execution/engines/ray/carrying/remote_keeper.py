@@ -1,4 +1,4 @@
-"""The keeper as an actor of the driver's machine, and how workers anywhere in the cluster ask it."""
+"""The keeper as a Ray actor on the driver's machine, and its client for workers anywhere in the cluster."""
 
 import errno
 from collections.abc import Iterator
@@ -17,21 +17,21 @@ from skipstack.search.execution.engines.ray.carrying.parcels import Parcel
 from skipstack.search.study.record.folder import StudyFolder
 
 CALLERS: Final = 8
-"""How many workers it serves side by side."""
+"""Number of workers that the keeper serves in parallel."""
 
 ENDING_SECONDS: Final = 10.0
-"""Within which it says at a study's end what it has carried."""
+"""Seconds to wait, at a study's end, for the keeper's count of copied bytes."""
 
 
 class KeeperActor(Keeper):
-    """Hands out the pieces of stores as objects of Ray, which spreads each of them from machine to machine."""
+    """A keeper that shares the pieces of stores as Ray objects, which Ray spreads from machine to machine."""
 
     def __init__(self, folder: StudyFolder) -> None:
         super().__init__(folder)
         self._shared: dict[tuple[str, str, int], Any] = {}
 
     def shared_piece(self, store: str, name: str, start: int) -> "list[ray.ObjectRef[bytes]]":
-        """The reference to a piece, in a list: as such Ray would resolve it."""
+        """The reference to a piece, in a list: Ray would resolve a bare one."""
         key = store, name, start
         with self._counting:
             known = self._shared.get(key)
@@ -42,8 +42,8 @@ class KeeperActor(Keeper):
 
 @final
 class RemoteKeeper(Keeping):
-    """Asks the keeper of ``folder``, which an ``actor`` is, and raises what it raises. That it does not answer is an
-    OSError of the folder: a lost disk is one, too, and is tried again, then interrupts the study.
+    """Client of the keeper of ``folder``, an ``actor``; raises what the keeper raises. If the keeper does not answer,
+    raises an OSError of the folder: like a lost disk, it is tried again, then interrupts the study.
     """
 
     def __init__(self, actor: ActorHandle, folder: Path) -> None:
@@ -51,50 +51,50 @@ class RemoteKeeper(Keeping):
         self.folder = folder
 
     def store(self, store: str) -> dict[str, int]:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.store``."""
         files: dict[str, int] = self._asked("store", store)
         return files
 
     def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.store_piece``."""
         (reference,) = self._asked("shared_piece", store, name, start)
         with _silence_as_lost_disk(self.folder):
             piece: bytes = ray.get(reference)
         return piece
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.begin``."""
         files: dict[str, int] = self._asked("begin", trial, attempt)
         return files
 
     def files(self, trial: int) -> dict[str, int]:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.files``."""
         files: dict[str, int] = self._asked("files", trial)
         return files
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.file_piece``."""
         piece: bytes = self._asked("file_piece", trial, name, start)
         return piece
 
     def take(self, trial: int, attempt: int, parcel: Parcel) -> None:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.take``."""
         self._asked("take", trial, attempt, parcel)
 
     def goes_on(self, trial: int, attempt: int) -> bool:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.goes_on``."""
         return bool(self._asked("goes_on", trial, attempt))
 
     def part(self, trial: int, attempt: int) -> None:
-        """As ``Keeping`` says."""
+        """Implements ``Keeping.part``."""
         self._asked("part", trial, attempt)
 
     def over(self, trial: int) -> None:
-        """As ``Keeper`` says, some time later."""
+        """Calls ``Keeper.over`` without waiting for it."""
         self.actor.over.remote(trial)
 
     def moved(self) -> int:
-        """As ``Keeping`` says, unless it takes too long to answer."""
+        """Implements ``Keeping.moved``; raises OSError if the answer takes too long."""
         with _silence_as_lost_disk(self.folder):
             moved: int = ray.get(self.actor.moved.remote(), timeout=ENDING_SECONDS)
         return moved
@@ -105,7 +105,7 @@ class RemoteKeeper(Keeping):
 
 
 def start_keeper(folder: StudyFolder) -> RemoteKeeper:
-    """The keeper of a study on this machine, where the driver runs. It ends with the driver."""
+    """Start the keeper of a study on this machine, where the driver runs. It ends with the driver."""
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     actor = ray.remote(KeeperActor).options(num_cpus=0, max_concurrency=CALLERS, scheduling_strategy=here)
     return RemoteKeeper(actor.remote(folder), folder.path)

@@ -1,7 +1,7 @@
-"""The folder of a study on a machine that does not see the study's own: it goes with the last process that uses it.
+"""A study's temporary folder on a machine that does not see the study's own; the last process that uses it removes it.
 
-All lie in one folder of the user's, named by the study's mark, with a lock beside each. Who uses one holds its lock
-together with others; the kernel lets go of it however a process ends. Who gets it alone may remove the folder.
+All lie in one folder of the user, named by the study's mark, with a lock file beside each. Processes that use a folder
+share its lock, which the kernel releases however a process ends. A process that gets it alone may remove the folder.
 """
 
 import fcntl
@@ -22,21 +22,21 @@ from skipstack.search.execution.engines.ray.carrying.mark import unwritable
 from skipstack.search.study.record.folder import TRIALS
 
 PREFIX: Final = "skipstack-carried-"
-"""Of the name of the user's folder among temporary files."""
+"""Beginning of the name of the user's folder among temporary files."""
 
 LOCK: Final = ".lock"
 
 TRIAL: Final = re.compile(r"(\d+)-(\d+)-")
-"""How the name of a trial's folder begins: its number and its attempt."""
+"""Beginning of the name of a trial's folder: its number and its attempt."""
 
 PATIENCE: Final = 10.0
-"""Seconds within which processes that end let go of a folder."""
+"""Seconds to wait until processes that end have released a folder."""
 
 _staying: "dict[str, Scratch]" = {}
 
 
 class Scratch:
-    """The folder of the study with the mark ``word``, held until it is let go of. Leftovers of others are removed."""
+    """The folder of the study with the mark ``word``, held until it is released. Leftovers of others are removed."""
 
     def __init__(self, word: str) -> None:
         root = user_folder()
@@ -71,11 +71,11 @@ class Scratch:
         return path
 
     def trial(self, number: int, attempt: int) -> Path:
-        """A new folder for what an attempt at a trial leaves."""
+        """A new folder for the files that an attempt at a trial writes."""
         return Path(tempfile.mkdtemp(prefix=f"{number:06d}-{attempt}-", dir=self.folder / TRIALS))
 
     def reading(self) -> Path:
-        """A new folder for a task that leaves nothing."""
+        """A new folder for a task that leaves no files."""
         return Path(tempfile.mkdtemp(prefix="reading-", dir=self.folder / TRIALS))
 
     def trials(self) -> Iterator[tuple[int, int, Path]]:
@@ -85,11 +85,11 @@ class Scratch:
                 yield int(named[1]), int(named[2]), folder
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Release the folder."""
         os.close(self._descriptor)
 
     def leave(self) -> None:
-        """Let go of the folder, and remove it if nobody else holds it."""
+        """Release the folder, and remove it if nobody else holds it."""
         with suppress(BlockingIOError):
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if self.is_there():
@@ -102,7 +102,7 @@ class Scratch:
 
 
 def trouble() -> str | None:
-    """Why this machine has no place for a study's files, in one line; None where it has."""
+    """The reason in one line if this machine has no folder for a study's files; None if it has one."""
     try:
         folder = user_folder()
     except UserError as error:
@@ -121,7 +121,7 @@ def stay(word: str) -> None:
 
 
 def leave() -> None:
-    """Let go of all folders that this process stays in."""
+    """Release all folders that this process stays in."""
     while _staying:
         _, scratch = _staying.popitem()
         scratch.leave()
@@ -129,7 +129,7 @@ def leave() -> None:
 
 def swept(word: str) -> bool:
     """Remove the folder of a study that has ended, once nobody holds it, and those that killed processes left, maybe of
-    the same study under an earlier driver; False where somebody still holds the study's.
+    the same study under an earlier driver; False if somebody still holds the study's folder.
     """
     leave()
     lock, until = user_folder() / f"{word}{LOCK}", time.monotonic() + PATIENCE
@@ -146,13 +146,13 @@ def is_used(word: str) -> bool:
 
 
 def remove_leftovers(root: Path) -> None:
-    """Remove the folders in ``root`` that nobody holds: of processes that were killed."""
+    """Remove the folders in ``root`` that nobody holds, which killed processes left."""
     for lock in root.glob(f"*{LOCK}"):
         _removed(lock)
 
 
 def user_folder() -> Path:
-    """The folder of all studies of this user on this machine. Raises UserError where nobody can have one."""
+    """The folder of all studies of this user on this machine. Raises UserError if there can be none."""
     try:
         folder = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -191,9 +191,9 @@ def _remove_empty(root: Path) -> None:
 
 
 def _locked(lock: Path, how: int) -> int:
-    """A descriptor with the lock, of the file that has its name: whoever removes a folder removes the file, too.
+    """Lock the file of this name and return its descriptor. Whoever removes a folder removes this file, too.
 
-    Raises BlockingIOError where ``how`` does not wait and somebody holds it.
+    Raises BlockingIOError if ``how`` does not wait and somebody holds the lock.
     """
     while True:
         lock.parent.mkdir(mode=0o700, exist_ok=True)
@@ -212,7 +212,7 @@ def _locked(lock: Path, how: int) -> int:
 
 
 def is_named(path: Path, descriptor: int) -> bool:
-    """Whether what is open has this name, and nothing else in its place."""
+    """Whether the open file is the one that now has this name."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:

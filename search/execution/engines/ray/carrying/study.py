@@ -1,4 +1,4 @@
-"""Carrying, from the beginning of a study to its end: the keeper starts, and at last nothing stays on any machine."""
+"""Copies files over the life of a study: starts the keeper, and at the end removes the copies on all machines."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +21,7 @@ from skipstack.search.study.task import Workers
 
 @contextmanager
 def carried(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CarriedWorkers]:
-    """The workers of a study whose files are carried to machines that do not see its ``mark``."""
+    """The workers of a study whose files are copied to and from machines that do not see its ``mark``."""
     keeper = start_keeper(driver.folder)
 
     def hear(event: Event) -> None:
@@ -37,7 +37,7 @@ def carried(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CarriedWor
 
 
 def gather(carried: CarriedWorkers) -> bool:
-    """Let every machine send what the trials there have left so far; False where nothing was ever carried."""
+    """Let every machine send the files of its trials; False if none was ever copied, or the cluster is gone."""
     with suppress(RayError, OSError):  # the cluster may be gone
         if carried.keeper.moved():
             asked(partial(gathered, carried.mark.word, carried.keeper))
@@ -52,7 +52,7 @@ def _end(keeper: RemoteKeeper, mark: Mark) -> None:
 
 
 def _may_have_carried(keeper: RemoteKeeper) -> bool:
-    """Whether anything came or went, as far as a keeper says so that may have died."""
+    """Whether any file was copied; True also if the keeper does not answer: it may have died."""
     try:
         return keeper.moved() > 0
     except OSError:
