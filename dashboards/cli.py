@@ -85,7 +85,7 @@ def _code() -> int:
 
 
 def _of_this_machine(error: Exception) -> str | None:
-    """What this machine lacks, room on a disk or a library; None of any other error."""
+    """The message for an error of this machine, a full or failing disk or a missing library; None for any other."""
     if (trouble := disk_trouble(error)) is not None:
         return f"a disk is full or fails ({trouble.words}; allowed: one with room)"
     if (

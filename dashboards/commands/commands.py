@@ -1,4 +1,4 @@
-"""All commands by name. A command's file is imported when the command is typed, or for ``--help``."""
+"""The commands by name. A command's file is imported when the command is typed, or for ``--help``."""
 
 from collections.abc import Mapping
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Suggests what else can be done with a finished study, ready to paste; what to do first stands in its report."""
+"""Suggests further commands for a finished study, ready to paste; the one to run first is in its report."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,20 +47,20 @@ def next_steps(
 
 
 def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str] = NO_PAGES) -> list[str]:
-    """What shows the runs of a study in a browser: a command where the store is in its folder, and addresses."""
+    """Lines that show the runs of a study in a browser: a command if the store is in its folder, and addresses."""
     looks = [*_typed([_served(path)] if private_runs else []), *seen(pages)]
     return [ALSO, *looks] if looks else []
 
 
 def seen(pages: Mapping[str, str]) -> Iterator[str]:
-    """Where views of a study are in a browser, by their names."""
+    """Lines with the addresses of a study's views in a browser, by the names of the views."""
     if pages:
         yield "in MLflow:"
         yield from (f"  {name}: {page}" for name, page in pages.items())
 
 
 def _served(path: Path) -> list[str]:
-    """What shows the runs of a study whose store is in its folder."""
+    """The command that shows the runs of a study whose store is in its folder."""
     return ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
 
 

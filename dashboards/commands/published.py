@@ -20,8 +20,7 @@ from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
 from skipstack.search.publishing.tracking.entry import STUDY, RunKey
 from skipstack.search.publishing.tracking.logged_models import BestBundle
-from skipstack.search.publishing.tracking.publishing import Publication
-from skipstack.search.study.code_version import code_version
+from skipstack.search.publishing.tracking.publishing import Publication, made_of
 from skipstack.search.study.record.call_models import chosen_model, models_of
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
@@ -59,7 +58,7 @@ def published(
     if DRAWING.trouble is not None:
         warn(f"pictures are left out: {DRAWING.trouble}")
     return Publication(
-        made_of=f"{record.events} events, {code_version()}",
+        made_of=made_of(record),
         notes=notes,
         metrics=metrics,
         tags=tags,

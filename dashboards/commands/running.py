@@ -128,7 +128,7 @@ def _ablated(run: Run) -> int:
 
 
 def _printed(run: Run) -> AbstractContextManager[None]:
-    """Within, the report of a study is printed; the study and its exit code do not depend on it."""
+    """Context for printing the report of a study: a lost stdout changes neither the study nor its exit code."""
     return unless_lost(f"`{shlex.join(['skipstack', 'report', str(run.folder.path)])}` prints the report")
 
 

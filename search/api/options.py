@@ -29,7 +29,7 @@ from skipstack.search.ledger.events import StudyOpened
 from skipstack.search.publishing.tracking.listeners.named import check
 from skipstack.search.publishing.tracking.logged_models import BestBundle
 from skipstack.search.publishing.tracking.names import renamed
-from skipstack.search.publishing.tracking.publishing import Publication
+from skipstack.search.publishing.tracking.publishing import Publication, made_of
 from skipstack.search.publishing.tracking.runs import experiment_of, study_id
 from skipstack.search.publishing.tracking.stores import chosen_store, experiment, from_anywhere, is_folder
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
@@ -40,10 +40,10 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, Workers
 
 CLUSTER: Final = "RAY_ADDRESS"
-"""The variable that says which Ray cluster a study without an address joins: a job that was submitted finds its own."""
+"""The environment variable that names the Ray cluster of a study without an address: a submitted job finds its own."""
 
 LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
-"""Bytes of addresses in which a small study was seen to run, on two CPUs; with less it was not."""
+"""Bytes of address space with which a small study was seen to run on two CPUs; with less it did not."""
 
 Watch = Callable[[StudyRecord, StudyFolder], AbstractContextManager[Reader]]
 """Takes the record so far and the study's folder, and returns a context manager, entered while the study runs, whose
@@ -61,23 +61,22 @@ def unoccupied() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """How a study is run: engine, device, MLflow store, and callbacks for messages and events.
+    """The run options of a study: engine, device, MLflow store, and callbacks for messages and events.
 
     ``address``: of a running Ray cluster; ``local`` starts one for the study, and so does None where ``RAY_ADDRESS``
     names none. ``gpus_per_trial``: the share of a GPU that a trial on Ray gets; ``auto`` chooses it by the memory that
     the config needs, if there are GPUs; without a share the trial runs on a CPU. ``cpus_per_trial``: the CPUs that it
-    takes there, of which a network uses one; ``concurrent``: how many trials run at a time, at most.
+    takes there, of which a network uses one; ``concurrent``: the maximum number of trials that run at a time.
     ``trials_per_program``: how many a process holds at a time, to train those together that fit; the share and the CPUs
     are then of all of them. The engine ``serial``, which runs trials in this process on whatever it may use, reads
-    ``device`` and ``trials_per_program`` only. ``tracking_uri``: None means
-    ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure CPU, GPU
-    and memory use in each epoch. ``also``: what hears the study beside MLflow: ``tensorboard``, ``wandb``, and files of
-    classes of ``Listener``. ``function``: the function that trials call; None if they train our networks.
-    ``code``: the paths of the study's own code files. ``say`` receives information, ``warn`` receives losses and
-    missing data.
-    ``meanwhile`` is called once, in a thread, as soon as a CPU is idle: while the last trials end, or after the study
-    while the engine closes. Raises UserError for a value that is not allowed, and where Ray, or MLflow for a store, is
-    not installed.
+    ``device`` and ``trials_per_program`` only. ``tracking_uri``: None means ``MLFLOW_TRACKING_URI``, or else a file in
+    the study's folder. ``system_metrics``: workers measure CPU, GPU and memory use in each epoch. ``also``: further
+    listeners to the study beside MLflow: ``tensorboard``, ``wandb``, and files with classes of ``Listener``.
+    ``function``: the function that trials call; None if they train our networks. ``code``: the paths of the study's own
+    code files. ``say`` receives information, ``warn`` receives losses and missing data. ``meanwhile`` is called once,
+    in a thread, as soon as a CPU is idle: while the last trials end, or after the study while the engine closes.
+    ``compare``: MLflow is asked what it has of every run, also where its mark says that all of the study is written.
+    Raises UserError for a value that is not allowed, and where Ray, or MLflow for a store, is not installed.
     """
 
     engine: EngineName = "ray"
@@ -96,6 +95,7 @@ class Execution:
     warn: Say = unsaid
     watch: Watch = unwatched
     meanwhile: Callable[[], None] = unoccupied
+    compare: bool = False
 
     def __post_init__(self) -> None:
         for kind, got, allowed in (("engine", self.engine, EngineName), ("device", self.device, DeviceName)):
@@ -120,7 +120,7 @@ class Execution:
         return self.store or f"sqlite:///{folder.runs_database.resolve()}"
 
     def start(self, runs: TrackedRuns | None = None) -> Engine:
-        """The engine, ready to train. ``runs``: in which functions see their trials in MLflow; None: in none."""
+        """The engine, ready to train. ``runs``: the runs of MLflow that functions may write to; None: none."""
         return start_engine(
             self.engine,
             address=cluster(self.address),
@@ -140,20 +140,22 @@ class Execution:
         return TrialRuns(from_anywhere(self.runs(folder)), named, study_id(opened), folder.ablation)
 
     def track(self, tracker: TrackingProcess, folder: StudyFolder) -> None:
-        """Let it write into MLflow what is lacking there of the study, and what happens from now on."""
-        tracker.record(self.runs(folder), folder.path, private=self.store is None)
+        """Let ``tracker`` write to MLflow the events of the study that it lacks, and those that happen from now on."""
+        tracker.record(self.runs(folder), folder.path, private=self.store is None, compare=self.compare)
 
     def publish(
-        self, tracker: TrackingProcess, folder: StudyFolder, record: StudyRecord, publication: Publication
+        self, tracker: TrackingProcess, folder: StudyFolder, record: StudyRecord, made: Callable[[], Publication]
     ) -> dict[str, str]:
-        """Publish the report and models of a finished study, once ``tracker`` has written all its events.
+        """Publish the report and models of a finished study, which ``made`` returns, once ``tracker`` has written all
+        its events; nothing is made that is published already.
 
         Returns the addresses of its views in a browser by their names, ``trials``, ``charts`` and ``ablation 1``; none
         if they are not known. Missing parts are a warning.
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))
-        shown = tracker.publish(named, own, publication)
+        shown = None if self.compare else tracker.published(named, own, made_of(record))
+        shown = shown or tracker.publish(named, own, made())
         if shown.missing is not None:
             self.warn(
                 f"{shown.missing}; `{shlex.join(['skipstack', 'sync', str(folder.path)])}` writes what is missing"
@@ -260,7 +262,7 @@ def start_engine(
         return SerialEngine(worker, choose_device(device).type, trials=trials_per_program)
     if address is None and is_claimed():  # Ray reads this as it is imported: its processes listen to this machine alone
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-    with uncollected():  # and so does ray; torch is loaded where trials are trained
+    with uncollected():  # ray takes seconds to import, too; torch is loaded where trials are trained
         from skipstack.search.execution.engines.ray.engine import RayEngine
     from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 

@@ -1,4 +1,4 @@
-"""A study whose trials somebody else's loop trains: it asks the study for a trial, and reports to it.
+"""A study whose trials are trained by a loop of the user's, which asks the study for trials and reports to it.
 
 The study runs in a thread, as with any other engine; the loop talks to its driver meanwhile.
 """
@@ -35,7 +35,7 @@ class OwnLoop:
     """A study that begins or goes on: ``ask`` for its trials, and ``report`` to each.
 
     As a context manager it ends the study if all trials have ended, and otherwise leaves it as an interruption does:
-    ``skipstack.begin`` with its folder then hands the trials that were open out again. Several threads may use it.
+    ``skipstack.begin`` with its folder then hands out the open trials again. Several threads may use it.
     """
 
     def __init__(self, run: Run, ended: Callable[[], None]) -> None:
@@ -153,7 +153,7 @@ class AskedTrial:
         return self.configs[self._only(None)]
 
     def folder(self, seed: int | None = None) -> Path:
-        """A folder for what a seed keeps, which survives interruptions."""
+        """The folder for the files of a seed, which survives interruptions."""
         return self._reports[self._only(seed)].folder
 
     def report(
@@ -166,7 +166,8 @@ class AskedTrial:
         model: Path | str | None = None,
         **metrics: float,
     ) -> bool:
-        """End an epoch of a seed, as ``Report`` does; whether the trial goes on. It does while other seeds are behind.
+        """End an epoch of a seed, as ``Report`` does, and return whether the trial goes on. It does while other seeds
+        are at an earlier epoch.
 
         Raises ReportError for an invalid report, and UserError for a seed that the trial does not have.
         """
@@ -189,15 +190,15 @@ class AskedTrial:
             self._reports[self._only(seed)].artifact(path)
 
     def checkpoint(self, state: Path | str | bytes, *, seed: int | None = None, epoch: int | None = None) -> None:
-        """Keep what a seed goes on from, as ``Report.checkpoint`` does, while the trial goes on."""
+        """Save the state from which a seed resumes, as ``Report.checkpoint`` does, while the trial goes on."""
         report = self._reports[self._only(seed)]
         with self._turn:
             if self.goes_on:
                 report.checkpoint(state, epoch=epoch)
 
     def restore(self, seed: int | None = None) -> Path | None:
-        """The last checkpoint of a seed, as ``Report.restore`` gives it; None where it begins. Its reports then follow
-        on the epoch of that checkpoint: those that the ledger has already do not count again.
+        """The last checkpoint of a seed, as ``Report.restore`` gives it; None if it has none. Its reports then follow
+        the epoch of that checkpoint: those that the ledger has already do not count again.
         """
         with self._turn:
             return self._reports[self._only(seed)].restore()
@@ -209,14 +210,14 @@ class AskedTrial:
         return self._tracked[self._only(seed)]
 
     def end(self) -> None:
-        """The training has come to its end before the last possible epoch."""
+        """Note that the training ended before the last possible epoch."""
         with self._turn:
             if self.goes_on:
                 self.goes_on = False
                 self._driver.returned(self.number)
 
     def fail(self, error: BaseException | str) -> None:
-        """The training failed. The study asks for the trial again, or gives it up (``search.retries``)."""
+        """Note that the training failed. The study hands out the trial again, or gives it up (``search.retries``)."""
         with self._turn:
             if self.goes_on:
                 self.goes_on = False
@@ -247,30 +248,30 @@ class AskedTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnLoopExecution(Execution):
-    """The options of a study whose trials are asked for."""
+    """The run options of a study whose trials a loop asks for."""
 
     function: Any = asked
 
     def start(self, runs: TrackedRuns | None = None) -> Engine:
-        """The engine that hands the driver over."""
+        """The engine that hands the driver to the loop."""
         return _Asked(runs or NoRuns())
 
 
 @final
 class _Asked(Engine):
-    """Hands the driver to those who ask, until they leave."""
+    """Hands the driver to the loop, until it leaves."""
 
     words = "trials are trained by who asks for them"
 
     def __init__(self, runs: TrackedRuns) -> None:
         self.runs: Final = runs
         self.turn: Final = Condition(RLock())
-        """Held by whoever uses the driver."""
+        """The lock that a thread holds while it uses the driver."""
         self._driver: Driver | None = None
         self._left: bool | None = None
 
     def run(self, driver: Driver) -> None:
-        """Until nobody asks any more. Raises LeftOpenError where the study is not at its end then."""
+        """Wait until the loop has left. Raises LeftOpenError if the study is not at its end then."""
         with self.turn:
             again = self._left is not None  # for points that were asked for in the last moment
             self._driver = driver
@@ -281,13 +282,13 @@ class _Asked(Engine):
             raise LeftOpenError("whoever asked for trials has left")
 
     def wait(self) -> Driver | None:
-        """The driver, once it is there; None if the study ended, or they have left."""
+        """Wait for the driver and return it; None if the study ended, or the loop has left."""
         with self.turn:
             self.turn.wait_for(lambda: self._driver is not None or self._left is not None)
             return self._driver
 
     def leave(self, *, finished: bool) -> None:
-        """Nobody asks any more."""
+        """Note that the loop has left."""
         with self.turn:
             self._left = finished if self._left is None else self._left
             self.turn.notify_all()

@@ -79,13 +79,13 @@ class Run:
     corpus_folder: Path = Path()
     ablation: int | None = None
     untracked: list[str] = field(default_factory=list)
-    """One line for each failure to write to MLflow."""
+    """The failures to write to MLflow, a line each."""
     tracking: list[TrackingProcess] = field(default_factory=list)
     """The process that writes to MLflow and later publishes there: one, once the study runs; none without MLflow."""
     unheard: list[str] = field(default_factory=list)
-    """One line for each listener that did not hear all of the study."""
+    """The listeners that did not receive all events of the study, a line each."""
     listening: list[Listening] = field(default_factory=list)
-    """The process in which listeners hear the study, if there are any, once it runs."""
+    """The process in which listeners receive the study's events, if there are any, once it runs."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
         """The folders that `skipstack verify` needs as arguments to find the corpus of the best trial."""
@@ -136,7 +136,7 @@ class Run:
 
     @contextmanager
     def _open_ledger(self) -> Iterator[Ledger]:
-        """The ledger, open for writing. A full or a failing disk interrupts already here: the study exists."""
+        """Open the ledger for writing. A full or a failing disk interrupts already here: the study exists."""
         with ExitStack() as opened:
             try:
                 ledger = opened.enter_context(Ledger(self.folder.ledger))
@@ -224,8 +224,8 @@ class Run:
         (tracker,) = self.tracking
         try:
             record = record or read_study(self.folder.path)
-            publication = made(record, StudyFolder(self.folder.path))
-            return self.execution.publish(tracker, self.folder, record, publication)
+            own = StudyFolder(self.folder.path)
+            return self.execution.publish(tracker, self.folder, record, partial(made, record, own))
         finally:
             tracker.end()
 
@@ -297,7 +297,7 @@ def begin(
             )
             run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
             run = _started(run, lambda: read_study(beside.path), path)
-            ending.callback(run.close)  # should the folder not take its name
+            ending.callback(run.close)  # in case the folder does not get its name
         ending.pop_all()  # from here on, whoever finishes the run closes it
     return replace(run, folder=StudyFolder(path))
 
@@ -377,13 +377,14 @@ def ablate(path: Path, execution: Execution, number: int, first: Sequence[Event]
 
 
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:
-    """A study, finished or not, once MLflow has been told what it lacked of it; ``Run.untracked`` says what it lacks
-    still.
+    """Write to MLflow the events that it lacks of a study, finished or not; ``Run.untracked`` of the returned run says
+    what it still lacks.
 
-    Raises UserError where another process writes the study: it tells MLflow, too; and where MLflow is not installed.
+    Raises UserError if another process writes the study, since that one writes to MLflow, too; and if MLflow is not
+    installed.
     """
     need("mlflow", "sync")
-    folder = StudyFolder.existing(path)
+    folder, execution = StudyFolder.existing(path), replace(execution, compare=True)
     run = Run(folder, replace(execution, warn=unsaid), None, resuming=True)
     with Ledger(folder.ledger).kept():
         run.finish()
@@ -430,7 +431,7 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
 
 
 def _runs_of(run: Run, path: Path) -> TrackedRuns:
-    """The runs in MLflow that the function of a study writes to, which will be at ``path``; none of networks."""
+    """The MLflow runs that a study's function can write to; none for networks. ``path``: where the study will be."""
     if run.execution.function is None or not is_installed("mlflow"):
         return NoRuns()
     opened = next(iter(Ledger(run.folder.ledger).replay()), None)
@@ -440,7 +441,7 @@ def _runs_of(run: Run, path: Path) -> TrackedRuns:
 
 
 def _goes_on(execution: Execution, study: Path) -> str:
-    """How the interrupted study in this folder is continued."""
+    """A hint on how to continue the interrupted study in this folder."""
     typed = shlex.join(["skipstack", "resume", str(study)])
     if execution.function is not None:
         typed = continued_by(study, source_of(execution.function))

@@ -11,7 +11,7 @@ Concurrent = int | Literal["auto"]
 
 
 class RunOptions(TypedDict, total=False):
-    """How a study is run. An option that is left out, or None, is as the study was run before, or else the default."""
+    """The options of a run. An option left out, or None, is that of the study's last run, or else the default."""
 
     engine: EngineName | None
     """``ray``, the default, or ``serial``: all trials in this process, one after another unless
@@ -24,20 +24,23 @@ class RunOptions(TypedDict, total=False):
     cpus_per_trial: int | None
     """The CPUs that a trial takes on Ray, 1 by default. A function may use them all; a network computes on one."""
     concurrent: Concurrent | None
-    """How many trials run at a time, at most; ``auto``, the default: as many as there is room for."""
+    """The maximum number of trials that run at a time; ``auto``, the default: as many as there is room for."""
     trials_per_program: int | None
-    """How many trials a process holds at a time, 1 by default: those whose configs differ only in scalars and that are
-    as far train together as one program, which makes a GPU faster. CPUs and shares are then those of a process."""
+    """The maximum number of trials that a process holds at a time, 1 by default: those whose configs differ only in
+    scalars and that are at the same epoch train together as one program, which makes a GPU faster. CPUs and shares are
+    then those of a process."""
     device: DeviceName | None
-    """Where trials compute; ``auto``, the default, takes a GPU where there is one."""
+    """The device on which trials compute; ``auto``, the default, takes a GPU where there is one."""
     tracking_uri: str | None
     """The MLflow store; by default ``MLFLOW_TRACKING_URI``, or else a SQLite file in the study's folder."""
     system_metrics: bool | None
-    """Workers measure with each epoch what they take of their machines: processor, memory, GPU."""
+    """Whether workers measure in each epoch their use of CPU, memory and GPU."""
     also: Sequence[str] | None
-    """What hears the study beside MLflow: ``tensorboard``, ``wandb`` (offline), or the file of a ``Listener``."""
+    """Listeners to the study beside MLflow: ``tensorboard``, ``wandb`` (offline), or the file of a ``Listener``."""
     code: Sequence[str | Path] | None
-    """The files of the study's own code, which are run, where they or the study were moved since; each must be the
-    recorded one, by its hash. A study that begins names them itself."""
+    """The files of the study's own code, which are run; needed if they or the study were moved since the last run. Each
+    must be the recorded one, by its hash. A study that begins names them itself."""
     progress: bool
-    """Shows on stderr how far the study is; without it the logger ``skipstack`` is given what a user should know."""
+    """Whether the progress of the study is shown on stderr; without it the logger ``skipstack`` gets the messages to
+    the user.
+    """

@@ -46,9 +46,9 @@ def open_study(
     """Check a study, prepare its corpora and start its ledger in ``folder``.
 
     ``data_dir`` holds the named corpora; the paths of own files, of vectors and of earlier studies start at
-    ``corpus_folder``. ``placed`` gives the events that say how it is run, once the ledger has its folder: a study that
-    exists has them. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, and
-    for earlier studies of which no trial can be used.
+    ``corpus_folder``. ``placed`` returns the events that record its run options, called once the ledger has its folder:
+    a study that exists has them. Raises UserError for a study that cannot run, for corpora and vectors that cannot be
+    read, and for earlier studies of which no trial can be used.
     """
     check_study(study)
     earlier = earlier_studies(study, corpus_folder)
@@ -121,7 +121,7 @@ def extend_study(
 
 
 def new_points(record: StudyRecord, space: Space, given: Sequence[Mapping[str, Json]]) -> tuple[Point, ...]:
-    """The points of a space that somebody gives, for a study that is to try them.
+    """The given points as points of a space, for a study that is to try them.
 
     Raises UserError as ``given_point`` does, and for a point that the study has already or that is given twice.
     """

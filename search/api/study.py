@@ -29,7 +29,7 @@ class Study:
 
         self.folder = Path(folder)
         self.frames = study_frames(self.folder)
-        """All its frames, and the space that was searched."""
+        """The frames of the study, and the space that was searched."""
         self._page = page
 
     @property
@@ -88,7 +88,7 @@ class Study:
         return self.frames.events.copy()
 
     def to_parquet(self, folder: str | Path) -> Path:
-        """Write all frames to ``folder``, each as a Parquet file of its name, such as ``trials.parquet``; its path."""
+        """Write each frame to ``folder`` as a Parquet file of its name, such as ``trials.parquet``; return its path."""
         self.frames.to_parquet(Path(folder))
         return Path(folder)
 
@@ -120,8 +120,8 @@ class Study:
         device: str = "auto",
         code: Sequence[str | Path] = (),
     ) -> Path:
-        """Write the bundle of the best trial, or of the trial number ``trial``, to a new folder or .zip, and return it:
-        its network, or the model that its function gave.
+        """Write the bundle of the best trial, or of the trial number ``trial``, to a new folder or .zip, and return its
+        path. The bundle has the trial's network, or the model that its function gave.
 
         With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all trials on the Pareto front of
         several objectives. ``ensemble``: all seeds of a trial together. ``retrain``: train it again on train and dev
@@ -163,11 +163,11 @@ class Study:
         ask_for(self.folder, points)
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows: the best trials, and the pictures of the search; None: the line of ``repr``."""
+        """The HTML for a notebook: the best trials, and the pictures of the search; None: the line of ``repr``."""
         return None if self._page is None else self._page(self)
 
     def __repr__(self) -> str:
-        """For example ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
+        """The study in a line: ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
         record = self.record
         said = [counted(len(record.trials), "trial"), "finished" if self.finished else "not finished"]
         if ranked := record.ranked():

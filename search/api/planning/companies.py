@@ -1,4 +1,4 @@
-"""How many trials share a program, if each takes its mates from the next few that come."""
+"""The number of trials that share a program, if each program is filled from the next few trials."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -11,12 +11,12 @@ from skipstack.search.study.config import SearchConfig
 from skipstack.spaces.space import Space
 
 LOOKED_AT = 200
-"""Trials, at most, of which it is found out what they have in common."""
+"""Maximum number of trials that are compared for what they have in common."""
 
 
 def company(search: SearchConfig, space: Space, trials: int, most: int, *, on_cpu: bool) -> float:
-    """The mean number of trials of a program that holds up to ``most``, of a study of so many ``trials``. They come as
-    a walk has them, or at random.
+    """The mean number of trials of a program that holds up to ``most``, of a study of so many ``trials``. The trials
+    come in the order of a walk, or at random.
     """
     if most == 1 or search.time_limit is not None or not trials:
         return 1.0
@@ -35,8 +35,8 @@ def company(search: SearchConfig, space: Space, trials: int, most: int, *, on_cp
 
 
 def programs(kinds: Sequence[str], most: int) -> int:
-    """How many programs trials of these kinds begin, one after another: the first that waits begins one, with all of
-    its kind that come before ``most`` others wait (as ``search/execution/engines/ray/places.py`` has it).
+    """The number of programs that trials of these kinds begin, one after another: the first that waits begins one, with
+    all of its kind that come before ``most`` others wait (as in ``search/execution/engines/ray/loop.py``).
     """
     coming, waiting, count = list(reversed(kinds)), list[str](), 0
     while coming or waiting:

@@ -44,7 +44,9 @@ def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
 
 
 def _far(domain: Domain) -> Iterator[Json]:
-    """All choices; of a range of integers its two ends. No network is the larger for a number that is no integer."""
+    """The values to try: all choices, or the two ends of a range of integers; none of other numbers, which change no
+    size.
+    """
     match domain:
         case Choice():
             yield from domain.values

@@ -56,7 +56,7 @@ class _Some:
 @final
 class TrainingMeter(Meter):
     """Measures with the program of the worker. ``record``: of the study and its prepared corpora. ``trials``: how many
-    share a program, of which each has its part of the seconds.
+    share a program; the seconds of a program are divided among them.
 
     Raises UserError if there is no such ``device``.
     """
@@ -139,8 +139,8 @@ def room(
     concurrent: int | None = None,
     trials_per_program: int = 1,
 ) -> Room:
-    """How many trials fit on this machine, each with its CPUs and its share of a GPU, if there is one, and at most
-    ``concurrent``; or how many programs of ``trials_per_program``.
+    """The number of trials that fit on this machine, each with its CPUs and its share of a GPU, if there is one, and at
+    most ``concurrent``; or the number of programs of ``trials_per_program``.
 
     ``auto`` counts a whole GPU for each trial, its maximum; without a share trials run on a CPU. Raises UserError if
     there is no such ``device``, no trial fits, or kernels are asked for that cannot run there.

@@ -82,8 +82,8 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The number of trials in parallel, their device and kernels, and each one's share of a GPU. Where programs hold
-    up to ``trials_per_program`` trials, that is the number of programs, and each one's share.
+    """The number of trials in parallel, their device and kernels, and each one's share of a GPU. Where programs hold up
+    to ``trials_per_program`` trials, these are the number of programs, and each program's share.
 
     ``cpus``: the CPUs that this process may use; ``load_average``: how many programs ran or waited for a CPU in
     the minute before anything was measured, None if unknown.
@@ -137,7 +137,7 @@ class Plan:
 
     @property
     def together(self) -> int:
-        """How many trials a program has, in whole ones."""
+        """The number of trials that a program has, as a whole number."""
         return max(1, round(self.company))
 
 

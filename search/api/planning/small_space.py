@@ -10,10 +10,10 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.spaces.space import Space
 
 FEW: Final = 12
-"""The most configs of a small space: of a dozen, a scheduler that keeps a third twice trains one to its end."""
+"""Maximum number of configs of a small space: a scheduler that twice keeps a third of a dozen trains one to its end."""
 
 LISTED: Final = 1_000
-"""The most points, allowed or not, that are looked at."""
+"""Maximum number of points, allowed or not, that are listed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,9 @@ class RecordedSpace(Space):
         return self._texts[int(np.argmin(distance_P))]
 
     def _coordinates(self, point: Point) -> list[float]:
-        """By axis: the place of a choice, a number as a share of its range, NaN where the axis is not active."""
+        """The coordinate on each axis: the index of a choice, a number as a share of its range, NaN if the axis is not
+        active.
+        """
         return [
             _coordinate(domain, point[path]) if path in point else math.nan for path, domain in self.domains.items()
         ]

@@ -34,7 +34,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """All changes of the incumbent's score, in order."""
+    """The changes of the incumbent's score, in order."""
 
     moments: tuple[Moment, ...]
 

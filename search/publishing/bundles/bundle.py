@@ -58,15 +58,15 @@ SENTENCES_AT_ONCE = 64
 CPU = torch.device("cpu")
 
 Metrics = dict[str, dict[str, int | float]]
-"""By split: ``correct`` tags of ``total``, and the counts of the ranking measure (``data.tasks.measure.Counts``)."""
+"""Counts by split: ``correct`` tags of ``total``, and those of the ranking measure (``data.tasks.measure.Counts``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """A trained network with everything it needs to read text; also called ``skipstack.Model``.
 
-    ``task``: the task of its tags; ``unit``: what a token is; ``metrics``: its counts on dev and test, without dev if
-    it was trained on dev; ``provenance``: its study, trial, seeds and corpus.
+    ``task``: the task of its tags; ``unit``: the kind of its tokens; ``metrics``: its counts on dev and test, without
+    dev if it was trained on dev; ``provenance``: its study, trial, seeds and corpus.
     """
 
     path: Path
@@ -85,7 +85,7 @@ class Bundle:
 
     @property
     def unit(self) -> Unit:
-        """What its tokens are: words, or characters if it segments text into words."""
+        """The kind of its tokens: words, or characters if it segments text into words."""
         return token_unit(self.config.data.corpus)
 
     @property
@@ -113,7 +113,7 @@ class Bundle:
         return list(self.annotate(split))
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """As ``annotate``, but yields pairs of tokens and tags, without heads."""
+        """Annotate sentences as ``annotate`` does, but yield pairs of tokens and tags, without heads."""
         for sentence in self.annotate(sentences):
             yield list(sentence.words), list(sentence.tags)
 
@@ -159,7 +159,7 @@ class Bundle:
             yield Sentence(tuple(sentence), tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """Its metrics on dev and test of its corpus, without dev if it was trained on dev."""
+        """Measure the network on dev and test of its corpus, without dev if it was trained on dev."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics: Metrics = {}
         for split in ("dev", "test") if self.provenance["trained_on"] == "train" else ("test",):

@@ -59,7 +59,7 @@ def _figures(
 
 
 def _joined(bundle: Bundle) -> str:
-    """How the networks of an ensemble are combined."""
+    """The end of the sentence on how the networks of an ensemble are combined."""
     match bundle.config.model.head.kind:
         case "softmax":
             return "the mean of their likelihoods does"

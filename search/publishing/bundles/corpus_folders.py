@@ -45,7 +45,7 @@ def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) ->
 
 
 def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
-    """For each split, the number of generated sentences, or its files; files beside them are in the same folders."""
+    """Yields each split with the number of generated sentences or the files; files beside them share their folders."""
     files = corpus.files if isinstance(corpus, OwnFiles) else {}
     for split in SPLITS:
         yield split, files.get(split) or getattr(corpus, split, None) or ()

@@ -50,10 +50,11 @@ def nothing_confirmed(config: Subject) -> Sequence[Confirmed]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
-    """How a trial is exported.
+    """Options for exporting a trial.
 
     ``retrain``: train it again on train and dev (``search/publishing/bundles/retraining.py``), with progress to
-    ``tell``; else export the weights of the trial. ``ensemble``: of all its seeds (``models/networks/ensemble.py``).
+    ``tell``; else export the weights of the trial. ``ensemble``: export all its seeds as an ensemble
+    (``models/networks/ensemble.py``).
     """
 
     retrain: bool = False
@@ -156,7 +157,7 @@ def export_bundle(
 ) -> Path:
     """Write the bundle ``to``, a folder or, by its name, a .zip.
 
-    Of a function it contains the model that the function gave (``search/publishing/bundles/own_export.py``). Of a
+    For a function it contains the model that the function gave (``search/publishing/bundles/own_export.py``). For a
     network it contains the lane with the best dev score at its best epoch; if retrained, the trial's first seed, since
     there is no dev score to choose by; or all lanes, as an ensemble. Its metrics are measured on the written bundle;
     the model card has them and the ``confirmed`` scores. Raises UserError if ``to`` exists, if an ensemble would have

@@ -77,7 +77,7 @@ def fill_own(
 
 
 def _scores(trial: TrialRecord, epoch: int) -> dict[str, dict[str, float]]:
-    """What each call reported at an epoch, by its words; numbers that are not finite are left out."""
+    """The metrics that each call reported at an epoch, by the call in words; non-finite numbers are left out."""
     report = trial.reports[epoch - 1]
     scores: dict[str, dict[str, float]] = {trial.replicates.words(call): {} for call in trial.seeds}
     for name, values in report.metrics.items():

@@ -23,9 +23,9 @@ from skipstack.spaces.function import FunctionConfig, FunctionSource
 
 
 class OwnProvenance(Frozen):
-    """Where a function's model comes from: its study, its trial, and the call that gave it, after which epoch.
+    """The origin of a function's model: its study, its trial, and the call that gave it, after which epoch.
 
-    ``trials``: how many had a score, out of which this one was chosen.
+    ``trials``: the number of trials with a score, from which this one was chosen.
     """
 
     study: str
@@ -46,7 +46,7 @@ class OwnProvenance(Frozen):
 
 
 class Scores(RootModel[dict[str, dict[str, float]]]):
-    """By call in words, all finite numbers that it reported at the model's epoch."""
+    """The finite numbers that each call reported at the model's epoch, by the call in words."""
 
 
 class Versions(RootModel[dict[str, str]]):

@@ -81,7 +81,7 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> Comparison:
 
 
 def _sentences(corpus: StoredCorpus, split: str) -> list[list[str]]:
-    """Some sentences of a split over its range of lengths, with the shortest and the longest."""
+    """Sentences of a split over its range of lengths, with the shortest and the longest."""
     chosen = corpus.splits[split]
     order_S = chosen.lengths_S.argsort(kind="stable").tolist()
     step = max(1, len(order_S) // COMPARED)

@@ -1,4 +1,4 @@
-"""Where the files of a bundle lie, a folder or a zip archive, which may be untrusted: nothing is unpacked."""
+"""Opens the files of a bundle, a folder or a zip archive, which may be untrusted: nothing is unpacked."""
 
 import os
 import stat
@@ -39,7 +39,7 @@ class FolderSource:
         self.path = path
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Other files may lie beside those of the bundle: nobody reads them."""
+        """Accepts any names: other files may lie beside those of the bundle, and are not read."""
 
     @contextmanager
     def open(self, name: str, most: int) -> Iterator[IO[bytes]]:

@@ -1,6 +1,6 @@
-"""What is asked of a store by MLflow's client: a study's runs, and files among their artifacts.
+"""Requests to a store by MLflow's client: a study's runs, and files among their artifacts.
 
-All that calls it runs in the process that has MLflow (``tracking_process.py``).
+The callers run in the process that has MLflow (``tracking_process.py``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,8 +44,17 @@ def found_study(client: "MlflowClient", experiment: str, study_id: str) -> Found
     return Found(named.experiment_id, runs) if STUDY in runs else None
 
 
+def own_run(client: "MlflowClient", experiment: str, study_id: str) -> "Run | None":
+    """The run of a study as a whole; None where it is not there."""
+    named = client.get_experiment_by_name(experiment)
+    if named is None:
+        return None
+    having = f"{of_study(study_id)} AND tags.`skipstack.kind` = 'study'"
+    return next(search_runs(client, [named.experiment_id], having), None)
+
+
 def search_runs(client: "MlflowClient", experiment_ids: list[str], having: str) -> "Iterator[Run]":
-    """The runs of these experiments that have something, page by page."""
+    """The runs of these experiments that match the filter ``having``, page by page."""
     token = None
     while True:
         page = client.search_runs(experiment_ids, having, max_results=PAGE, page_token=token)
@@ -85,7 +94,7 @@ def got(uri: str, place: str) -> str:
 
 @contextmanager
 def told(asked: str, uri: str) -> Iterator[None]:
-    """What the store at ``uri`` refuses, or that it does not answer, is a UserError: one line, without secrets."""
+    """Turns a refusal of the store at ``uri``, or a missing answer, into a UserError: one line, without secrets."""
     try:
         yield
     except UserError:

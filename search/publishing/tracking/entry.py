@@ -1,4 +1,4 @@
-"""What is to be written in one run, as MLflow takes it, and by what the runs of a study are known."""
+"""The content to write into one run, as MLflow takes it, and the keys of a study's runs."""
 
 import json
 from dataclasses import dataclass, field
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 RunKey = tuple[int | None, int | None] | tuple[int, int | None, str]
-"""By ablation and trial: a trial of the search is ``(None, number)``, an ablation ``(number, None)``.
+"""The key of a run, by ablation and trial: a trial of the search is ``(None, number)``, an ablation ``(number, None)``.
 
-With a third part, which names a row and its reference, it is that row of an ablation for which no run trains: a second
-part that a trial plays, or a mean over corpora, which has no trial.
+A third part names a row of an ablation and its reference: then the run trains nothing. It stands for a second part that
+a trial plays, or for a mean over corpora, which has no trial.
 """
 
 STUDY: Final[RunKey] = (None, None)
@@ -30,10 +30,10 @@ ROW: Final = "ablation_row"
 Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
 
 NOTE: Final = "mlflow.note.content"
-"""The tag that has a run's description. Once it is there, people or the end of a study may have put another there."""
+"""The tag with a run's description. Once it is there, people or the end of a study may have replaced it."""
 
 MEGABYTE: Final = 1e6
-"""Bytes, as MLflow counts them."""
+"""Bytes in a megabyte, as MLflow counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,11 @@ class Read:
 
 @dataclass(slots=True)
 class Entry:
-    """What is to be written in one run. ``name`` and ``start`` are there only before it was first written.
+    """The content to write into one run. ``name`` and ``start`` are set only before the run was first written.
 
-    ``formerly``: the name that an earlier version gave the run; it loses this one where it still has it. ``status`` is
-    None where it stays as it is. ``start`` and ``end`` are Unix milliseconds. ``files``: texts by the names that they
-    have among the run's artifacts; ``log``: whether the log of the trial is to be among them, too, and the artifacts of
-    its function.
+    ``formerly``: the name that an earlier version gave the run, which is replaced if it still has it. ``status`` is
+    None if it stays as it is. ``start`` and ``end`` are Unix milliseconds. ``files``: texts by their names among the
+    run's artifacts; ``log``: whether the log of the trial and the artifacts of its function are to be among them, too.
     """
 
     name: str = ""
@@ -68,7 +67,7 @@ class Entry:
     end: int | None = None
 
     def fit(self) -> None:
-        """Make its texts such as every store takes."""
+        """Adapt its texts so that every store takes them."""
         self.tags = {name: stored_value(value) for name, value in self.tags.items()}
         self.params = {name: stored_value(value) for name, value in self.params.items()}
 
@@ -85,17 +84,17 @@ def note(text: str) -> dict[str, str]:
 
 
 def of_study(study_id: str) -> str:
-    """What all runs of a study have."""
+    """The filter for all runs of a study."""
     return f"tags.`skipstack.study` = '{study_id}'"
 
 
 def of_role(study_id: str, role: str) -> str:
-    """What the runs of a study have that play a part in one ranking: ``trial`` or ``ablation row``."""
+    """The filter for the runs of a study that play a part in one ranking: ``trial`` or ``ablation row``."""
     return f"{of_study(study_id)} AND tags.`skipstack.role` = '{role}'"
 
 
 def key_of(run: "Run") -> RunKey:
-    """Of which ablation and which trial a run is, and of which row if it trains nothing."""
+    """The key of a run: its ablation and trial, and its row if it trains nothing."""
     ablation, trial = _number(run, "skipstack.ablation"), _number(run, "skipstack.trial")
     tags = run.data.tags
     if tags.get("skipstack.kind") != ROW or ablation is None:
@@ -104,7 +103,7 @@ def key_of(run: "Run") -> RunKey:
 
 
 def part_of(row: str, reference: str) -> str:
-    """What tells the rows of an ablation apart that a trial plays."""
+    """The third part of a key, which distinguishes the rows of an ablation that one trial plays."""
     return f"{row}, measured from {reference}"
 
 
@@ -120,7 +119,7 @@ def _number(run: "Run", tag: str) -> int | None:
 
 
 def corpus_read(corpus: Corpus, fingerprint: str) -> Read:
-    """A corpus of this config and this content."""
+    """The corpus with this config and this content."""
     return Read(title_of(corpus)[:500], fingerprint, canonical_json(corpus.model_dump(mode="json"))[:60_000])
 
 
@@ -136,9 +135,9 @@ def source_tags(placed: Placed) -> dict[str, str]:
 
 
 def system_metrics(usage: Usage) -> dict[str, float]:
-    """What a worker took of its machine, by MLflow's names of system metrics, where it has one, and in its units.
+    """A worker's use of its machine, by MLflow's names of system metrics, where it has one, and in its units.
 
-    Of the machine and of the GPU it is what all took that ran there, as MLflow's own are; ``process``: the worker.
+    The numbers of the machine and of the GPU include all programs there, as MLflow's own do; ``process``: the worker's.
     """
     metrics = {
         "cpu_utilization_percentage": usage.machine_cpu,

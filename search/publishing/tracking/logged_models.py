@@ -32,7 +32,7 @@ has its card, once its files are there.
 """
 
 UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
-"""MLflow's code of what a server does not have."""
+"""MLflow's error code for an endpoint that a server does not have."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,9 +40,8 @@ class BestBundle:
     """The best network of a study, or the model of its function: ``name`` tells it from any other of the study,
     ``write`` writes its bundle.
 
-    ``write`` takes a new folder and raises UserError where the weights are gone. ``scores``: what each of its seeds
-    reached, by metric, where the network is that of one seed. ``alias``: what it is called in the registry, beside its
-    number.
+    ``write`` takes a new folder and raises UserError if the weights are gone. ``scores``: the metrics that each of its
+    seeds reached, if the network is that of one seed. ``alias``: its name in the registry, beside its number.
     """
 
     name: str
@@ -120,7 +119,7 @@ def _version(client: "MlflowClient", kept: Kept, name: str) -> int:
 
 
 def _logged(client: "MlflowClient", found: Found, having: str) -> "list[LoggedModel] | None":
-    """The logged models of a study that have something; None where the client or the server has no logged models."""
+    """The logged models of a study that match the filter ``having``; None if client or server has no logged models."""
     from mlflow.exceptions import MlflowException
 
     if not hasattr(client, "search_logged_models"):
@@ -183,7 +182,7 @@ def _log(client: "MlflowClient", found: Found, bundle: BestBundle, study_id: str
 
 
 def _save(folder: Path, run_id: str | None, model_id: str | None = None) -> None:
-    """Make the folder ``model`` of the bundle beside it."""
+    """Write the bundle in ``folder`` as a model, into the folder ``model`` beside it."""
     save = save_own_model if is_own(folder / "bundle") else save_model
     save(folder / "bundle", folder / "model", run_id=run_id, model_id=model_id)
 
@@ -193,8 +192,8 @@ def _card(folder: Path) -> str:
 
 
 def _complete(client: "MlflowClient", found: Found, bundle: BestBundle, model: "LoggedModel", card: str) -> str | None:
-    """Give a model what it lacks: its card as its description, its trial's run as what made it, and what its network
-    reached on which corpus. The id of that run.
+    """Give a model what it lacks: its card as its description, its trial's run as its origin, and the metrics of its
+    network with their corpus. Returns the id of that run.
     """
     from mlflow.entities import LoggedModelOutput, Metric
 
@@ -218,6 +217,6 @@ def _complete(client: "MlflowClient", found: Found, bundle: BestBundle, model: "
 
 
 def _scores(bundle: BestBundle, provenance: Mapping[str, str]) -> Mapping[str, float]:
-    """What the network reached, that of one seed; none of an ensemble."""
+    """The metrics of a network of one seed; empty for an ensemble."""
     seeds = provenance.get("seeds", provenance.get("seed", "")).strip("[]")
     return next((scores for seed, scores in bundle.scores.items() if seeds == str(seed)), {})

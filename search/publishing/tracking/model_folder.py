@@ -1,8 +1,8 @@
 """A bundle as the folder of one of MLflow's models: what it loads, serves and shows.
 
-Not written by MLflow's ``pyfunc.save_model``: that looks through all that is installed, for a second of the processor,
-to check the three requirements that were just asked of the installation, and puts the ``pyproject.toml`` of wherever
-one stands beside the model. ``tests/search/publishing/tracking/test_publishing.py`` compares the two folders.
+It is not written by MLflow's ``pyfunc.save_model``, which searches all installed packages, for a second of CPU time, to
+check the three requirements just read from the installation, and puts the ``pyproject.toml`` of the working directory
+beside the model. ``tests/search/publishing/tracking/test_publishing.py`` compares the two folders.
 """
 
 import json
@@ -21,7 +21,7 @@ LOADER: Final = "skipstack.search.publishing.bundles.served"
 """Our module that loads the bundle: no code lies beside it."""
 
 EXAMPLE: Final = {"columns": ["text"], "data": [["the old dogs sleep"]]}
-"""A text of the kind that it reads, as a frame that was split: any will do."""
+"""An example input, as a frame in the orientation ``split``: any text of the kind that it reads will do."""
 
 NEEDS: Final = ("skipstack", "mlflow", "torch")
 
@@ -65,8 +65,8 @@ def is_own(bundle: Path) -> bool:
 
 
 def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
-    """Write the bundle of a function's model in the new folder ``to``. What is one of MLflow's models keeps its place,
-    its flavours and its every byte, with the rest of the bundle beside it; of other files MLflow knows nothing.
+    """Write the bundle of a function's model in the new folder ``to``. A model of MLflow's is copied byte for byte,
+    with its flavours, and the rest of the bundle stands beside it; of other files MLflow knows nothing.
     """
     from mlflow.models import Model
 
@@ -80,18 +80,18 @@ def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_i
 
 
 def provenance(bundle: Path) -> dict[str, str]:
-    """Where a bundle comes from, as text."""
+    """The provenance of a bundle, as text."""
     told = json.loads((bundle / "provenance.json").read_text(encoding="utf-8"))
     return {name: str(value) for name, value in told.items()}
 
 
 def _of(run_id: str | None, model_id: str | None) -> dict[str, Any]:
-    """What a model belongs to; MLflow below version 3 knows no ids of models, and would write it as it stands."""
+    """The ids of a model's run and of the model, unless that is None: MLflow below version 3 would write any id."""
     return {"run_id": run_id} if model_id is None else {"run_id": run_id, "model_id": model_id}
 
 
 def _write_environment(to: Path) -> None:
-    """What the model needs, for pip, virtualenv and conda; a version without what a package index does not know."""
+    """Write the model's requirements for pip, virtualenv and conda, without local versions, which no index knows."""
     needs = [f"{name}=={metadata.version(name).partition('+')[0]}" for name in NEEDS]
     python = platform.python_version()
     conda = {

@@ -20,7 +20,7 @@ SPELT: Final[Mapping[str, str]] = {"@": "_at_", "%": "_percent_", "&": "_and_", 
 _TAKEN: Final = re.compile(r"[\w.\- ]+(/[\w.\- ]+)*")
 _REFUSED: Final = re.compile(r"[^\w.\- ]+")
 _OURS: Final = re.compile(r".*(-[0-9a-f]{8}|[./]seed_-?[0-9]+)", re.DOTALL)
-"""How the names end that are made here, and those of lanes."""
+"""Matches names that end as those made here, or as those of lanes."""
 
 
 def stored_name(name: str, between: str = "/") -> str:
@@ -35,7 +35,7 @@ def stored_name(name: str, between: str = "/") -> str:
 
 
 def renamed(names: Iterable[str], between: str = "/") -> str | None:
-    """One line on those of the names that MLflow refuses; None if it takes all."""
+    """A line on the names that MLflow refuses; None if it takes all."""
     other = {name: stored for name in sorted(set(names)) if (stored := stored_name(name, between)) != name}
     if not other:
         return None
@@ -45,7 +45,9 @@ def renamed(names: Iterable[str], between: str = "/") -> str | None:
 
 
 def stored_value(value: str) -> str:
-    """The text of a parameter or a tag as every store takes it: not too long, without what no encoding has."""
+    """The text of a parameter or a tag as every store takes it: not too long, and with characters escaped that no
+    encoding has.
+    """
     return value[:LONGEST].replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()[:LONGEST]
 
 

@@ -26,14 +26,14 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 Label = str | int | float | bool | None
-"""What Optuna takes for a value of a choice."""
+"""A value of a choice as Optuna takes it."""
 
 NAME: Final = "skipstack/{}"
-"""Of the study there, as of the experiment in MLflow."""
+"""The name of the study in Optuna, as that of the experiment in MLflow."""
 
 
 def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
-    """Write the study as a new one into the storage at ``uri``, a database as Optuna names it; its name there.
+    """Write the study as a new one into the storage at ``uri``, a database as Optuna names it; returns its name there.
 
     ``events``: at least those by which trials started and ended, for the times. Values are in the measure's own unit.
     Raises UserError where the storage cannot be reached, and where it has a study of this name; then nothing of ours is
@@ -74,7 +74,7 @@ def _unwritten(uri: str, error: Exception) -> UserError:
 
 
 def _fill(storage: optuna.storages.BaseStorage, name: str, record: StudyRecord, times: "_Times") -> None:
-    """All of the study, or nothing."""
+    """Write the whole study, or nothing."""
     study = optuna.load_study(study_name=name, storage=storage)
     axes = {path: _Axis(domain) for path, domain in record.space.domains.items()}
     try:
@@ -130,7 +130,7 @@ def _state(trial: TrialRecord) -> TrialState:
 
 
 def _about(trial: TrialRecord) -> dict[str, Any]:
-    """What Optuna has no place for; each takes it some milliseconds."""
+    """The attributes for which Optuna has no field; each takes it some milliseconds."""
     known = {
         "end": trial.reason,
         "seeds": list(trial.seeds),
@@ -144,7 +144,7 @@ def _about(trial: TrialRecord) -> dict[str, Any]:
 
 
 class _Times:
-    """When trials started, for the first time, and when they ended."""
+    """The times at which trials first started, and at which they ended."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.started: dict[int, datetime] = {}
@@ -178,7 +178,7 @@ class _Axis:
 
 
 def _labels(domain: Choice) -> dict[str, Label]:
-    """By the JSON of each value; JSON itself where two would be the same to Optuna, as 1 and true are."""
+    """The labels by each value's JSON; all are this JSON itself if two would be equal to Optuna, as 1 and true are."""
     texts = [canonical_json(value) for value in domain.values]
     labels: list[Label] = [
         domain.name(value) or (value if isinstance(value, Label) else text)

@@ -1,7 +1,7 @@
 """The store of one study alone, an sqlite file: its tables are copied, and its commits do not wait for the disk.
 
-MLflow makes its tables by all of its migrations, one after another: two seconds of the processor for each study. Before
-any run they are the same everywhere, so they are made once for each version of MLflow.
+MLflow makes its tables by all of its migrations, one after another: two seconds of CPU time for each study. Before any
+run they are the same everywhere, so they are made once for each version of MLflow.
 """
 
 import os
@@ -50,7 +50,7 @@ def unflushed_sqlite() -> Iterator[None]:
 
 
 def _make(empty: Path) -> None:
-    """By MLflow itself, in a folder that nobody else sees; its default experiment lies there, so it is left out."""
+    """Let MLflow make the tables, in a private folder; its default experiment lies there, so it is left out."""
     with tempfile.TemporaryDirectory(prefix="skipstack-", dir=empty.parent) as folder:
         made, left = Path(folder) / "made.db", Path(folder) / "left.db"
         connected(f"sqlite:///{made}").search_experiments()
@@ -61,6 +61,6 @@ def _make(empty: Path) -> None:
 
 
 def _put(empty: Path, database: Path) -> None:
-    """Whole or not at all, and never in place of a store that somebody else has opened meanwhile."""
+    """Copy the tables whole or not at all, and never replace a store that somebody else has opened meanwhile."""
     with tempfile.TemporaryDirectory(prefix=f"{database.name}-", dir=database.parent) as folder:
         os.link(shutil.copyfile(empty, Path(folder) / database.name), database)

@@ -1,4 +1,4 @@
-"""What the runs of a study show once it is over: its report as a note and as files, its best network as a model."""
+"""Publishes a study in its runs once it is over: its report as a note and as files, its best network as a model."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from skipstack.data.basis.redaction import redacted, without_secrets
-from skipstack.search.publishing.tracking.client import Found, connected, found_study, put
+from skipstack.search.publishing.tracking.client import Found, connected, found_study, own_run, put
 from skipstack.search.publishing.tracking.entry import NOTE, RunKey
 from skipstack.search.publishing.tracking.logged_models import BestBundle, keep
 from skipstack.search.publishing.tracking.names import stored_name
 from skipstack.search.publishing.tracking.retry_loop import RetryLoop
 from skipstack.search.publishing.tracking.stores import is_folder
+from skipstack.search.study.code_version import code_version
+from skipstack.search.study.record.study_record import StudyRecord
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -19,12 +21,15 @@ if TYPE_CHECKING:
 FILES: Final = "skipstack.files"
 """The tag of a run that says what the files there were made of."""
 
+PUBLISHED: Final = "skipstack.published"
+"""The tag of a study's run that says what was published last, as a whole."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Publication:
-    """What is shown, by run: ``notes``, in Markdown, ``metrics``, ``tags`` and ``files``.
+    """The content to publish, by run: ``notes``, in Markdown, ``metrics``, ``tags`` and ``files``.
 
-    ``made_of``: what says whether the files are others than those that are there.
+    ``made_of``: identifies the source of the files, which are not written again if the store has those of the same one.
     """
 
     made_of: str
@@ -38,8 +43,9 @@ class Publication:
 
 @dataclass(slots=True)
 class Shown:
-    """Where a study is shown: the number of its experiment, once it is known. ``missing``: one line, or None;
-    ``otherwise``: one line on what is shown in another way than by newer versions of MLflow, or None.
+    """The result of publishing a study: the number of its experiment, once it is known. ``missing``: one line on why
+    something is missing, or None; ``otherwise``: one line on what is shown in another way than by newer versions of
+    MLflow, or None.
     """
 
     experiment_id: str | None = None
@@ -47,8 +53,25 @@ class Shown:
     otherwise: str | None = None
 
 
+def made_of(record: StudyRecord) -> str:
+    """The source of a publication: the number of events in the ledger, and the version of this code."""
+    return f"{record.events} events, {code_version()}"
+
+
+def published(uri: str, experiment: str, study_id: str, what: str) -> Shown | None:
+    """The place of a study whose last publication had the source ``what`` (``made_of``); None: publish it (again)."""
+    try:
+        client = connected(uri)
+        run = own_run(client, experiment, study_id)
+        if run is None or run.data.tags.get(PUBLISHED) != what:
+            return None
+        return Shown(experiment_id=run.info.experiment_id)
+    except Exception:  # noqa: BLE001 (what the store refuses is told where it is written)
+        return None
+
+
 def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> Shown:
-    """Write what is to be shown beside the numbers of a study, which are there.
+    """Write a publication beside the numbers of a study, which the store has already.
 
     The ``loop``, whose listener waits, tries again where the store fails; nothing is written twice.
     """
@@ -67,7 +90,7 @@ def publish(uri: str, experiment: str, study_id: str, publication: Publication, 
 
 
 def unpublished(uri: str, trouble: str) -> str:
-    """One line on why a report is not shown as a whole, without secrets."""
+    """The line on why a report is not shown as a whole, without secrets."""
     return redacted(f"MLflow at {uri}: the report is not all there ({trouble})")
 
 
@@ -94,6 +117,7 @@ def _publish(
                 put(client, found.runs[key].info.run_id, {name: content})
                 progressed((key, name))
             client.set_tag(found.runs[key].info.run_id, FILES, publication.made_of)
+    kept = None
     if publication.best is not None:
         kept = keep(client, uri, found, publication.best, study_id)
         if kept is not None and kept.model_id is None:
@@ -101,10 +125,12 @@ def _publish(
                 f"MLflow at {without_secrets(uri)} has no page of models, which came with version 3 of server and "
                 "client: the best network is a folder among the artifacts of its trial's run"
             )
+    if kept is None or kept.model_id is not None:  # else it is said each time
+        client.set_tag(found.study.info.run_id, PUBLISHED, publication.made_of)
 
 
 def _say(client: "MlflowClient", found: Found, key: RunKey, publication: Publication, between: str) -> None:
-    """The note, metrics and tags of a run, as far as it has others or none. ``between``: as for ``stored_name``."""
+    """Write the note, metrics and tags that the run lacks or has otherwise. ``between``: as for ``stored_name``."""
     from mlflow.entities import Metric, RunTag
 
     run = found.runs[key]

@@ -1,7 +1,7 @@
-"""A study from where MLflow keeps it, without its folder: by the copy of its ledger among the artifacts of its run.
+"""Reads a study from MLflow, without its folder: from the copy of its ledger among the artifacts of its run.
 
-What comes from there is a ledger like any other that was received: lines with checksums, compressed. It is read, and
-runs no code. The store is asked by a process of its own (``tracking_process.py``).
+The copy is a ledger like any other from elsewhere: lines with checksums, compressed. It is read, and runs no code. A
+process of its own asks the store (``tracking_process.py``).
 """
 
 import atexit
@@ -29,16 +29,17 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 STUDY, RUN = "mlflow:", "runs:/"
-"""What begins the address of a study in MLflow: by its name or its id, or by the id of a run of it."""
+"""The prefixes of a study's address in MLflow: before its name or its id, or before the id of one of its runs."""
 
 LEDGERS: Final = {LEDGER: "000001.jsonl.gz", "ledger.parquet": "000001.parquet"}
-"""The names of the copy among artifacts, the second one by versions up to 0.2.0, and in the folder of a ledger."""
+"""The copy's names among artifacts (the second one in versions up to 0.2.0), each with its name in a ledger's folder.
+"""
 
 STUDIES: Final = "tags.`skipstack.kind` = 'study'"
 
 
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
-    """The folders of studies: where they are said to lie or, of an address in MLflow, a temporary one with its ledger.
+    """The folders of studies: the given ones or, for an address in MLflow, a temporary one with the study's ledger.
 
     Raises UserError where there is no such study, or more than one.
     """
@@ -52,7 +53,7 @@ def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
 
 
 def all_located(tracking_uri: str | None) -> dict[str, Path]:
-    """All studies of a store that has copies of their ledgers, the latest first: by address a temporary folder.
+    """The temporary folders of all studies of a store that has copies of their ledgers, by address, the latest first.
 
     The address has the study's name, or its id where several have that name. Raises UserError where there is none.
     """
@@ -65,7 +66,7 @@ def all_located(tracking_uri: str | None) -> dict[str, Path]:
 
 
 def fetch(addresses: Sequence[str], uri: str, to: Path) -> dict[str, Path]:
-    """By address the folder of each study, made in ``to``. Raises UserError as ``located`` does."""
+    """The folder of each study, made in ``to``, by address. Raises UserError as ``located`` does."""
     found = {}
     for text in addresses:
         with told(text, uri):
@@ -81,7 +82,7 @@ def fetch(addresses: Sequence[str], uri: str, to: Path) -> dict[str, Path]:
 
 
 def fetch_all(uri: str, to: Path) -> dict[str, Path]:
-    """By address the folder of each study of the store, made in ``to``. Raises UserError where it does not answer."""
+    """The folder of each study of the store, made in ``to``, by address. Raises UserError if it does not answer."""
     with told(STUDY, uri):
         client = connected(uri)
         runs = sorted(_studies(client), key=lambda run: -(run.info.start_time or 0))
@@ -95,14 +96,14 @@ def fetch_all(uri: str, to: Path) -> dict[str, Path]:
 
 
 def _temporary_folder() -> Path:
-    """Removed when this process ends."""
+    """A new folder, which is removed when this process ends."""
     folder = Path(mkdtemp(prefix="skipstack-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def _store(text: str, tracking_uri: str | None) -> str:
-    """The URI of the store that has what stands at an address."""
+    """The URI of the store in which an address is looked up."""
     uri = chosen_store(tracking_uri)
     if uri is None:
         raise UserError(f"{text}: in which store? (allowed: with --tracking-uri URI, or {URI} in the environment)")
@@ -145,7 +146,7 @@ def _run(client: "MlflowClient", text: str) -> "Run":
     """The own run of the study at an address."""
     if text.startswith(RUN):
         run = client.get_run(text.removeprefix(RUN).strip("/"))
-        for _ in range(2):  # of an ablation's trial there are two above
+        for _ in range(2):  # a trial of an ablation has two runs above it
             above = run.data.tags.get("mlflow.parentRunId")
             run = run if above is None else client.get_run(above)
         return run

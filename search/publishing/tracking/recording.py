@@ -1,4 +1,4 @@
-"""Every trial a run in MLflow: the loop that reads what is new in the ledger and writes it, a batch at a time.
+"""Records every trial as a run in MLflow: a loop reads what is new in the ledger and writes it, a batch at a time.
 
 A batch is written in few calls: one for the metrics, parameters and tags of a run, however many reports they came from.
 The ledger stays the truth. Runs are found by their tags, so a later loop writes what an earlier one could not, and
@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -33,20 +34,23 @@ COPY_EVERY = 60.0
 """Seconds between two copies of a ledger that grows, at least."""
 
 COPY_SHARE = 50.0
-"""And so many times as many as the last copy took: copying takes 2 % of the time of one thread, at most."""
+"""Minimum pause after a copy, as a multiple of its own time: copying takes 2 % of the time of one thread, at most."""
 
 
 class Recorder:
     """Writes the events of a study into the store at ``uri``, in the ``loop``.
 
-    ``news``: the events that were not given yet, the study's first ones at first; what the store has of them already is
-    left out.
+    ``news``: returns the events that it has not returned yet, the study's first ones at first; those that the store has
+    already are left out.
     ``private``: the store is an sqlite file of this study alone. The ledger can rebuild it, so commits
     do not wait for the disk: a killed process harms nothing, but after a power cut the file may have
     to be deleted before the study is resumed.
 
     ``folder``: of the study; artifacts lie there where the store does not say where. A store that is not private gets a
     copy of the ledger that lies there, from time to time and at the end.
+
+    The study's run is marked with the number of events that the store has. Their entries are not compared with the
+    content of the store, unless ``compare``.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Recorder:
         *,
         folder: Path | None = None,
         private: bool = False,
+        compare: bool = False,
     ) -> None:
         hide(uri)
         self._uri = uri
@@ -69,6 +74,8 @@ class Recorder:
         self._reading: Iterator[Event] | None = None
         self._read_all = False
         self._batch: deque[Event] = deque()
+        self._applied = 0
+        self._compare = compare
         self._runs = ExpectedRuns("." if is_folder(uri) else "/")  # where a metric is a file, it can hold no others
         self._writer: Writer | None = None
         self._doubtful = False
@@ -88,6 +95,8 @@ class Recorder:
             while self._take_in():
                 self._write()
             self._copy_ledger(closing)
+            if closing and self._writer is not None and self._applied > self._written:
+                self._writer.mark(self._applied)
             if closing and self._doubtful:  # a request that was given up may have been carried out since
                 writer = self._connected()
                 writer.forget()
@@ -99,12 +108,15 @@ class Recorder:
             raise
 
     def _take_in(self) -> bool:
-        """Whether anything is to be written: what could not be, or else what comes of the next events."""
+        """Whether anything is to be written: entries that could not be written, or else those of the next events."""
         pending = self._runs.pending
         while not pending and self._read():
             while self._batch:
                 self._runs.apply(self._batch[0])
                 self._batch.popleft()
+                self._applied += 1
+                if self._applied <= self._written:
+                    pending.clear()
         if not pending and self._writer is not None:
             self._writer.caught_up()
         return bool(pending)
@@ -126,6 +138,11 @@ class Recorder:
         if len(self._batch) < BATCH:
             self._reading, self._read_all = None, True
         return bool(self._batch)
+
+    @cached_property
+    def _written(self) -> int:
+        """The number of events that the store has, by its mark; read once the first event has named the study."""
+        return 0 if self._compare else self._connected().marked()
 
     def _connected(self) -> Writer:
         if self._writer is None:
@@ -167,6 +184,6 @@ class Recorder:
 
 
 def unrecorded(uri: str, trouble: str) -> str:
-    """One line on why the store lacks some of what happened, without secrets."""
+    """The line on why the store lacks some of what happened, without secrets."""
     message = redacted(f"MLflow at {uri}: not everything is recorded ({trouble})")
     return f"{message}; resuming the study writes what is missing"

@@ -21,13 +21,13 @@ ATTEMPTS: Final = 5
 
 
 class Listener(Protocol):
-    """Who wants the work done."""
+    """The owner of the work, who is told how it goes and may wait for its end."""
 
     def waits(self, seconds: float) -> bool:
-        """Sleep for so many seconds, or until somebody waits for the end; whether somebody does."""
+        """Sleep for so many seconds, or until somebody waits for the end; returns whether somebody does."""
 
     def progressed(self) -> None:
-        """The work got on."""
+        """The work made progress."""
 
     def failed(self, trouble: str) -> None:
         """A call of the work failed; ``trouble`` is one line."""
@@ -41,14 +41,14 @@ class RetryLoop:
         self._progress = False
 
     def progressed(self) -> None:
-        """The work tells that it got on: who waits has patience, and failures are counted anew."""
+        """Called by the work when it made progress: whoever waits goes on waiting, and failures are counted anew."""
         self._progress = True
         self._listener.progressed()
 
     def run(self, work: Callable[[bool], None]) -> str | None:
         """Call ``work`` until it succeeds once while somebody waits for the end, which its argument says.
 
-        None, or one line: what failed last, where it was given up.
+        Returns None, or one line on the last failure if the work was given up.
         """
         failures = 0
         closing = self._listener.waits(0)

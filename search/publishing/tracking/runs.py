@@ -1,14 +1,15 @@
-"""What the runs of a study should say: a reading of its events, without MLflow.
+"""The content that a study's runs should have: a reading of its events, without MLflow.
 
 The study is one run, each trial another, and each ablation a run with trials of its own. Runs are keyed by ablation and
 trial: the study's is ``STUDY``, its trials ``(None, number)``, an ablation ``(number, None)``. A trial of an ablation
-is a row beside its reference; where it plays a second part, beside another reference, that has a run of its own,
-which trains nothing, and so has the mean of a row over corpora. Metrics
-are points ``(key, step) -> (value, milliseconds)``: a metric's mean over the lanes under its name, and
-each lane's value under ``name/seed_3``. Steps are epochs; for the test split, the epoch whose weights
-were tested; for the study's best score, the number of trials that ended. ``score`` is a curve; what trials are ranked
-by is ``best_score``, that of ``best_epoch``: both have a point at each epoch that is the best so far, and end with no
-number where a trial lost its score to a fault. What is varied stands apart, as parameters that begin with ``axis.``.
+is a row beside its reference. If it plays a second part, beside another reference, that part has a run of its own,
+which trains nothing; so has the mean of a row over corpora.
+
+Metrics are points ``(key, step) -> (value, milliseconds)``: a metric's mean over the lanes under its name, and each
+lane's value under ``name/seed_3``. Steps are epochs; for the test split, the epoch whose weights were tested; for the
+study's best score, the number of trials that ended. ``score`` is a curve; ``best_score``, that of ``best_epoch``, ranks
+the trials: both have a point at each epoch that is the best so far, and end with NaN if a trial lost its score to a
+fault. Varied values are parameters that begin with ``axis.``.
 """
 
 import math
@@ -66,10 +67,10 @@ from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
 
 
 class ExpectedRuns:
-    """Turns events into entries, which wait in ``pending`` until who writes them takes them out.
+    """Turns events into entries, which wait in ``pending`` until a writer takes them out.
 
-    ``between``: a metric and its lane, in the names of lanes. ``of``: the study, of whose ablation ``number`` these are
-    the events.
+    ``between``: the sign between a metric and its lane in the names of lanes. ``of``: the study to whose ablation
+    ``number`` the events belong.
     """
 
     def __init__(self, between: str = "/", of: "ExpectedRuns | None" = None, number: int | None = None) -> None:
@@ -96,7 +97,7 @@ class ExpectedRuns:
         return {number: own.record for number, own in self._ablations.items()}
 
     def apply(self, event: Event) -> None:
-        """Take in what happened next; events come in the order of the ledger, from its first."""
+        """Take in the next event; events come in the order of the ledger, from its first."""
         if isinstance(event, Ablated):
             self._ablations.setdefault(
                 event.ablation, ExpectedRuns(self._between, of=self, number=event.ablation)
@@ -269,7 +270,7 @@ class ExpectedRuns:
         return flat | varied
 
     def _report(self, event: Reported, trial: TrialRecord) -> None:
-        """Means and lanes; of further seeds of a race, whose epochs begin anew, the lanes alone."""
+        """Add means and lanes; for further seeds of a race, whose epochs begin anew, the lanes alone."""
         values = _by_lane(event.metrics, event.seeds or trial.seeds, self._between)
         if event.seeds and event.seeds != trial.reports[0].seeds:
             means = {stored_name(name, self._between) for name in event.metrics}
@@ -283,7 +284,7 @@ class ExpectedRuns:
             self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
 
     def _lead(self, trial: TrialRecord, event: Reported) -> None:
-        """The best so far, where this report changed it; where seeds race, that of their groups as one."""
+        """Add the best score so far, if this report changed it; if seeds race, that of their groups as one."""
         reports = trial.reports
         if trial.raced or reports.best() == len(reports) - 1:
             best, step = trial.best, len(reports) if trial.raced else event.epoch
@@ -292,7 +293,7 @@ class ExpectedRuns:
                 self._measure(trial.number, values, step, _milliseconds(event.time))
 
     def _end(self, event: Ended) -> None:
-        """Stopped by the scheduler is an ordinary end; what a fault ended or diverged has no score."""
+        """End a trial's runs: a stop by the scheduler is an ordinary end; a fault or divergence leaves no score."""
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
         entry.log = True
@@ -313,14 +314,14 @@ class ExpectedRuns:
         return self.pending.setdefault((self._ablation, trial), Entry())
 
     def _unfinished(self) -> Iterator[Entry]:
-        """Of the study and of the trials that did not end."""
+        """The entries of the study and of the trials that have not ended."""
         yield self._entry()
         for trial in self.record.trials.values():
             if trial.reason is None:
                 yield from self._of(trial.number)
 
     def _of(self, trial: int) -> Iterator[Entry]:
-        """Of a trial, and of the further parts that it plays."""
+        """The entries of a trial, and of the further parts that it plays."""
         yield self._entry(trial)
         yield from map(self._part, self._further.get(trial, ()))
 
@@ -341,12 +342,12 @@ class ExpectedRuns:
 
 @cache
 def _columns(paths: tuple[str, ...], between: str) -> dict[str, str]:
-    """What axes are called among the parameters of a run, by their paths: ``axis.depth``."""
+    """The names of axes among the parameters of a run, by their paths: ``axis.depth``."""
     return {path: column_of(short, between) for path, short in names_by_path(paths).items()}
 
 
 def _row_tags(row: Comparison) -> dict[str, str]:
-    """Which row of an ablation a run is."""
+    """The tags that say which row of an ablation a run is."""
     tags = {"row": row.row, "reference": row.reference, "corpus": row.corpus, "role": "ablation row"}
     return {f"skipstack.{name}": value for name, value in tags.items() if value}
 
@@ -362,7 +363,7 @@ def study_id(opened: StudyOpened) -> str:
 
 
 def _why(event: Shortened) -> str:
-    """Why a study has fewer trials, where it found that itself."""
+    """The reason for which a study shortened itself; empty if the user did."""
     gain, over = event.gain, event.over
     if over is not None:
         return f": its {over.hours:g} hours were over"

@@ -10,13 +10,13 @@ from skipstack.data.basis.parts import need
 from skipstack.data.basis.redaction import hide
 
 DATABASES: Final = ("sqlite", "postgresql", "mysql", "mssql")
-"""With a driver, too, as in ``mysql+pymysql``."""
+"""The kinds of databases that MLflow writes to, also with a driver, as in ``mysql+pymysql``."""
 
 SCHEMES: Final = (*DATABASES, "http", "https", "databricks", "file")
 """The kinds of store that MLflow 3 writes runs to; installed plug-ins add to them."""
 
 BARE: Final = ("databricks", "databricks-uc", "uc")
-"""Words that stand for a store of their own, where others would be the names of folders."""
+"""Words that name a store by themselves; any other word would be the name of a folder."""
 
 URI, EXPERIMENT, FILES = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE"
 
@@ -62,8 +62,8 @@ def from_anywhere(uri: str) -> str:
 
 
 def artifacts_beside(uri: str, folder: Path | None) -> str | None:
-    """Where the artifacts of a store lie that leaves it to its clients: beside its file, or else in a study's
-    ``folder``. None where the store knows itself.
+    """The URI of the artifacts of a store that leaves their location to its clients: beside its file, or else in a
+    study's ``folder``. None if the store has a location itself.
     """
     if _kind(uri) not in DATABASES:
         return None
@@ -78,7 +78,7 @@ def database_file(uri: str) -> Path | None:
 
 
 def _kind(uri: str) -> str:
-    """What stands before the colon, without the driver of a database; empty for a bare path."""
+    """The part of a URI before the colon, without the driver of a database; empty for a bare path."""
     scheme = uri if uri in BARE else uri.partition(":")[0] if ":" in uri.partition("/")[0] else ""
     database, _, driver = scheme.partition("+")
     return database if database in DATABASES and driver else scheme

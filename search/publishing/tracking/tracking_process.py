@@ -1,7 +1,7 @@
 """The process that talks to MLflow: it records a study while that runs, publishes its report, reads what a store has.
 
-MLflow is loaded and set there alone, so that the process of a user stays as it is; in the driver it would hold back
-decisions, too. What is recorded it reads from the ledger itself.
+MLflow is loaded and set up there alone, so that the process of a user stays as it is; in the driver it would also delay
+decisions. The process reads the events to record from the ledger itself.
 """
 
 import logging
@@ -22,7 +22,7 @@ from skipstack.data.basis.redaction import hide
 from skipstack.search.ledger.following import Following
 from skipstack.search.publishing.tracking.child_process import ChildProcess, Link, NoAnswerError
 from skipstack.search.publishing.tracking.logged_models import BestBundle, register
-from skipstack.search.publishing.tracking.publishing import Publication, Shown, publish, unpublished
+from skipstack.search.publishing.tracking.publishing import Publication, Shown, publish, published, unpublished
 from skipstack.search.publishing.tracking.recording import Recorder, unrecorded
 from skipstack.search.publishing.tracking.retry_loop import RetryLoop
 from skipstack.search.study.record.folder import StudyFolder
@@ -43,14 +43,14 @@ TELL_EVERY: Final = 1.0
 """Seconds between two messages of progress: while nobody reads them they have room for minutes."""
 
 END: Final = "the study is over"
-"""What the process is sent when no event follows."""
+"""The message to the process when no event follows."""
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class _Returned:
-    """What the work gave."""
+    """The result of the work."""
 
     value: Any
 
@@ -64,7 +64,7 @@ class _Refused:
 
 @dataclass(frozen=True, slots=True)
 class _Progressed:
-    """The work got on."""
+    """The work made progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class _Failed:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The bundle of the best network is to be written into this new folder; the answer is None, or what is raised."""
+    """The bundle of the best network is to be written into this new folder; the answer is None, or the exception."""
 
     to: Path
 
@@ -109,17 +109,17 @@ class TrackingProcess:
         """The number of the process."""
         return self._child.pid
 
-    def record(self, uri: str, folder: Path, *, private: bool) -> None:
+    def record(self, uri: str, folder: Path, *, private: bool, compare: bool = False) -> None:
         """Write into the store at ``uri`` what it lacks of the study in ``folder``, and what happens there from now on.
 
-        ``private``: as for ``Recorder``.
+        ``private``, ``compare``: as for ``Recorder``.
         """
         hide(uri)
         self._uri = uri
-        self._ask(uri, _record, uri, folder.resolve(), private)
+        self._ask(uri, _record, uri, folder.resolve(), private, compare)
 
     def let_end(self) -> None:
-        """No event follows: what is not written yet is written while whoever calls does something else."""
+        """Tell the process that no event follows: it writes the rest while the caller does something else."""
         if not self._told_end:
             self._told_end = True
             self._child.send(END)
@@ -137,8 +137,17 @@ class TrackingProcess:
                 self.end()
         return trouble
 
+    def published(self, experiment: str, study_id: str, what: str) -> Shown | None:
+        """The place where this was published before, as ``publishing.published`` returns it."""
+        self._ask(self._uri, _published, self._uri, experiment, study_id, what)
+        try:
+            shown: Shown | None = self._answer(PATIENCE)
+        except NoAnswerError as ended:
+            return Shown(missing=unpublished(self._uri, str(ended)))
+        return shown
+
     def publish(self, experiment: str, study_id: str, publication: Publication) -> Shown:
-        """Write what is shown beside the numbers, as ``publishing.publish`` does, once ``close`` gave None."""
+        """Publish a study as ``publishing.publish`` does, once ``close`` returned None."""
         best = publication.best
         sent = replace(publication, best=None if best is None else replace(best, write=_elsewhere))
         self._ask(self._uri, _publish, self._uri, experiment, study_id, sent)
@@ -155,8 +164,8 @@ class TrackingProcess:
         return int(self._told(name, bundle))
 
     def call(self, about: str, uri: str, work: Callable[..., Value], *arguments: object) -> Value:
-        """What ``work``, a function of a module of ours, gives there, with the store at ``uri``. Raises UserError: its
-        own, or that it ended.
+        """The result of ``work``, a function of a module of ours, run in the process with the store at ``uri``. Raises
+        UserError: that of the work, or because the process ended.
         """
         self._ask(uri, _call, work, arguments)
         value: Value = self._told(about)
@@ -176,7 +185,7 @@ class TrackingProcess:
             raise UserError(f"{about}: MLflow could not be asked: {ended} (allowed: again)") from ended
 
     def _answer(self, patience: float, best: BestBundle | None = None) -> Any:
-        """What the work gives. Raises UserError as it does, and NoAnswerError after ``patience`` without progress."""
+        """The result of the work. Raises UserError as that does, NoAnswerError after ``patience`` without progress."""
         trouble, until = "no answer", time.monotonic() + patience
         while True:
             try:
@@ -199,7 +208,7 @@ class TrackingProcess:
 
 
 def serve(link: Link) -> None:
-    """What the process does: it works on what it is asked, and answers."""
+    """The loop of the process: it does the work that it is sent, and answers."""
     with uncollected():
         import mlflow
     logging.disable(logging.ERROR)  # what fails we tell ourselves, without secrets
@@ -238,9 +247,13 @@ class _Owner:
             self._link.send(_Failed(trouble))
 
 
-def _record(link: Link, uri: str, folder: Path, private: bool) -> str | None:
-    news = Following(StudyFolder(folder).ledger)
-    return Recorder(uri, news.events, RetryLoop(_Owner(link)), folder=folder, private=private).run()
+def _record(link: Link, uri: str, folder: Path, private: bool, compare: bool) -> str | None:
+    news, loop = Following(StudyFolder(folder).ledger), RetryLoop(_Owner(link))
+    return Recorder(uri, news.events, loop, folder=folder, private=private, compare=compare).run()
+
+
+def _published(_: Link, uri: str, experiment: str, study_id: str, what: str) -> Shown | None:
+    return published(uri, experiment, study_id, what)
 
 
 def _publish(link: Link, uri: str, experiment: str, study_id: str, publication: Publication) -> Shown:
@@ -258,7 +271,7 @@ def _call(_: Link, work: Callable[..., Value], arguments: tuple[object, ...]) ->
 
 
 def _want(link: Link, to: Path) -> None:
-    """Have the bundle written by who has the weights and the user's code."""
+    """Have the bundle written by the owner, which has the weights and the user's code."""
     link.send(_Wanted(to))
     if (error := link.recv()) is not None:
         raise error
@@ -269,7 +282,7 @@ def _elsewhere(to: Path) -> None:
 
 
 def _written(best: BestBundle, to: Path) -> Exception | None:
-    """Write the bundle; None, or what is raised where it was asked for."""
+    """Write the bundle; returns None, or the exception to raise in the process that asked for it."""
     try:
         best.write(to)
     except UserError as lost:

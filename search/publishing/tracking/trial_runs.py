@@ -1,6 +1,6 @@
 """The runs of a study's trials as a user's function sees them: where the function's own MLflow calls write.
 
-Where a trial has one call, it is the trial's run, which the study writes, too. Of several calls each has a run below
+If a trial has one call, it is the trial's run, which the study writes, too. If it has several, each has a run below
 that one, named by its seed, so that what they log under one name stays apart.
 """
 
@@ -39,7 +39,7 @@ STACK: Final = "_active_run_stack"
 
 _lock = threading.Lock()
 _active = 0
-"""How many runs are active in this process, for which MLflow's store is the study's."""
+"""Number of runs that are active in this process; while there are any, MLflow's store is the study's."""
 
 _before: str | None = None
 """The store that MLflow was set to before the first of them."""
@@ -48,7 +48,7 @@ _before: str | None = None
 @final
 @dataclass(frozen=True, slots=True)
 class TrialRuns(TrackedRuns):
-    """Those of the study ``study_id``, or of its ``ablation`` of this number, in the ``experiment`` of the store at
+    """The runs of the study ``study_id``, or of its ablation number ``ablation``, in the ``experiment`` of the store at
     ``uri``.
     """
 
@@ -58,7 +58,7 @@ class TrialRuns(TrackedRuns):
     ablation: int | None = None
 
     def of(self, task: TrialTask, call: int) -> TrackedRun:
-        """That of a call of a trial; nothing is asked of the store yet."""
+        """The run of a call of a trial; the store is not contacted yet."""
         return CallRun(self, task, call)
 
 
@@ -132,7 +132,7 @@ class CallRun(TrackedRun):
             )
 
     def _trial_s_run(self) -> "Run":
-        """That of the trial, which the process that records the study begins, and gives its parameters."""
+        """The run of the trial, which the process that records the study begins and gives its parameters."""
         until, trouble = time.monotonic() + PATIENCE, "the study has not begun it"
         while True:
             try:
@@ -203,7 +203,7 @@ def _set_store(uri: str) -> None:
 
 
 def _reset_store() -> None:
-    """Set it back, once none is active."""
+    """Set MLflow back to its former store, once none of the runs is active."""
     global _active
     import mlflow
 

@@ -21,10 +21,10 @@ from skipstack.spaces.short_names import names_by_path
 from skipstack.spaces.trial import CORPUS
 
 SAVED: Final = "mlflow.sharedViewState."
-"""What the tags of saved views begin with."""
+"""The prefix of the tags of saved views."""
 
 LOCAL: Final = "http://127.0.0.1:5000"
-"""Where ``mlflow ui`` shows a store that has no page of its own."""
+"""The address at which ``mlflow ui`` shows a store that has no page of its own."""
 
 LONGEST: Final = 15_000
 """Characters of a view at most: MLflow takes 20,000 of a tag of an experiment."""
@@ -59,7 +59,7 @@ def title(name: ViewName) -> str:
 
 
 def address(uri: str, experiment_id: str, study_id: str, name: ViewName = "trials") -> str:
-    """Where a browser sees a view of a study, in the mode that it needs, without the secrets of ``uri``."""
+    """The address of a view of a study in a browser, in the mode that it needs, without the secrets of ``uri``."""
     place = without_secrets(uri).rstrip("/") if has_page(uri) else LOCAL
     view = {"viewStateShareKey": _key(study_id, name)}
     asked = {**view, "compareRunsMode": "CHART" if name == "charts" else "TABLE", "workflowType": "machine_learning"}
@@ -76,7 +76,7 @@ def is_changed(view: str | None) -> bool:
 
 
 def _key(study_id: str, name: ViewName) -> str:
-    """What names a view in addresses; that of the trials is the study's own."""
+    """The name of a view in addresses; that of the trials is the study's own."""
     return study_id if name == "trials" else f"{study_id}-{title(name).replace(' ', '-')}"
 
 
@@ -137,7 +137,7 @@ def _of(kind: str, fields: Iterable[str]) -> list[str]:
 
 
 def _page(asked: str, best: str) -> Mapping[str, Any]:
-    """The runs that have something, the best first."""
+    """The runs that match the filter ``asked``, the best first."""
     return {
         "searchFilter": asked,
         "orderByKey": f"metrics.`{best}`",
@@ -160,8 +160,8 @@ def _corpora(record: StudyRecord) -> int:
 
 
 def _charts(axes: list[str], measure: str) -> list[dict[str, Any]]:
-    """How each trial learns, what each reached, and which values of the axes went with it: of those that every trial
-    has, since the page leaves out the lines of the others.
+    """The charts: how each trial learns, the scores that they reached, and the values of the ``axes`` that went with
+    them. The axes are those that every trial has, since the page leaves out the lines of the others.
     """
     common: dict[str, Any] = {
         "metricSectionId": OURS,

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.publishing.tracking.client import connected, put, search_runs
+from skipstack.search.publishing.tracking.client import connected, own_run, put, search_runs
 from skipstack.search.publishing.tracking.entry import NOTE, STUDY, Entry, Read, RunKey, is_whole, key_of, of_study
 from skipstack.search.publishing.tracking.views import is_changed
+from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.folder import ARTIFACTS, LOG, StudyFolder
 from skipstack.search.study.record.log_file import LogFile
 
@@ -30,13 +31,16 @@ COPY: Final = "skipstack.ledger"
 TEXTS: Final = "skipstack.texts"
 """The tag that names the texts which lie among the artifacts of a run, once they do."""
 
+MARK: Final = "skipstack.written"
+"""The tag of a study's run that says how many events of the ledger stand in the store, by which code."""
+
 _FORMERLY: Final = re.compile(r"ablation \d+, trial \d+")
-"""What earlier versions called a trial of an ablation."""
+"""Matches the name that earlier versions gave a trial of an ablation."""
 
 
 class _Had(NamedTuple):
-    """What a run that is over had when the store was looked at: names of what it has, its own name where it is one that
-    earlier versions gave, whether it names its corpus, and whether its texts are there.
+    """The content of a finished run when the store was read: the names of its metrics, parameters and tags, its own
+    name if it is one that earlier versions gave, whether it names its corpus, and whether its texts are there.
 
     A metric has every step or none.
     """
@@ -48,7 +52,7 @@ class _Had(NamedTuple):
 
 
 class Writer:
-    """The runs of one study in MLflow. ``artifacts``: where those of a new experiment lie; None: where the store says.
+    """The runs of one study in MLflow. ``artifacts``: the URI for those of a new experiment; None: the store's choice.
     ``folder``: the study's, where the logs of its trials are.
 
     ``without_files``: why no files are written, once the place of the artifacts refused one.
@@ -65,14 +69,25 @@ class Writer:
         self._views: dict[str, str] = {}
         self._study_id = study_id
         self._run_ids: dict[RunKey, str] | None = None
-        # What the store had when it was looked at: of trials that are over the names, else the run.
+        # The content of the store when it was read: the names for runs that are over, else the run.
         self._whole: dict[RunKey, _Had] = {}
         self._partial: dict[RunKey, tuple[Run, set[tuple[str, int]]]] = {}
         self._copied: str | None = None
         self.without_files: str | None = None
 
+    def marked(self) -> int:
+        """The number of the ledger's events that this code has written to the store, by the mark of the study's run."""
+        run = own_run(self._client, self._experiment, self._study_id)
+        count, _, code = ("" if run is None else run.data.tags.get(MARK, "")).partition(" events, ")
+        return int(count) if count.isdigit() and code == code_version() else 0
+
+    def mark(self, events: int) -> None:
+        """Mark the study's run with the number of ``events`` that the store has."""
+        if self._run_ids is not None and STUDY in self._run_ids and self.without_files is None:
+            self._client.set_tag(self._run_ids[STUDY], MARK, f"{events} events, {code_version()}")
+
     def forget(self) -> None:
-        """A call failed, so nobody knows what was written: the next ``recall`` looks."""
+        """Forget the runs after a failed call, since what it wrote is unknown: the next ``recall`` reads them again."""
         self._run_ids = self._copied = None
 
     def recall(self) -> None:
@@ -109,7 +124,7 @@ class Writer:
                 _leave_out(entry, *self._partial[key])
 
     def caught_up(self) -> None:
-        """What happens from now on, the store cannot have."""
+        """Forget what the store had: it cannot have what happens from now on."""
         self._whole, self._partial = {}, {}
 
     def write(self, key: RunKey, entry: Entry) -> None:
@@ -234,7 +249,7 @@ def has_texts(run: "Run") -> bool:
 
 
 def _had(run: "Run") -> _Had:
-    """What a run has, its names told apart by what they are of."""
+    """The content of a run; each name follows its kind, as in ``metric score``."""
     held: list[tuple[str, Iterable[str]]] = [
         ("metric", run.data.metrics),
         ("param", run.data.params),

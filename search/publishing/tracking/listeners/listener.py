@@ -1,4 +1,4 @@
-"""What hears a study beside MLflow: TensorBoard, W&B, or a class of yours in a file that ``--also`` names."""
+"""Listeners of a study beside MLflow: TensorBoard, W&B, or a class of yours in a file that ``--also`` names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ from skipstack.spaces.subject import Scalar
 
 @dataclass(frozen=True, slots=True)
 class HeardTrial:
-    """A trial as listeners know it. ``ablation``: the number of the ablation that it is of; None: of the search.
-    ``values``: those of its axes, by their paths; ``seeds``: those of its lanes or calls.
+    """A trial as listeners know it. ``ablation``: the number of its ablation; None: a trial of the search.
+
+    ``values``: the values of its axes, by their paths; ``seeds``: those of its lanes or calls.
     """
 
     number: int
@@ -25,7 +26,7 @@ class HeardTrial:
         return trial if self.ablation is None else f"ablation {self.ablation}, {trial}"
 
     def by_seed(self, metrics: Mapping[str, Sequence[float]]) -> Iterator[tuple[int, dict[str, float]]]:
-        """Each seed with its values of the metrics."""
+        """Pairs each seed with its values of the metrics."""
         for place, seed in enumerate(self.seeds):
             yield seed, {name: values[place] for name, values in metrics.items() if place < len(values)}
 
@@ -42,14 +43,14 @@ class HeardStudy:
 
 
 class Listener:
-    """Hears what a study's ledger has, in its order: from its beginning, also where a study is resumed, so that what it
-    writes does not depend on interruptions. It lives in a process of its own; what it raises ends it and nothing else.
+    """Receives what a study's ledger has, in its order: from its beginning, also if a study is resumed, so that what it
+    writes does not depend on interruptions. It runs in a process of its own; an exception ends it and nothing else.
 
     A file of yours has one class that derives from this one. All methods do nothing here.
     """
 
     now: float = 0.0
-    """The time of what it is told, in Unix seconds."""
+    """The time of the current event, in Unix seconds."""
 
     def __init__(self, study: HeardStudy) -> None:
         self.study = study
@@ -64,4 +65,4 @@ class Listener:
         """A trial has ended: ``completed``, ``stopped``, ``failed`` and so on; its score, the mean over its seeds."""
 
     def close(self) -> None:
-        """Nothing follows for now."""
+        """Called when nothing follows for now."""

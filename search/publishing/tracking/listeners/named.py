@@ -17,7 +17,7 @@ BUILT_IN: Final[Mapping[str, tuple[str, str, str]]] = {
     "tensorboard": ("tensorboardX", "tensorboard", "TensorBoardListener"),
     "wandb": ("wandb", "wandb", "WandbListener"),
 }
-"""Of each: the package that it needs, and where its class is."""
+"""The built-in listeners by name: the package that each needs, its module here, and its class."""
 
 
 def check(also: Sequence[str]) -> None:
@@ -36,12 +36,12 @@ def check(also: Sequence[str]) -> None:
 
 
 def with_whole_paths(also: Sequence[str]) -> tuple[str, ...]:
-    """The same names, which another process in another folder understands."""
+    """The same names, with absolute paths, so that a process in another folder understands them."""
     return tuple(name if name in BUILT_IN else str(Path(name).resolve()) for name in also)
 
 
 def made(name: str, study: HeardStudy) -> Listener:
-    """The listener, ready to hear the study. Raises UserError where a file has no class of one, or several."""
+    """The listener, ready to hear the study. Raises UserError if a file has no class of a listener, or several."""
     if name in BUILT_IN:
         _, module, own = BUILT_IN[name]
         kind: type[Listener] = getattr(import_module(f"{HERE}.{module}"), own)

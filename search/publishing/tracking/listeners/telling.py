@@ -49,7 +49,7 @@ class Listening:
 
 
 def serve(link: Link) -> None:
-    """What the process does."""
+    """The loop of the process: it tells the listeners what is new until the study is over."""
     also, folder = link.recv()
     telling = Telling(also, folder)
     while True:
@@ -83,7 +83,7 @@ class Telling:
                     self._tell(name, call)
 
     def close(self) -> list[str]:
-        """Nothing follows: a line for each listener that was lost."""
+        """Close the listeners; returns a line for each listener that was lost."""
         for name in tuple(self._listeners):
             self._tell(name, lambda listener: listener.close())
         return [f"--also {name}: {why}; `skipstack sync` tells it again" for name, why in self._lost.items()]
@@ -113,7 +113,7 @@ class Telling:
 
 
 def _calls(record: StudyRecord, event: Event, ablation: int | None = None) -> Iterator[Callable[[Listener], None]]:
-    """The calls of listeners that an event is."""
+    """The calls that tell a listener of an event."""
     match event:
         case Ablated(ablation=number):
             yield from _calls(record.ablations[number], event.event, number)

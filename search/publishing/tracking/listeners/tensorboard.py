@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 AT_ONCE: Final = 64
-"""Runs that are open at a time: each is a file and a thread. One that was closed goes on in a second file."""
+"""Most runs that are open at a time: each is a file and a thread. A run that was closed goes on in a second file."""
 
 
 class TensorBoardListener(Listener):
@@ -25,15 +25,15 @@ class TensorBoardListener(Listener):
         self._files = 0
 
     def reported(self, trial: HeardTrial, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
-        """A point of each curve."""
+        """Write a point of each curve."""
         self._add(trial, metrics, epoch)
 
     def tested(self, trial: HeardTrial, metrics: Mapping[str, Sequence[float]]) -> None:
-        """Points of their own, under the names of test."""
+        """Write points of their own, under the names of test."""
         self._add(trial, metrics, None)
 
     def ended(self, trial: HeardTrial, reason: str, score: float | None) -> None:
-        """How it ended, and a row of the table of hyperparameters."""
+        """Write how it ended, and a row of the table of hyperparameters."""
         for seed in trial.seeds:
             writer = self._writer(trial, seed)
             writer.add_text("ended", reason)

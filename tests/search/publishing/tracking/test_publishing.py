@@ -42,7 +42,7 @@ from skipstack.search.publishing.tracking.model_folder import LOADER, save_model
 from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.reading import all_located
 from skipstack.search.publishing.tracking.runs import study_id
-from skipstack.search.publishing.tracking.writer import LEDGER
+from skipstack.search.publishing.tracking.writer import LEDGER, MARK
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
@@ -92,7 +92,7 @@ def shown(run: Run, made: Callable[[StudyRecord, StudyFolder], Publication]) -> 
     assert not run.untracked
     (tracker,) = run.tracking
     record = read_study(run.folder.path)
-    pages = run.execution.publish(tracker, run.folder, record, made(record, run.folder))
+    pages = run.execution.publish(tracker, run.folder, record, lambda: made(record, run.folder))
     tracker.end()
     return pages
 
@@ -122,7 +122,7 @@ def held(uri: str, folder: Path) -> dict[Any, Any]:
     client = MlflowClient(uri)
     shown = {}
     for key, run in runs_of(uri, folder).items():
-        tags = {name: value for name, value in run.data.tags.items() if name != "mlflow.parentRunId"}
+        tags = {name: value for name, value in run.data.tags.items() if name not in ("mlflow.parentRunId", MARK)}
         curves = {
             name: sorted((each.step, repr(each.value)) for each in client.get_metric_history(run.info.run_id, name))
             for name in run.data.metrics

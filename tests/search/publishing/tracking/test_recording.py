@@ -90,7 +90,9 @@ def content(uri: str, events: Sequence[Event]) -> dict[str, Any]:
     for run in search(uri, events):
         assert run.info.run_name not in found, "two runs for one trial"
         tags = {
-            key: value for key, value in run.data.tags.items() if key not in ("mlflow.parentRunId", "skipstack.study")
+            key: value
+            for key, value in run.data.tags.items()
+            if key not in ("mlflow.parentRunId", "skipstack.study", writer.MARK)
         }
         curves = {key: repr(curve(uri, run, key)) for key in sorted(run.data.metrics)}
         times = (run.info.start_time - (run.info.run_name == "depths") * run.info.start_time, run.info.end_time)
@@ -205,6 +207,7 @@ def test_runs_of_an_earlier_version_get_what_it_did_not_write(uri: str, events: 
                 (trial.info.run_id, like),
             )
         store.execute("delete from inputs where destination_id = ?", (trial.info.run_id,))
+        store.execute("delete from tags where key = ?", (writer.MARK,))
     store.close()
     assert content(uri, events) != expected
     assert write(uri, events) is None
