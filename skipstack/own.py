@@ -156,7 +156,7 @@ _MODULE_OF = {name: module for module, names in _FROM.items() for name in names.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """What is loaded once it is asked for."""
+        """The names that are loaded once they are asked for."""
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(_MODULE_OF[name]), name)

@@ -7,10 +7,11 @@ from typing import Final
 
 from tests.pages import ROOT
 
-EMPTY: Final = frozenset(
-    "All As At Both By Each For From How In It Its Likewise Of On One Said So Some That Their These They This Those To "
-    "What Where Which Who Whoever Why With Within".split()
-)
+EMPTY: Final = {
+    *("All", "As", "At", "Both", "By", "Each", "For", "From", "How", "In", "It", "Its", "Likewise", "Of", "On", "One"),
+    *("Said", "So", "Some", "That", "Their", "These", "They", "This", "Those", "To", "What", "Where", "Which", "Who"),
+    *("Whoever", "Why", "With", "Within"),
+}
 
 FOLDERS: Final = ("data", "models", "spaces", "search", "dashboards")
 

@@ -28,7 +28,7 @@ PAGES: Final[Mapping[str, Callable[[Path], None]]] = {
 
 
 def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
-    """One view: a choice of studies, below ``folders`` or ``received`` from MLflow, and the open page.
+    """Show the open page, and a choice of the studies below ``folders`` and of those ``received`` from MLflow.
 
     Page and study are query parameters of the address, so that a view can be bookmarked. Streamlit's own pages would
     have other paths, below which the browser would not find the server.

@@ -90,7 +90,7 @@ def verdict(said: str) -> None:
 
 
 def empty(text: str) -> None:
-    """In place of what is not there yet: what will be, and what it takes."""
+    """A placeholder for what is not there yet: it says what will be there, and what it takes."""
     st.html(markup.empty(text))
 
 

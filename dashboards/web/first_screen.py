@@ -41,7 +41,7 @@ MARGIN: Final = {"bottom": 20}
 """The padding that Streamlit gives a chart."""
 
 NOTHING_TRAINS: Final = "<div></div>"
-"""In the place of the trials that train."""
+"""The empty element that replaces the chart of the trials that train."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _going(_name: str, path: Path) -> Iterator[str | Placed]:
 
 
 def _going_now(path: Path) -> Iterator[str | Placed]:
-    """Of a study that is read in no time."""
+    """The parts of the first screen of a study whose ledger is short, and so read in no time."""
     found, of = followed(str(path)), snapshot(path)
     standing = found.look()
     yield _text(markup.verdict(of.verdict if of.frames.finished else verdict_now(path)))

@@ -71,7 +71,7 @@ SCRIPT: Final = """<script>
 """Asks for the first screen, and shows it until the page below has what it shows, or can have no chart."""
 
 FILES: Final = re.compile(rb'(?:<(?:script type="module"[^>]*></script>|link rel="modulepreload"[^>]*>)\s*)+')
-"""What makes a browser load Streamlit's files."""
+"""The HTML tags that make a browser load Streamlit's files."""
 
 Screen = Callable[[str, str, int], str | None]
 """The first screen of a page about a study in a window of so many pixels; None if there is none."""

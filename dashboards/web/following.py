@@ -123,7 +123,7 @@ class Followed:
         self._placed: Placed | None = None
         self._standing: Standing | None = None
         self._frames: StudyFrames | None = None
-        """Of what was read; None until they are asked for again."""
+        """The frames of the events read so far; new events reset them to None until they are asked for again."""
         self._progressed: Progressed | None = None
         self._scores: dict[int, ScoreRow] = {}
         self._stale: set[int] = set()
@@ -275,7 +275,7 @@ class Followed:
         return self._frames
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
-        """What lies ahead of each trial that trains."""
+        """The comparisons at the rungs ahead of each trial that trains; None for several objectives."""
         record, training = self._counts.record, self._phases.now("training")
         if len(record.study.search.objectives) > 1:
             return None

@@ -1,4 +1,4 @@
-"""Which hosts the dashboard is served to, so that no foreign page reads studies by DNS rebinding.
+"""Serves the dashboard under allowed host names only, so that no foreign page reads studies by DNS rebinding.
 
 A page can give its own name the address 127.0.0.1 and then ask this server as if it were its own. The browser still
 sends that name, as ``Host`` and ``Origin``; requests with any other name than ours are answered with 403.

@@ -22,7 +22,7 @@ def verdict(said: str) -> str:
 
 
 def empty(text: str) -> str:
-    """In place of what is not there yet: what will be, and what it takes."""
+    """A placeholder for what is not there yet: it says what will be there, and what it takes."""
     return f'<p class="empty">{_with_code(text)}</p>'
 
 

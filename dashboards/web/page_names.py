@@ -16,4 +16,4 @@ TRIAL: Final = "What did a trial do?"
 """The page about a trial of it."""
 
 NAMES: Final = (STUDIES, GOING, WORKS, BELIEVE, TAKE, TRIAL)
-"""All of them, as they stand in the rail."""
+"""The names of all pages, in the order of the navigation rail."""

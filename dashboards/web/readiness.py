@@ -1,4 +1,4 @@
-"""What the dashboard needs first is loaded while nobody waits for it."""
+"""Loads modules and makes the likeliest first screen in advance, while nobody waits for them."""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module

@@ -131,7 +131,7 @@ def _told(path: Path) -> None:
 
 
 def history_chart(trials: "pd.DataFrame", measure: Measure) -> Drawn:
-    """How scores went on from trial to trial."""
+    """The chart of the scores from trial to trial."""
     from skipstack.dashboards.charts.history import history
 
     scored = trials["score"].notna().any()
@@ -139,7 +139,7 @@ def history_chart(trials: "pd.DataFrame", measure: Measure) -> Drawn:
 
 
 def curves_chart(search: "Exploration") -> Drawn:
-    """How each trial went on from epoch to epoch."""
+    """The chart of each trial's scores from epoch to epoch."""
     return search_chart("Learning curves", search)
 
 
@@ -202,7 +202,7 @@ def _about(seconds: float | None) -> str:
 
 
 def _now(standing: Standing) -> None:
-    """Where its trials stand, and which are training."""
+    """Show how many trials reached each rung, and which trials are training."""
     left, right = st.columns(2, gap="medium")
     with left:
         heading("Trials by the rung they reached", level=3)

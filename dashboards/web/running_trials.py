@@ -81,7 +81,7 @@ def _row(
 
 
 def next_hour_of(standing: "Standing", progressed: "Progressed") -> None:
-    """What the next hour is likely to bring; nothing of a study that does not run."""
+    """Show what the next hour is likely to bring; nothing if the study is finished or interrupted."""
     search = progressed.search
     if standing.state in ("finished", "interrupted"):
         return

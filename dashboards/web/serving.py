@@ -23,7 +23,7 @@ PORT: Final = 8501
 """The first port that is tried if none is given."""
 
 TRIED: Final = 100
-"""How many ports are tried."""
+"""Number of ports that are tried if none is given."""
 
 OPTIONS: Final[Mapping[str, Any]] = {
     "server_address": HOST,

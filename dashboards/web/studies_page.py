@@ -30,7 +30,7 @@ CONFIG: Final[Mapping[str, Any]] = {
     "training": st.column_config.TextColumn("training", help="Training and evaluation, over all trials"),
     "confirmed": st.column_config.TextColumn("confirmed", help="Whether anything has an interval"),
 }
-"""How the columns are shown."""
+"""Labels, formats and help texts of the columns."""
 
 PATIENCE: Final = 1.0
 """Seconds after which the rows that are known so far are shown."""

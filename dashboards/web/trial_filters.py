@@ -39,7 +39,7 @@ class Chosen:
 
 
 def unfiltered(seen: "Exploration") -> Chosen:
-    """What the filters let through at first: all trials, over the first axes."""
+    """The choice before any filter is set: all trials, over the first axes."""
     short = names_by_path(seen.domains)
     return Chosen(seen.seen.trials, list(short)[:MOST_AXES], short, logarithmic(seen.domains))
 

@@ -43,7 +43,7 @@ PHASES: Final[dict[Phase, tuple[str, str]]] = {
     "paused": ("was paused", "is paused"),
     "measuring": ("was measured on test", "is measured on test"),
 }
-"""What a trial did in a phase, and does while it is under way."""
+"""Words for what a trial did in each phase, and for what it does while the phase is under way."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ def _trials(of: Snapshot, ablation: int | None) -> "pd.DataFrame":
 
 
 def _seen(of: Snapshot, number: int, ablation: int | None) -> Seen:
-    """What the ledger has on a trial now."""
+    """A trial and those that it is compared with, as the ledger has them now."""
     if ablation is None:
         base, best, ranked = of.frames.base, of.best, tuple(of.ranked)
         wanted = {each for each in (number, base, best) if each is not None}
@@ -194,7 +194,7 @@ def _numbers(seen: Seen) -> None:
 
 
 def _beside(seen: Seen, number: int | None) -> str:
-    """Its score beside another trial's."""
+    """The trial's score minus that of trial ``number``, as text."""
     other = None if number is None else seen.record.trials[number]
     if other is seen.trial:
         return "it is it"
@@ -292,7 +292,7 @@ def _spans(seen: Seen) -> Iterator[Span]:
 
 
 def _did(span: Span) -> str:
-    """What the trial did or does, and why that ended where it is not clear from what it did next."""
+    """Describes a phase of the trial, with the reason why it ended unless what the trial did next makes that clear."""
     did, does = PHASES[span.phase]
     if span.under_way:
         return does
