@@ -27,7 +27,7 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.task import EpochResult
-from tests.benchmarks.carrying import asking
+from tests.benchmarks.copying import asking
 from tests.benchmarks.hosted import hosted
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

@@ -30,7 +30,7 @@ from tests.search.tracking_server import TrackingServer
 Trouble = Literal[
     *("driver", "compaction", "test", "worker", "raylet", "tracking", "disk", "weights"),
     *("full_cache", "torn_cache", "moved", "stderr", "hangup", "address_space"),
-    *("host", "taken_back", "cluster", "keeper", "stopped", "unplugged", "full_scratch", "lost_scratch"),
+    *("host", "taken_back", "cluster", "server", "stopped", "unplugged", "full_scratch", "lost_scratch"),
 ]
 """What may happen: SIGKILL of a process (the driver at any moment, while it compacts the ledger, or while it measures
 on test), the tracking server killed and started again, a full disk, a file of best weights that is torn; the disk of

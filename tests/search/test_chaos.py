@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings("default:.*:ResourceWarning")
 NEW = ("moved", "stderr", "hangup", "address_space")
 CACHES = ("full_cache", "torn_cache")
 UNSHARED: tuple[Trouble, ...] = (
-    *("host", "taken_back", "cluster", "keeper", "stopped", "unplugged", "full_scratch", "lost_scratch"),
+    *("host", "taken_back", "cluster", "server", "stopped", "unplugged", "full_scratch", "lost_scratch"),
 )
 SEARCH = ("quickstart", *SMALL)
 GRID = (

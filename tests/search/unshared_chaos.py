@@ -1,4 +1,4 @@
-"""What happens at random to a study on a cluster that shares no disk: to its hosts, and to what is carried there."""
+"""What happens at random to a study on a cluster that shares no disk: to its hosts, and to what is copied there."""
 
 import subprocess
 import time
@@ -26,8 +26,8 @@ class UnsharedChaos(Chaos):
     their time to start.
 
     Besides what may happen anywhere: a host is switched off, at once or after it was announced; all are, the driver's
-    with it; the keeper is killed; a worker is stopped for seconds, or a cable pulled; the disk is full on which a host
-    has what is carried there, or all of it is removed.
+    with it; the server is killed; a worker is stopped for seconds, or a cable pulled; the disk is full on which a host
+    has what is copied there, or all of it is removed.
     """
 
     cluster: Cluster
@@ -111,8 +111,8 @@ class UnsharedChaos(Chaos):
                 super()._strike("driver")
                 self._start_cluster()
                 self._resume()
-            case "keeper":
-                self._ends_in_order(self._kill_keeper)
+            case "server":
+                self._ends_in_order(self._kill_file_server)
             case "raylet":
                 super()._strike(trouble)
                 if not self._runs(1, "raylet"):
@@ -132,9 +132,9 @@ class UnsharedChaos(Chaos):
             case _:
                 super()._strike(trouble)
 
-    def _kill_keeper(self) -> None:
+    def _kill_file_server(self) -> None:
         found = self.cluster.hosts.processes(1)
-        self._kill([each for each in found if name_of(each).startswith("ray::KeeperActor")])
+        self._kill([each for each in found if name_of(each).startswith("ray::FileServerActor")])
 
     def _stop(self) -> None:
         """A worker, for some seconds."""

@@ -26,10 +26,10 @@ from skipstack.search.execution.engines.growth import Growth, needed
 from skipstack.search.execution.engines.newcomers import Newcomers
 from skipstack.search.execution.engines.ray.autoscaler import demanded, growth
 from skipstack.search.execution.engines.ray.cards import Cards
-from skipstack.search.execution.engines.ray.carrying.carried_workers import CarriedWorkers
-from skipstack.search.execution.engines.ray.carrying.keeper import Keeping
-from skipstack.search.execution.engines.ray.carrying.mark import Mark
-from skipstack.search.execution.engines.ray.carrying.study import carried, gather
+from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers
+from skipstack.search.execution.engines.ray.copying.file_server import FileService
+from skipstack.search.execution.engines.ray.copying.mark import Mark
+from skipstack.search.execution.engines.ray.copying.study import copying, gather
 from skipstack.search.execution.engines.ray.loop import SlotScheduler, SlotSearcher, StudyIsOver, StudyLoop
 from skipstack.search.execution.engines.ray.machines import (
     Question,
@@ -112,7 +112,7 @@ class RayEngine(Engine):
         self._sharing = sharing
         self._where = None if ray.is_initialized() else cluster_in_words(address)
         self._joined = address is not None or ray.is_initialized()
-        self._carried: CarriedWorkers | None = None
+        self._copying: CopyingWorkers | None = None
         """The workers of a study whose files may have to be copied."""
         self._unseeing: str | None = None
         """Number of machines that do not see the study's folder, in words."""
@@ -170,7 +170,7 @@ class RayEngine(Engine):
         if not self._joined:
             return
         self._await_machines(record)
-        answers = asked(Preflight.of(folder, record(), carries=self._carries).answer)
+        answers = asked(Preflight.of(folder, record(), copies=self._copies).answer)
         found = [
             (name, Answer(sees=True, trouble=str(said)) if isinstance(said, UserError) else said)
             for name, said in answers
@@ -187,17 +187,17 @@ class RayEngine(Engine):
         """
         self._await_machines(lambda: driver.record)
         # Machines that join in the midst of the study are asked when they begin.
-        preflight = Preflight.of(driver.folder, driver.record, carries=self._carries) if self._joined else None
-        self._carried, driver.turns = None, self._sharing.most
-        if preflight is not None and preflight.carries:
-            self._carried = self._leaving.enter_context(carried(self.worker, driver, preflight.mark))
+        preflight = Preflight.of(driver.folder, driver.record, copies=self._copies) if self._joined else None
+        self._copying, driver.turns = None, self._sharing.most
+        if preflight is not None and preflight.copies:
+            self._copying = self._leaving.enter_context(copying(self.worker, driver, preflight.mark))
             if self._unseeing is None:
                 self._newcomers = Newcomers(machines(), partial(_sight, preflight.mark))
         gauges = self._leaving.enter_context(watched(driver))
         self._machines = machines()
         loop = StudyLoop(
             driver,
-            Prepare(self._carried or self.worker, preflight),
+            Prepare(self._copying or self.worker, preflight),
             self._settling,
             capacity=self._capacity,
             most_slots=self._most_slots,
@@ -205,7 +205,7 @@ class RayEngine(Engine):
             say=lambda words: self.say(words),
             look=self._look,
             on_idle=lambda: self.on_idle(),
-            part=lambda task: self._keeper.part(task.number, task.attempt),
+            part=lambda task: self._server.part(task.number, task.attempt),
             on_late_files=lambda trial: self.on_late_files(trial),
             gpus_taken=gauges.taken,
             sharing=self._sharing,
@@ -218,8 +218,8 @@ class RayEngine(Engine):
                 self._tune(loop)
                 error: Exception = RuntimeError("it ended before the study")
             except KeyboardInterrupt:
-                if self._carried is not None:
-                    gather(self._carried)
+                if self._copying is not None:
+                    gather(self._copying)
                 loop.end_processes()
                 raise
             except Exception as ended:  # noqa: BLE001 (Tune raises errors of any class that it does not know)
@@ -307,18 +307,18 @@ class RayEngine(Engine):
         return [has for _, has in self._cards.left(self._machines).values()]
 
     @property
-    def _carries(self) -> bool:
+    def _copies(self) -> bool:
         """Whether files can be copied: by a driver on a machine of the cluster, which others can reach."""
         return not ray.util.client.ray.is_connected()
 
     def _counting(self, memory: Callable[[TrialTask], int], task: TrialTask) -> Callable[[], int]:
         """The function that counts the memory of a trial on a machine, which may not see the trial's corpus."""
-        return partial(memory, task) if self._carried is None else partial(self._carried.reading, memory, task)
+        return partial(memory, task) if self._copying is None else partial(self._copying.reading, memory, task)
 
     @property
-    def _keeper(self) -> Keeping:
-        assert self._carried is not None, "files are unsent only where they are carried"
-        return self._carried.keeper
+    def _server(self) -> FileService:
+        assert self._copying is not None, "files are unsent only where they are copied"
+        return self._copying.server
 
     def close(self) -> None:
         """Leave the cluster, which ends if it was started here, and restore what was changed in the process."""

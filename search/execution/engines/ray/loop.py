@@ -41,7 +41,7 @@ from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.faults import DeviceBrokenError, Fault
 from skipstack.search.execution.driver.measuring_on_test import Measurement
 from skipstack.search.execution.engines.ray.cards import IN_A_ROW, Card, Cards
-from skipstack.search.execution.engines.ray.carrying.carried_workers import PartedError, UnsentResult
+from skipstack.search.execution.engines.ray.copying.copying_workers import PartedError, UnsentResult
 from skipstack.search.execution.engines.ray.deaths import Death, Kernel, failures, unborn
 from skipstack.search.execution.engines.ray.machines import check_answers, lost_cluster_interrupts, machines
 from skipstack.search.execution.engines.ray.orders import Change, Measure, Prepare, give

@@ -9,8 +9,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import CodeSource, sources
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
-from skipstack.search.execution.engines.ray.carrying.mark import Mark, unwritable
-from skipstack.search.execution.engines.ray.carrying.scratch import trouble
+from skipstack.search.execution.engines.ray.copying.mark import Mark, unwritable
+from skipstack.search.execution.engines.ray.copying.scratch import trouble
 from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
@@ -20,26 +20,26 @@ from skipstack.search.study.record.study_record import StudyRecord
 class Preflight:
     """The checks of a machine, as they are sent to it.
 
-    ``mark``: lies in the folder that trials write into; ``carries``: whether files are copied to machines that do not
+    ``mark``: lies in the folder that trials write into; ``copies``: whether files are copied to machines that do not
     see it; ``corpora``: the stores, with the fingerprint of their content; ``vectors``: likewise; ``code``: the version
     of the driver's code; ``own``: the files of the study's own code, except those of formats alone, since workers read
     prepared corpora.
     """
 
     mark: Mark
-    carries: bool
+    copies: bool
     corpora: tuple[tuple[Path, str], ...]
     vectors: tuple[tuple[Path, str], ...]
     code: str
     own: tuple[CodeSource, ...]
 
     @classmethod
-    def of(cls, folder: StudyFolder, record: StudyRecord, *, carries: bool) -> "Preflight":
+    def of(cls, folder: StudyFolder, record: StudyRecord, *, copies: bool) -> "Preflight":
         """The preflight of a study, whose folder gets its mark."""
         prepared = record.corpora.values()
         return cls(
             mark=Mark.made(folder.trials),
-            carries=carries,
+            copies=copies,
             corpora=tuple((folder.corpus(each).resolve(), each.fingerprint) for each in prepared),
             vectors=tuple(
                 (folder.vectors(vectors).resolve(), vectors.sha256)
@@ -60,7 +60,7 @@ class Preflight:
         if self.mark.unseen() is None:
             problems += [self._data, self._writing]
         else:
-            problems.append(self._room if self.carries else self._reading)
+            problems.append(self._room if self.copies else self._reading)
         for problem in problems:
             if (found := problem()) is not None:
                 return found
@@ -100,7 +100,7 @@ class Preflight:
     def _reading(self) -> str | None:
         return (
             f"{self.mark.unseen()} (allowed: a folder that all machines share, or to start the study on a machine of "
-            "the cluster: then its files are carried)"
+            "the cluster: then its files are copied)"
         )
 
     def _room(self) -> str | None:
@@ -120,7 +120,7 @@ def unseeing(blind: int, machines: int) -> str | None:
     """A line for the user if ``blind`` machines do not see the study's folder; None if all do."""
     if not blind:
         return None
-    return f"{blind} of {machines} machines do not see the study's folder: files are carried"
+    return f"{blind} of {machines} machines do not see the study's folder: files are copied"
 
 
 def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:

@@ -21,8 +21,8 @@ with uncollected():  # these imports are half of a worker's start
     from skipstack.search.execution.driver.faults import DiskLostError, Fault, OutOfSpaceError, fault_of
     from skipstack.search.execution.driver.measuring_on_test import Measurement, measured
     from skipstack.search.execution.engines.ray.cards import Card, this_card
-    from skipstack.search.execution.engines.ray.carrying.carried_workers import CarriedWorkers, PartedError
-    from skipstack.search.execution.engines.ray.carrying.scratch import leave
+    from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers, PartedError
+    from skipstack.search.execution.engines.ray.copying.scratch import leave
     from skipstack.search.execution.engines.ray.orders import Change, Measure, Order, Prepare
     from skipstack.search.study.task import Workers
 
@@ -105,7 +105,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
 
     def _prepare(self, order: Prepare) -> str | None:
         trouble = None if order.preflight is None else order.preflight.trouble()
-        if trouble is None and isinstance(order.workers, CarriedWorkers):
+        if trouble is None and isinstance(order.workers, CopyingWorkers):
             order.workers.stay()
         self._prepared = order
         return trouble

@@ -58,7 +58,7 @@ def test_random_orders_are_as_they_are_counted_by_hand() -> None:
 
 
 def test_what_most_seeds_do_not_find_has_no_median() -> None:
-    """Keeping one trial after an epoch misses the late one, wherever it stands; nothing stopped finds it."""
+    """FileService one trial after an epoch misses the late one, wherever it stands; nothing stopped finds it."""
     record = curves_study((0.5,) * 6, (0.4,) * 6, (0.1, 0.9, 0.9, 0.9, 0.9, 0.9))
     recorded = recordings(record)
     goal = goal_of(record, recorded, WITHIN)

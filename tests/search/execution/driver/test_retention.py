@@ -256,7 +256,7 @@ def test_what_a_killed_driver_left_is_deleted_by_the_next_one(tmp_path: Path) ->
 
 
 def test_what_another_process_deletes_meanwhile_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a keeper and a driver do at the end of a trial whose files were carried."""
+    """As a file server and a driver do at the end of a trial whose files were copied."""
     group = tmp_path / GROUP.format(2)
     group.mkdir()
     for name in (CHECKPOINT, BEST):

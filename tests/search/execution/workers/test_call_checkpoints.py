@@ -11,9 +11,9 @@ import torch
 from skipstack.search.api.start import run_study
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.retention import Retention
-from skipstack.search.execution.engines.ray.carrying.keeper import Keeper
-from skipstack.search.execution.engines.ray.carrying.parcels import parcels
-from skipstack.search.execution.engines.ray.carrying.place import files_of
+from skipstack.search.execution.engines.ray.copying.chunks import chunks
+from skipstack.search.execution.engines.ray.copying.file_server import FileServer
+from skipstack.search.execution.engines.ray.copying.scratch import files_of
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.attempts import SupersededError
 from skipstack.search.execution.workers.call_checkpoints import CallCheckpoints
@@ -199,18 +199,18 @@ def test_an_attempt_that_was_given_up_writes_none(tmp_path: Path) -> None:
     assert found(tmp_path, reported=0) == b"1"
 
 
-def test_the_keeper_takes_them_from_another_machine_until_the_trial_has_ended(tmp_path: Path) -> None:
+def test_the_file_server_takes_them_from_another_machine_until_the_trial_has_ended(tmp_path: Path) -> None:
     study = StudyFolder(tmp_path / "study")
     study.trials.mkdir(parents=True)
-    keeper, here = Keeper(study), tmp_path / "here"
+    server, here = FileServer(study), tmp_path / "here"
     put(of_call(here), b"1", 0)
-    for parcel in parcels(here, files_of(here)):
-        keeper.take(0, 1, parcel)
+    for chunk in chunks(here, files_of(here)):
+        server.take(0, 1, chunk)
     assert found(study.trial(0), reported=0) == b"1"
-    keeper.over(0)
+    server.over(0)
     assert not left(study)
-    for parcel in parcels(here, files_of(here)):
-        keeper.take(0, 2, parcel)
+    for chunk in chunks(here, files_of(here)):
+        server.take(0, 2, chunk)
     assert found(study.trial(0), reported=0) is None
 
 

@@ -10,9 +10,9 @@ import pytest
 from skipstack.search.api.start import run_study
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.retention import Retention
-from skipstack.search.execution.engines.ray.carrying.keeper import Keeper
-from skipstack.search.execution.engines.ray.carrying.parcels import parcels
-from skipstack.search.execution.engines.ray.carrying.place import files_of
+from skipstack.search.execution.engines.ray.copying.chunks import chunks
+from skipstack.search.execution.engines.ray.copying.file_server import FileServer
+from skipstack.search.execution.engines.ray.copying.scratch import files_of
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.call_models import CallModels
 from skipstack.search.execution.workers.function_worker import FunctionWorkers
@@ -153,17 +153,17 @@ def test_a_trial_without_a_score_keeps_none(tmp_path: Path) -> None:
     assert not (folder.trial(0) / MODELS).exists()
 
 
-def test_the_keeper_takes_them_from_another_machine_and_they_stay(tmp_path: Path) -> None:
+def test_the_file_server_takes_them_from_another_machine_and_they_stay(tmp_path: Path) -> None:
     study, here, given = StudyFolder(tmp_path / "study"), tmp_path / "here", tmp_path / "weights.bin"
     study.trials.mkdir(parents=True)
     given.write_bytes(b"12345")
     models = CallModels(here, Path("seed-0"), attempt=1, scores=())
     models.write(given, 1)
     models.scored(1, 0.5)
-    keeper = Keeper(study)
-    keeper.over(0)
-    for parcel in parcels(here, files_of(here)):
-        keeper.take(0, 1, parcel)
+    server = FileServer(study)
+    server.over(0)
+    for chunk in chunks(here, files_of(here)):
+        server.take(0, 1, chunk)
     (found,) = study.trial(0).rglob("weights.bin")
     assert found.read_bytes() == b"12345"
 

@@ -305,14 +305,13 @@ def test_a_processor_that_has_nothing_left_to_do_is_told_of(
     assert told
 
 
-def test_that_files_are_carried_is_said_once_when_the_first_machine_joins_that_needs_it(
+def test_that_files_are_copied_is_said_once_when_the_first_machine_joins_that_needs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     there = {"head": True, "seeing": True}
     said: list[str] = []
     monkeypatch.setattr(module, "LOOKED_AT", 0.0)
     monkeypatch.setattr(module, "machines", lambda: there)
-    monkeypatch.setattr(RayEngine, "_resources", lambda study: [])
     study: Any = object.__new__(RayEngine)
     study._joined, study._growth, study._concurrent, study._where = True, None, None, None
     study._looked = study._told = -math.inf
@@ -328,7 +327,7 @@ def test_that_files_are_carried_is_said_once_when_the_first_machine_joins_that_n
     for blind in ("first", "second"):
         there[blind] = False
         study._look()
-    assert said == ["1 CPU each; 1 of 4 machines do not see the study's folder: files are carried"]
+    assert said == ["1 CPU each; 1 of 4 machines do not see the study's folder: files are copied"]
 
 
 def test_an_address_where_no_cluster_answers_is_refused_before_ray_waits_for_one() -> None:

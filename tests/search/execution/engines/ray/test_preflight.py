@@ -10,7 +10,7 @@ import pytest
 from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.search.api.start import open_study
 from skipstack.search.execution.engines.ray import preflight as module
-from skipstack.search.execution.engines.ray.carrying.mark import MARK
+from skipstack.search.execution.engines.ray.copying.mark import MARK
 from skipstack.search.execution.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
 from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.folder import StudyFolder
@@ -35,7 +35,7 @@ def asked(prepared: Path, tmp_path: Path) -> Preflight:
 
     folder = StudyFolder(tmp_path / "study")
     shutil.copytree(prepared, folder.path)
-    return Preflight.of(folder, StudyRecord.of(Ledger(folder.ledger).read()), carries=False)
+    return Preflight.of(folder, StudyRecord.of(Ledger(folder.ledger).read()), copies=False)
 
 
 def test_a_machine_that_sees_everything_is_fine_and_leaves_nothing_behind(asked: Preflight) -> None:
@@ -59,26 +59,26 @@ def test_a_machine_without_skipstack_is_told_what_to_install() -> None:
     )
 
 
-def elsewhere(asked: Preflight, trials: Path, *, carries: bool) -> Preflight:
+def elsewhere(asked: Preflight, trials: Path, *, copies: bool) -> Preflight:
     """What a machine is asked that has another folder, or none, where the study's trials are."""
-    return replace(asked, mark=replace(asked.mark, trials=trials), carries=carries)
+    return replace(asked, mark=replace(asked.mark, trials=trials), copies=copies)
 
 
-def test_a_folder_that_is_not_there_or_is_a_copy_is_told_where_nothing_is_carried(
+def test_a_folder_that_is_not_there_or_is_a_copy_is_told_where_nothing_is_copied(
     asked: Preflight, tmp_path: Path
 ) -> None:
     shutil.copytree(asked.mark.trials, tmp_path / "copy")
     (tmp_path / "copy" / MARK).write_text("an older one")
     for trials, why in ((tmp_path / "copy", "is another folder there ("), (tmp_path / "none", "FileNotFoundError")):
-        trouble = elsewhere(asked, trials, carries=False).trouble() or ""
+        trouble = elsewhere(asked, trials, copies=False).trouble() or ""
         assert why in trouble
         assert trouble.endswith(
             "(allowed: a folder that all machines share, or to start the study on a machine of the cluster: then its "
-            "files are carried)"
+            "files are copied)"
         )
 
 
-def test_files_are_carried_to_a_machine_that_has_another_folder_or_none(
+def test_files_are_copied_to_a_machine_that_has_another_folder_or_none(
     asked: Preflight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -86,23 +86,23 @@ def test_files_are_carried_to_a_machine_that_has_another_folder_or_none(
     (tmp_path / "copy" / MARK).write_text("an older one")
     here = set(tmp_path.iterdir())
     for trials in (tmp_path / "copy", tmp_path / "none"):
-        assert elsewhere(asked, trials, carries=True).answer() == Answer(sees=False, trouble=None)
+        assert elsewhere(asked, trials, copies=True).answer() == Answer(sees=False, trouble=None)
     assert set(tmp_path.iterdir()) == here, "nothing stays there"
-    assert replace(asked, carries=True).answer() == Answer(sees=True, trouble=None)
+    assert replace(asked, copies=True).answer() == Answer(sees=True, trouble=None)
     monkeypatch.setattr(module, "code_version", lambda: "0.1.0+other")
-    assert "its code is 0.1.0+other" in (elsewhere(asked, tmp_path / "none", carries=True).trouble() or "")
+    assert "its code is 0.1.0+other" in (elsewhere(asked, tmp_path / "none", copies=True).trouble() or "")
 
 
-def test_a_machine_without_a_place_for_carried_files_is_told(
+def test_a_machine_without_a_place_for_copied_files_is_told(
     asked: Preflight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
-    assert "no folder for temporary files" in (elsewhere(asked, tmp_path / "x", carries=True).trouble() or "")
+    assert "no folder for temporary files" in (elsewhere(asked, tmp_path / "x", copies=True).trouble() or "")
 
 
 def test_one_line_says_how_many_machines_do_not_see_the_folder() -> None:
     assert unseeing(0, 2) is None
-    assert unseeing(2, 3) == "2 of 3 machines do not see the study's folder: files are carried"
+    assert unseeing(2, 3) == "2 of 3 machines do not see the study's folder: files are copied"
 
 
 def test_data_that_are_missing_damaged_or_others_are_told(asked: Preflight) -> None:

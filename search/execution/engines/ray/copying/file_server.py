@@ -1,7 +1,7 @@
-"""The keeper of a study's folder: a file server that reads and writes it for workers on machines that do not see it.
+"""The file server of a study: reads and writes its folder for workers on machines that do not see it.
 
-It is an ordinary object without Ray. On a cluster it is an actor on the driver's machine (``remote_keeper.py``), whose
-methods several threads call.
+It is an ordinary object without Ray. On a cluster it is an actor on the driver's machine (``remote_file_server.py``),
+whose methods several threads call.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.execution.driver.faults import lost_disk_interrupts, own_file_interrupts
-from skipstack.search.execution.engines.ray.carrying.parcels import PIECE, Parcel, Piece, versions
+from skipstack.search.execution.engines.ray.copying.chunks import PIECE, Chunk, Piece, versions
 from skipstack.search.execution.workers.attempts import ATTEMPT, check_latest, claim
 from skipstack.search.study.record.folder import (
     CALL_CHECKPOINTS,
@@ -30,8 +30,8 @@ ARRIVING: Final = ".arriving."
 """Beginning of the names of files that have not arrived completely."""
 
 
-class Keeping(Protocol):
-    """The interface of a keeper, whether local or remote."""
+class FileService(Protocol):
+    """The interface of a server, whether local or remote."""
 
     def store(self, store: str) -> dict[str, int]:
         """The files of a prepared corpus or of vectors, with their sizes in bytes, by the name of its folder."""
@@ -48,8 +48,8 @@ class Keeping(Protocol):
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
         """Read up to ``PIECE`` bytes of one of these files, from ``start`` on."""
 
-    def take(self, trial: int, attempt: int, parcel: Parcel) -> None:
-        """Receive files of an attempt. With the last parcel of a sending they all appear, in their order."""
+    def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
+        """Receive files of an attempt. With the last chunk of a sending they all appear, in their order."""
 
     def goes_on(self, trial: int, attempt: int) -> bool:
         """Whether the attempt has epochs to train; else it was told to ``part``."""
@@ -61,8 +61,8 @@ class Keeping(Protocol):
         """Bytes received and sent: 0 if all machines see the folder."""
 
 
-class Keeper(Keeping):
-    """The keeper of ``folder``.
+class FileServer(FileService):
+    """The server of ``folder``.
 
     Raises SupersededError to an attempt once a later one has begun, OutOfSpaceError or DiskLostError if the disk fails,
     and UserError for a name that leads out of the folder.
@@ -83,55 +83,55 @@ class Keeper(Keeping):
         self._parting: set[tuple[int, int]] = set()
 
     def moved(self) -> int:
-        """Implements ``Keeping.moved``."""
+        """Implements ``FileService.moved``."""
         return self.received + self.given
 
     def store(self, store: str) -> dict[str, int]:
-        """Implements ``Keeping.store``."""
+        """Implements ``FileService.store``."""
         with lost_disk_interrupts(f"{self._folder.corpora / store}"):
             return {path.name: path.stat().st_size for path in sorted(self._store(store).iterdir()) if path.is_file()}
 
     def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """Implements ``Keeping.store_piece``."""
+        """Implements ``FileService.store_piece``."""
         return self._piece(self._store(store), name, start)
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Implements ``Keeping.begin``."""
+        """Implements ``FileService.begin``."""
         with self._locked(trial) as folder, own_file_interrupts(folder):
             self._claim(folder, attempt, [])
             _discard(folder)
             return _files(folder)
 
     def files(self, trial: int) -> dict[str, int]:
-        """Implements ``Keeping.files``."""
+        """Implements ``FileService.files``."""
         with self._locked(trial) as folder:
             return _files(folder)
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """Implements ``Keeping.file_piece``."""
+        """Implements ``FileService.file_piece``."""
         return self._piece(self._folder.trial(trial), name, start)
 
-    def take(self, trial: int, attempt: int, parcel: Parcel) -> None:
-        """Implements ``Keeping.take``; checkpoints of a trial that has ended are dropped."""
-        names = [piece.name for piece in parcel.pieces]
+    def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
+        """Implements ``FileService.take``; checkpoints of a trial that has ended are dropped."""
+        names = [piece.name for piece in chunk.pieces]
         with self._locked(trial) as folder, own_file_interrupts(folder):
-            for name in (*names, *parcel.removed):
+            for name in (*names, *chunk.removed):
                 check_name(folder, name)
             self._claim(folder, attempt, names)
-            arriving = self._arriving.setdefault((trial, parcel.sending), {})
-            for piece in parcel.pieces:
-                arriving[piece.name] = _written(folder, parcel.sending, piece)
-            if parcel.last:
-                self._settle(trial, folder, parcel)
+            arriving = self._arriving.setdefault((trial, chunk.sending), {})
+            for piece in chunk.pieces:
+                arriving[piece.name] = _written(folder, chunk.sending, piece)
+            if chunk.last:
+                self._settle(trial, folder, chunk)
         with self._counting:
-            self.received += parcel.bytes
+            self.received += chunk.bytes
 
     def goes_on(self, trial: int, attempt: int) -> bool:
-        """Implements ``Keeping.goes_on``."""
+        """Implements ``FileService.goes_on``."""
         return (trial, attempt) not in self._parting
 
     def part(self, trial: int, attempt: int) -> None:
-        """Implements ``Keeping.part``."""
+        """Implements ``FileService.part``."""
         self._parting.add((trial, attempt))
 
     def over(self, trial: int) -> None:
@@ -157,16 +157,16 @@ class Keeper(Keeping):
         make_trial_folder(folder)
         claim(folder, attempt)
 
-    def _settle(self, trial: int, folder: Path, parcel: Parcel) -> None:
+    def _settle(self, trial: int, folder: Path, chunk: Chunk) -> None:
         """Give the files of a complete sending their names."""
-        for name, path in self._arriving.pop((trial, parcel.sending)).items():
+        for name, path in self._arriving.pop((trial, chunk.sending)).items():
             if trial in self._over and _is_of_checkpoints(name):
                 path.unlink()
                 continue
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
-        for name in parcel.removed:
+        for name in chunk.removed:
             (folder / name).unlink(missing_ok=True)
 
     def _store(self, store: str) -> Path:
@@ -185,7 +185,7 @@ class Keeper(Keeping):
 
 
 def check_name(folder: Path, name: str) -> None:
-    """Raises UserError for a file name that leads out of ``folder``, or that the keeper itself uses there."""
+    """Raises UserError for a file name that leads out of ``folder``, or that the server itself uses there."""
     path = PurePosixPath(name)
     inside = path.parts and not path.is_absolute() and not {"..", "."} & set(name.split("/")) and "\0" not in name
     if not inside or name == ATTEMPT or path.name.startswith(ARRIVING):

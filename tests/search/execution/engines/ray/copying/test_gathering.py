@@ -3,16 +3,16 @@
 from pathlib import Path
 
 from skipstack.data.basis.atomic_files import atomic_file
-from skipstack.search.execution.engines.ray.carrying.gathering import gathered
+from skipstack.search.execution.engines.ray.copying.study import gathered
 from skipstack.search.study.record.folder import BEST, CHECKPOINT
-from tests.search.execution.engines.ray.carrying.machines import Cluster, left, machine
-from tests.search.execution.engines.ray.carrying.test_carried_workers import LeavingWorker, toy_task
+from tests.search.execution.engines.ray.copying.machines import Cluster, left, machine
+from tests.search.execution.engines.ray.copying.test_copying_workers import LeavingWorker, toy_task
 
 
 def test_all_that_trials_have_left_here_is_sent_but_for_what_is_half_written(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path, seconds=1.0)
     with machine(tmp_path / "other") as other:
-        gathered(cluster.unseen.word, cluster.keeper)
+        gathered(cluster.unseen.word, cluster.server)
         workers = cluster.workers(LeavingWorker)
         training = workers(toy_task(cluster))
         for _ in range(3):
@@ -23,7 +23,7 @@ def test_all_that_trials_have_left_here_is_sent_but_for_what_is_half_written(tmp
         ):
             half.write_text("half")
             (reading.folder / BEST).write_text("not of a trial that trains")
-            gathered(cluster.unseen.word, cluster.keeper)
+            gathered(cluster.unseen.word, cluster.server)
         arrived = cluster.study.trial(0)
         assert (arrived / CHECKPOINT).read_text() == "epoch 3"
         assert sorted(path.name for path in arrived.iterdir()) == ["attempt", BEST, CHECKPOINT]
@@ -37,8 +37,8 @@ def test_a_trial_that_another_machine_has_taken_over_is_left_alone(tmp_path: Pat
         training = cluster.workers(LeavingWorker)(toy_task(cluster))
         for _ in range(2):
             training.run_epoch()
-        cluster.keeper.begin(0, 2)
-        gathered(cluster.unseen.word, cluster.keeper)
+        cluster.server.begin(0, 2)
+        gathered(cluster.unseen.word, cluster.server)
         training.close()
     assert (cluster.study.trial(0) / CHECKPOINT).read_text() == "epoch 1"
 

@@ -1,4 +1,4 @@
-"""Workers whose files are carried: they train as others do, and what they leave is where it belongs in time."""
+"""Workers whose files are copied: they train as others do, and what they leave is where it belongs in time."""
 
 import math
 import shutil
@@ -17,7 +17,7 @@ from skipstack.search.execution.driver.attempt import Attempt
 from skipstack.search.execution.driver.faults import Fault, OutOfSpaceError, WeightsLostError
 from skipstack.search.execution.driver.functions import source_of
 from skipstack.search.execution.driver.measuring_on_test import Measurement, measured
-from skipstack.search.execution.engines.ray.carrying.carried_workers import PartedError, UnsentResult
+from skipstack.search.execution.engines.ray.copying.copying_workers import PartedError, UnsentResult
 from skipstack.search.execution.workers.attempts import ATTEMPT, SupersededError
 from skipstack.search.execution.workers.function_worker import FunctionWorkers
 from skipstack.search.execution.workers.reporting import Report
@@ -25,7 +25,7 @@ from skipstack.search.execution.workers.worker import TrainingWorker
 from skipstack.search.study.record.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.spaces.function import FunctionConfig
-from tests.search.execution.engines.ray.carrying.machines import Cluster, left, machine
+from tests.search.execution.engines.ray.copying.machines import Cluster, left, machine
 from tests.search.execution.workers.test_worker import CONFIG, corpus, task, told
 from tests.search.toy import ToyWorker
 
@@ -99,35 +99,35 @@ def test_a_trial_is_trained_and_measured_elsewhere_bit_for_bit_as_where_its_fold
 ) -> None:
     cluster, here = Cluster(tmp_path), TrainingWorker(task(corpus, tmp_path / "plain"))
     with machine(tmp_path / "other") as other:
-        carried = cluster.workers(TrainingWorker)
+        copying = cluster.workers(TrainingWorker)
         given = on_driver(cluster, corpus)
-        worker = carried(given)
+        worker = copying(given)
         for _ in range(EPOCHS):
             assert told(worker.run_epoch()) == told(here.run_epoch())
         assert alike(given.folder, tmp_path / "plain")
         worker.close()
         assert not [name for name in left(other) if "trials" in name], "nothing of a trial stays there"
-        assert carried.test(given) == TrainingWorker.test(task(corpus, tmp_path / "plain"))
+        assert copying.test(given) == TrainingWorker.test(task(corpus, tmp_path / "plain"))
         store = sum(path.stat().st_size for path in corpus.iterdir())
-        assert cluster.keeper.given == store + (given.folder / BEST).stat().st_size, "the corpus came once"
+        assert cluster.server.given == store + (given.folder / BEST).stat().st_size, "the corpus came once"
 
 
-def test_where_the_folder_is_seen_the_workers_are_the_plain_ones_and_nothing_is_carried(
+def test_where_the_folder_is_seen_the_workers_are_the_plain_ones_and_nothing_is_copied(
     corpus: Path, tmp_path: Path
 ) -> None:
     cluster = Cluster(tmp_path)
     with machine(tmp_path / "same") as same:
-        carried = cluster.workers(TrainingWorker, sees=True)
-        carried.stay()
+        copying = cluster.workers(TrainingWorker, sees=True)
+        copying.stay()
         given = on_driver(cluster, corpus)
-        worker = carried(given)
+        worker = copying(given)
         assert type(worker) is TrainingWorker
         for _ in range(EPOCHS):
             worker.run_epoch()
-        carried.test(given)
-        assert carried.reading(lambda each: each, given) is given
+        copying.test(given)
+        assert copying.reading(lambda each: each, given) is given
         assert not same.exists()
-    assert cluster.keeper.moved() == 0
+    assert cluster.server.moved() == 0
 
 
 @pytest.mark.parametrize("reported", [1, 2, 3])
@@ -168,7 +168,7 @@ def test_best_weights_that_a_lost_machine_had_alone_are_trained_again_to_be_meas
             lost.run_epoch()
     with machine(tmp_path / "other"):
         workers, ended = cluster.workers(TrainingWorker), replace(given, reported=3)
-        cluster.keeper.over(0)
+        cluster.server.over(0)
         fault = measured(workers, Measurement(replace(ended, best=best)))
         assert isinstance(fault, Fault)
         assert fault.weights_lost
@@ -179,10 +179,10 @@ def test_best_weights_that_a_lost_machine_had_alone_are_trained_again_to_be_meas
 
 def test_racing_seeds_go_on_elsewhere_and_join_their_weights_as_on_one_machine(corpus: Path, tmp_path: Path) -> None:
     cluster, weights = Cluster(tmp_path), []
-    for place in ("plain", "carried"):
+    for place in ("plain", "copied"):
         workers, folder = TrainingWorker, tmp_path / place
         given = task(corpus, folder)
-        if place == "carried":
+        if place == "copied":
             workers, given = cluster.workers(TrainingWorker), on_driver(cluster, corpus)
         groups = (replace(given, seeds=(0,)), replace(given, seeds=(1, 2), earlier=(0,), attempt=2))
         for number, group in enumerate(groups):
@@ -208,9 +208,9 @@ def test_files_are_sent_where_the_trial_may_end_and_otherwise_at_their_pace(tmp_
                 sent.append(epoch)
         worker.close()
     assert sent == [1, 3, 9, 16, 20]
-    assert len(cluster.keeper.sendings) == 5
-    assert cluster.keeper.sendings[1] == [BEST, CHECKPOINT], "first the weights that the checkpoint speaks of"
-    assert cluster.keeper.sendings[2] == [CHECKPOINT], "what has not changed stays at home"
+    assert len(cluster.server.sendings) == 5
+    assert cluster.server.sendings[1] == [BEST, CHECKPOINT], "first the weights that the checkpoint speaks of"
+    assert cluster.server.sendings[2] == [CHECKPOINT], "what has not changed stays at home"
 
 
 @pytest.mark.parametrize(("worker", "limit"), [(DivergingWorker, None), (SecondsWorker, 3.0)])
@@ -274,8 +274,8 @@ def test_a_trial_that_was_stopped_by_surprise_sends_the_rest_and_trains_no_furth
         assert not isinstance(attempt.run_epoch(), UnsentResult)
         assert isinstance(attempt.run_epoch(), UnsentResult)
         assert (cluster.study.trial(0) / BEST).read_text() == "best 1"
-        cluster.keeper.over(0)
-        cluster.keeper.part(0, 1)
+        cluster.server.over(0)
+        cluster.server.part(0, 1)
         with pytest.raises(PartedError):
             attempt.run_epoch()
         assert left(other) == []
@@ -327,8 +327,8 @@ def test_of_a_trial_that_was_stopped_by_surprise_nothing_goes_with_what_others_c
         attempt = Attempt(cluster.workers(LeavingWorker), toy_task(cluster))
         for _ in range(2):
             attempt.run_epoch()
-        cluster.keeper.over(0)
-        cluster.keeper.part(0, 1)
+        cluster.server.over(0)
+        cluster.server.part(0, 1)
         shutil.rmtree(other)
         with pytest.raises(PartedError):
             attempt.run_epoch()
@@ -366,7 +366,7 @@ def test_a_full_disk_of_the_driver_interrupts_the_study(tmp_path: Path, monkeypa
     def refuse(*_: object) -> None:
         raise OutOfSpaceError("the driver's disk is full")
 
-    monkeypatch.setattr(cluster.keeper, "take", refuse)
+    monkeypatch.setattr(cluster.server, "take", refuse)
     with machine(tmp_path / "other") as other:
         with pytest.raises(OutOfSpaceError):
             Attempt(cluster.workers(LeavingWorker), toy_task(cluster)).run_epoch()

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.execution.engines.ray.carrying import scratch as module
-from skipstack.search.execution.engines.ray.carrying.scratch import PREFIX, Scratch, leave, stay, swept, trouble
+from skipstack.search.execution.engines.ray.copying import scratch as module
+from skipstack.search.execution.engines.ray.copying.scratch import PREFIX, Scratch, leave, stay, swept, trouble
 
 HOLDING = """
 import sys, tempfile
 tempfile.tempdir = sys.argv[1]
-from skipstack.search.execution.engines.ray.carrying.scratch import Scratch
+from skipstack.search.execution.engines.ray.copying.scratch import Scratch
 with Scratch(sys.argv[2]) as scratch:
     (scratch.folder / "left").write_text("it is")
     print("held", flush=True)

@@ -1,4 +1,4 @@
-"""Clusters whose machines share no disk: hosts that see nothing of the study carry its files, and leave nothing."""
+"""Clusters whose machines share no disk: hosts that see nothing of the study copy its files, and leave nothing."""
 
 import itertools
 import signal
@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.timeout(1800),
 ]
 
-CARRIED = "2 of 3 machines do not see the study's folder: files are carried"
+COPIED = "2 of 3 machines do not see the study's folder: files are copied"
 
 
 @pytest.fixture
@@ -44,11 +44,11 @@ def test_a_search_and_an_ablation_without_a_shared_disk_are_those_of_one_machine
     cluster.start()
     where = ("--address", cluster.hosts.head)
     out, error = cluster.skipstack("search", "quickstart", *SMALL, "--trials", "6", "--out", str(folder), *where)
-    assert CARRIED in error
+    assert COPIED in error
     assert "baseline" in out
     cluster.check_nothing_stays()
     _, error = cluster.skipstack("ablate", str(folder), "--seeds", "2", *where)
-    assert CARRIED in error
+    assert COPIED in error
     cluster.check_nothing_stays()
     record = check_as_alone(folder, tmp_path / "alone")
     assert len(record.trials) == 6
@@ -62,7 +62,7 @@ def test_racing_seeds_without_a_shared_disk_are_those_of_one_machine(cluster: Cl
     race = ("--seeds", "4", "--set", "search.scheduler.resource=seeds", "--set", "search.scheduler.grace=1")
     size = ("--trials", "6", "--epochs", "3", "--address", cluster.hosts.head)
     _, error = cluster.skipstack("search", "quickstart", *SMALL, *race, *size, "--out", str(folder))
-    assert CARRIED.replace("2 of 3", "1 of 3") in error
+    assert COPIED.replace("2 of 3", "1 of 3") in error
     record = check_as_alone(folder, tmp_path / "alone")
     assert {len(trial.seeds) for trial in record.trials.values()} > {1}
     cluster.check_nothing_stays(hosts=[3])
@@ -252,7 +252,7 @@ def wait_for(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         time.sleep(0.1)
 
 
-def test_of_a_killed_host_only_what_it_had_not_sent_is_lost_and_one_that_joins_is_carried_to(
+def test_of_a_killed_host_only_what_it_had_not_sent_is_lost_and_one_that_joins_is_copied_to(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     folder = cluster.disk / "study"
@@ -270,7 +270,7 @@ def test_of_a_killed_host_only_what_it_had_not_sent_is_lost_and_one_that_joins_i
     cluster.check_nothing_stays(hosts=[2, 4])
 
 
-def test_that_files_are_carried_is_said_once_a_host_joins_that_needs_it(cluster: Cluster) -> None:
+def test_that_files_are_copied_is_said_once_a_host_joins_that_needs_it(cluster: Cluster) -> None:
     folder = cluster.disk / "study"
     cluster.start(seeing=[2, 3])
     size = ("--trials", "12", "--epochs", "12", "--set", "search.scheduler.grace=6")
@@ -279,8 +279,8 @@ def test_that_files_are_carried_is_said_once_a_host_joins_that_needs_it(cluster:
     cluster.add(4)
     _, error = process.communicate(timeout=900)
     assert process.returncode == 0, error
-    assert error.count("files are carried") == 1
-    assert CARRIED.replace("2 of 3", "1 of 4") in error
+    assert error.count("files are copied") == 1
+    assert COPIED.replace("2 of 3", "1 of 4") in error
 
 
 def test_after_driver_and_cluster_were_killed_fresh_hosts_go_on(tmp_path: Path) -> None:

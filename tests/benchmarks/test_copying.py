@@ -9,7 +9,7 @@ from statistics import median
 
 import pytest
 
-from tests.benchmarks.carrying import SENDERS, SENT, STORE
+from tests.benchmarks.copying import SENDERS, SENT, STORE
 from tests.search.hosts import Hosts, missing
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800)]
@@ -38,7 +38,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 
 
 def measured(hosts: Hosts, *arguments: str) -> float:
-    command = [sys.executable, "-m", "tests.benchmarks.carrying", hosts.head, *arguments]
+    command = [sys.executable, "-m", "tests.benchmarks.copying", hosts.head, *arguments]
     ran = subprocess.run(
         hosts.command(1, command), env=hosts.environment(), capture_output=True, text=True, check=False
     )
@@ -47,30 +47,28 @@ def measured(hosts: Hosts, *arguments: str) -> float:
 
 
 def pairs(hosts: Hosts, path: Path, what: str) -> list[tuple[float, float]]:
-    """By turns what is measured where the folder is seen and where it is carried."""
+    """By turns what is measured where the folder is seen and where it is copying."""
     return [
         (
             measured(hosts, str(path / f"{number}-seen"), what, "seeing"),
-            measured(hosts, str(path / f"{number}-carried"), what),
+            measured(hosts, str(path / f"{number}-copied"), what),
         )
         for number in range(ROUNDS)
     ]
 
 
-def test_a_trial_that_trains_nothing_costs_little_more_where_its_files_are_carried(
-    hosts: Hosts, tmp_path: Path
-) -> None:
+def test_a_trial_that_trains_nothing_costs_little_more_where_its_files_are_copied(hosts: Hosts, tmp_path: Path) -> None:
     found = pairs(hosts, tmp_path, "trials")
-    for shared, carried in found:
-        print(f"ms a trial: {shared:.1f} shared, {carried:.1f} carried")
-    assert median(carried - shared for shared, carried in found) <= MOST_MILLISECONDS
+    for shared, copied in found:
+        print(f"ms a trial: {shared:.1f} shared, {copied:.1f} copied")
+    assert median(copied - shared for shared, copied in found) <= MOST_MILLISECONDS
 
 
-def test_the_quickstart_takes_hardly_longer_where_its_files_are_carried(hosts: Hosts, tmp_path: Path) -> None:
+def test_the_quickstart_takes_hardly_longer_where_its_files_are_copied(hosts: Hosts, tmp_path: Path) -> None:
     found = pairs(hosts, tmp_path, "quickstart")
-    for shared, carried in found:
-        print(f"seconds of the quickstart: {shared:.1f} shared, {carried:.1f} carried")
-    assert median(carried / shared for shared, carried in found) <= MOST_TIMES
+    for shared, copied in found:
+        print(f"seconds of the quickstart: {shared:.1f} shared, {copied:.1f} copied")
+    assert median(copied / shared for shared, copied in found) <= MOST_TIMES
 
 
 def test_twelve_senders_at_once_are_served(hosts: Hosts, tmp_path: Path) -> None:

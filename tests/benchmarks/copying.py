@@ -1,4 +1,4 @@
-"""What carrying costs on hosts: ``python -m tests.benchmarks.carrying ADDRESS FOLDER WHAT [SEEING]``, a driver."""
+"""What copying costs on hosts: ``python -m tests.benchmarks.copying ADDRESS FOLDER WHAT [SEEING]``, a driver."""
 
 import json
 import sys
@@ -14,11 +14,11 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.search.api.start import run_study
 from skipstack.search.execution.engines.ray import engine as module
-from skipstack.search.execution.engines.ray.carrying.carried_workers import CarriedWorkers
-from skipstack.search.execution.engines.ray.carrying.mark import Mark
-from skipstack.search.execution.engines.ray.carrying.parcels import parcels
-from skipstack.search.execution.engines.ray.carrying.remote_keeper import RemoteKeeper, start_keeper
-from skipstack.search.execution.engines.ray.carrying.scratch import Scratch
+from skipstack.search.execution.engines.ray.copying.chunks import chunks
+from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers
+from skipstack.search.execution.engines.ray.copying.mark import Mark
+from skipstack.search.execution.engines.ray.copying.remote_file_server import RemoteFileServer, start_file_server
+from skipstack.search.execution.engines.ray.copying.scratch import Scratch
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.engines.ray.preflight import Preflight
 from skipstack.search.ledger.events import Ended, Started
@@ -77,8 +77,8 @@ def asking(seeing: bool, *, corpora: bool) -> type[Preflight]:
 
     class Asking(Preflight):
         @classmethod
-        def of(cls, study: StudyFolder, record: StudyRecord, *, carries: bool) -> Preflight:
-            found = Preflight.of(study, record, carries=carries)
+        def of(cls, study: StudyFolder, record: StudyRecord, *, copies: bool) -> Preflight:
+            found = Preflight.of(study, record, copies=copies)
             if not corpora:
                 found = replace(found, corpora=(), vectors=())
             return found if seeing else replace(found, mark=replace(found.mark, trials=study.path / "elsewhere"))
@@ -95,8 +95,8 @@ def seconds(folder: Path, start: int) -> float:
 
 def senders(address: str, folder: Path) -> float:
     """Megabytes a second that arrive from twelve senders at once."""
-    keeper = _keeper(address, folder)
-    actors = [ray.remote(num_cpus=1)(Sender).remote(keeper, number) for number in range(SENDERS)]
+    server = _server(address, folder)
+    actors = [ray.remote(num_cpus=1)(Sender).remote(server, number) for number in range(SENDERS)]
     ray.get([actor.ready.remote() for actor in actors])
     began = time.time()
     ray.get([actor.send.remote() for actor in actors])
@@ -105,11 +105,11 @@ def senders(address: str, folder: Path) -> float:
 
 def store(address: str, folder: Path) -> float:
     """Seconds in which a corpus is on all machines but the driver's, from the first question to the last file."""
-    keeper = _keeper(address, folder)
+    server = _server(address, folder)
     path = folder / "corpora" / "large"
     path.mkdir(parents=True)
     (path / "train.arrow").write_bytes(np.random.default_rng(1).bytes(STORE))
-    carried = CarriedWorkers(IdleWorker, keeper, Mark(folder / "elsewhere", "benchmark"))
+    copying = CopyingWorkers(IdleWorker, server, Mark(folder / "elsewhere", "benchmark"))
     here = ray.get_runtime_context().get_node_id()
     nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["NodeID"] != here]
     fetching = [
@@ -118,24 +118,24 @@ def store(address: str, folder: Path) -> float:
     ]
     ray.get([each.remote(None) for each in fetching])  # so that a process waits on each
     began = time.time()
-    assert ray.get([each.remote(carried) for each in fetching]) == [STORE] * len(nodes)
+    assert ray.get([each.remote(copying) for each in fetching]) == [STORE] * len(nodes)
     return time.time() - began
 
 
-def _keeper(address: str, folder: Path) -> RemoteKeeper:
+def _server(address: str, folder: Path) -> RemoteFileServer:
     ray.init(address, log_to_driver=False, logging_level="error")
     study = StudyFolder(folder)
     study.trials.mkdir(parents=True)
-    keeper = start_keeper(study)
-    assert keeper.moved() == 0
-    return keeper
+    server = start_file_server(study)
+    assert server.moved() == 0
+    return server
 
 
 class Sender:
     """A worker that has weights to send."""
 
-    def __init__(self, keeper: RemoteKeeper, number: int) -> None:
-        self.keeper, self.number = keeper, number
+    def __init__(self, server: RemoteFileServer, number: int) -> None:
+        self.server, self.number = server, number
         self.folder = Scratch("benchmark").trial(number, 1)
         (self.folder / BEST).write_bytes(np.random.default_rng(number).bytes(SENT))
 
@@ -143,15 +143,15 @@ class Sender:
         """Its process has started."""
 
     def send(self) -> None:
-        for parcel in parcels(self.folder, [BEST]):
-            self.keeper.take(self.number, 1, parcel)
+        for chunk in chunks(self.folder, [BEST]):
+            self.server.take(self.number, 1, chunk)
 
 
-def _fetch(carried: CarriedWorkers | None) -> int:
-    if carried is None:
+def _fetch(copying: CopyingWorkers | None) -> int:
+    if copying is None:
         return 0
     with Scratch("benchmark") as scratch:
-        path = scratch.store("large", partial(carried._fetch, "large"))
+        path = scratch.store("large", partial(copying._fetch, "large"))
         return sum(each.stat().st_size for each in path.iterdir())
 
 

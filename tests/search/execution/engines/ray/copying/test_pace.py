@@ -1,6 +1,6 @@
 """How often files are sent, by a clock that the test sets."""
 
-from skipstack.search.execution.engines.ray.carrying.pace import LATEST, SELDOM, Pace
+from skipstack.search.execution.engines.ray.copying.copying_workers import LATEST, SELDOM, Pace
 
 
 def test_the_next_sending_is_due_after_twenty_times_as_long_as_the_last_and_at_the_latest_after_ten_minutes() -> None:

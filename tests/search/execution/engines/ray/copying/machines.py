@@ -1,4 +1,4 @@
-"""A driver's machine and others that do not see its study, all in this process; the keeper is asked without Ray."""
+"""A driver's machine and others that do not see its study, all in this process; the server is asked without Ray."""
 
 import os
 import tempfile
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.execution.engines.ray.carrying import scratch
-from skipstack.search.execution.engines.ray.carrying.carried_workers import CarriedWorkers
-from skipstack.search.execution.engines.ray.carrying.keeper import Keeper
-from skipstack.search.execution.engines.ray.carrying.mark import Mark
-from skipstack.search.execution.engines.ray.carrying.parcels import Parcel
-from skipstack.search.execution.engines.ray.carrying.scratch import PREFIX
+from skipstack.search.execution.engines.ray.copying import scratch
+from skipstack.search.execution.engines.ray.copying.chunks import Chunk
+from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers
+from skipstack.search.execution.engines.ray.copying.file_server import FileServer
+from skipstack.search.execution.engines.ray.copying.mark import Mark
+from skipstack.search.execution.engines.ray.copying.scratch import PREFIX
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.task import Workers
 
@@ -28,18 +28,18 @@ class Clock:
         return self.now
 
 
-class SlowKeeper(Keeper):
-    """Takes so many ``seconds`` of a clock for each parcel, and notes what came."""
+class SlowFileServer(FileServer):
+    """Takes so many ``seconds`` of a clock for each chunk, and notes what came."""
 
     def __init__(self, folder: StudyFolder, clock: Clock, seconds: float = 0.0) -> None:
         super().__init__(folder)
         self.clock, self.seconds = clock, seconds
         self.sendings: list[list[str]] = []
 
-    def take(self, trial: int, attempt: int, parcel: Parcel) -> None:
-        super().take(trial, attempt, parcel)
+    def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
+        super().take(trial, attempt, chunk)
         self.clock.now += self.seconds
-        self.sendings.append([piece.name for piece in parcel.pieces])
+        self.sendings.append([piece.name for piece in chunk.pieces])
 
 
 class Cluster:
@@ -49,13 +49,13 @@ class Cluster:
         self.study = StudyFolder(path / "driver")
         self.study.trials.mkdir(parents=True, exist_ok=True)
         self.clock = Clock()
-        self.keeper = SlowKeeper(self.study, self.clock, seconds)
+        self.server = SlowFileServer(self.study, self.clock, seconds)
         self.seen = Mark.made(self.study.trials)
         self.unseen = Mark(path / "not here", self.seen.word)
 
-    def workers(self, workers: Workers, *, halts: tuple[int, ...] = (), sees: bool = False) -> CarriedWorkers:
+    def workers(self, workers: Workers, *, halts: tuple[int, ...] = (), sees: bool = False) -> CopyingWorkers:
         mark = self.seen if sees else self.unseen
-        return CarriedWorkers(workers, self.keeper, mark, frozenset(halts), self.clock)
+        return CopyingWorkers(workers, self.server, mark, frozenset(halts), self.clock)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from skipstack.search.execution.driver.faults import StudyInterruptedError
 from skipstack.search.execution.driver.history import Reader
 from skipstack.search.execution.driver.retention import Retention
 from skipstack.search.execution.engines.ray import engine as module
-from skipstack.search.execution.engines.ray.carrying.remote_keeper import RemoteKeeper
+from skipstack.search.execution.engines.ray.copying.remote_file_server import RemoteFileServer
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.engines.ray.preflight import Preflight
 from skipstack.search.execution.engines.ray.sharing import Sharing
@@ -74,16 +74,16 @@ class Seeing(Preflight):
     """Asks for no corpora: toys have none."""
 
     @classmethod
-    def of(cls, folder: StudyFolder, record: StudyRecord, *, carries: bool) -> Preflight:
-        return replace(Preflight.of(folder, record, carries=carries), corpora=(), vectors=())
+    def of(cls, folder: StudyFolder, record: StudyRecord, *, copies: bool) -> Preflight:
+        return replace(Preflight.of(folder, record, copies=copies), corpora=(), vectors=())
 
 
 class Blind(Seeing):
     """Has each process look for the study's folder where nothing is."""
 
     @classmethod
-    def of(cls, folder: StudyFolder, record: StudyRecord, *, carries: bool) -> Preflight:
-        found = super().of(folder, record, carries=carries)
+    def of(cls, folder: StudyFolder, record: StudyRecord, *, copies: bool) -> Preflight:
+        found = super().of(folder, record, copies=copies)
         return replace(found, mark=replace(found.mark, trials=found.mark.trials / "elsewhere"))
 
 
@@ -113,13 +113,13 @@ def run(engine: RayEngine, path: Path, *readers: Reader, **search: Any) -> tuple
 
 
 @pytest.mark.slow
-def test_nothing_is_carried_to_a_machine_that_sees_the_folder(
+def test_nothing_is_copied_to_a_machine_that_sees_the_folder(
     engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "Preflight", Seeing)
     run(engine, tmp_path)
-    assert engine._carried is not None
-    assert engine._carried.keeper.moved() == 0
+    assert engine._copying is not None
+    assert engine._copying.server.moved() == 0
 
 
 EPOCHS = {"kind": "asha", "reduction": 2}
@@ -134,8 +134,8 @@ def test_what_trials_leave_on_a_machine_that_does_not_see_the_folder_is_there_wh
     """Rungs in seconds end trials by surprise, soon after files were sent: the last ones come late."""
     monkeypatch.setattr(module, "Preflight", Blind)
     record, late = run(engine, tmp_path, scheduler=scheduler)
-    assert engine._carried is not None
-    assert engine._carried.keeper.moved() > WEIGHTS * len(record.trials)
+    assert engine._copying is not None
+    assert engine._copying.server.moved() > WEIGHTS * len(record.trials)
     assert {trial.reason for trial in record.trials.values()} == {"completed", "stopped"}
     assert bool(late) == (scheduler is SECONDS)
 
@@ -181,7 +181,7 @@ def test_a_process_that_is_told_to_end_sends_what_its_trial_has_left(
 
 
 @pytest.mark.cluster
-def test_a_keeper_that_dies_interrupts_the_study_which_another_one_goes_on_with(
+def test_a_file_server_that_dies_interrupts_the_study_which_another_one_goes_on_with(
     engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "Preflight", Blind)
@@ -190,9 +190,9 @@ def test_a_keeper_that_dies_interrupts_the_study_which_another_one_goes_on_with(
     def kill(event: Event) -> None:
         if isinstance(event, Reported) and event.trial == 2 and not killed:
             killed.append(event)
-            assert engine._carried is not None
-            assert isinstance(engine._carried.keeper, RemoteKeeper)
-            ray.kill(engine._carried.keeper.actor)
+            assert engine._copying is not None
+            assert isinstance(engine._copying.server, RemoteFileServer)
+            ray.kill(engine._copying.server.actor)
 
     with pytest.raises(StudyInterruptedError, match="the driver's machine, which keeps the study's files"):
         run(engine, tmp_path, kill)

@@ -1,4 +1,4 @@
-"""The keeper as a Ray actor on the driver's machine, and its client for workers anywhere in the cluster."""
+"""The server as a Ray actor on the driver's machine, and its client for workers anywhere in the cluster."""
 
 import errno
 from collections.abc import Iterator
@@ -12,19 +12,19 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import one_line
-from skipstack.search.execution.engines.ray.carrying.keeper import Keeper, Keeping
-from skipstack.search.execution.engines.ray.carrying.parcels import Parcel
+from skipstack.search.execution.engines.ray.copying.chunks import Chunk
+from skipstack.search.execution.engines.ray.copying.file_server import FileServer, FileService
 from skipstack.search.study.record.folder import StudyFolder
 
 CALLERS: Final = 8
-"""Number of workers that the keeper serves in parallel."""
+"""Number of workers that the server serves in parallel."""
 
 ENDING_SECONDS: Final = 10.0
-"""Seconds to wait, at a study's end, for the keeper's count of copied bytes."""
+"""Seconds to wait, at a study's end, for the server's count of copied bytes."""
 
 
-class KeeperActor(Keeper):
-    """A keeper that shares the pieces of stores as Ray objects, which Ray spreads from machine to machine."""
+class FileServerActor(FileServer):
+    """A server that shares the pieces of stores as Ray objects, which Ray spreads from machine to machine."""
 
     def __init__(self, folder: StudyFolder) -> None:
         super().__init__(folder)
@@ -41,8 +41,8 @@ class KeeperActor(Keeper):
 
 
 @final
-class RemoteKeeper(Keeping):
-    """Client of the keeper of ``folder``, an ``actor``; raises what the keeper raises. If the keeper does not answer,
+class RemoteFileServer(FileService):
+    """Client of the server of ``folder``, an ``actor``; raises what the server raises. If the server does not answer,
     raises an OSError of the folder: like a lost disk, it is tried again, then interrupts the study.
     """
 
@@ -51,50 +51,50 @@ class RemoteKeeper(Keeping):
         self.folder = folder
 
     def store(self, store: str) -> dict[str, int]:
-        """Implements ``Keeping.store``."""
+        """Implements ``FileService.store``."""
         files: dict[str, int] = self._asked("store", store)
         return files
 
     def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """Implements ``Keeping.store_piece``."""
+        """Implements ``FileService.store_piece``."""
         (reference,) = self._asked("shared_piece", store, name, start)
         with _silence_as_lost_disk(self.folder):
             piece: bytes = ray.get(reference)
         return piece
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Implements ``Keeping.begin``."""
+        """Implements ``FileService.begin``."""
         files: dict[str, int] = self._asked("begin", trial, attempt)
         return files
 
     def files(self, trial: int) -> dict[str, int]:
-        """Implements ``Keeping.files``."""
+        """Implements ``FileService.files``."""
         files: dict[str, int] = self._asked("files", trial)
         return files
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """Implements ``Keeping.file_piece``."""
+        """Implements ``FileService.file_piece``."""
         piece: bytes = self._asked("file_piece", trial, name, start)
         return piece
 
-    def take(self, trial: int, attempt: int, parcel: Parcel) -> None:
-        """Implements ``Keeping.take``."""
-        self._asked("take", trial, attempt, parcel)
+    def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
+        """Implements ``FileService.take``."""
+        self._asked("take", trial, attempt, chunk)
 
     def goes_on(self, trial: int, attempt: int) -> bool:
-        """Implements ``Keeping.goes_on``."""
+        """Implements ``FileService.goes_on``."""
         return bool(self._asked("goes_on", trial, attempt))
 
     def part(self, trial: int, attempt: int) -> None:
-        """Implements ``Keeping.part``."""
+        """Implements ``FileService.part``."""
         self._asked("part", trial, attempt)
 
     def over(self, trial: int) -> None:
-        """Calls ``Keeper.over`` without waiting for it."""
+        """Calls ``FileServer.over`` without waiting for it."""
         self.actor.over.remote(trial)
 
     def moved(self) -> int:
-        """Implements ``Keeping.moved``; raises OSError if the answer takes too long."""
+        """Implements ``FileService.moved``; raises OSError if the answer takes too long."""
         with _silence_as_lost_disk(self.folder):
             moved: int = ray.get(self.actor.moved.remote(), timeout=ENDING_SECONDS)
         return moved
@@ -104,11 +104,11 @@ class RemoteKeeper(Keeping):
             return ray.get(getattr(self.actor, method).remote(*arguments))
 
 
-def start_keeper(folder: StudyFolder) -> RemoteKeeper:
-    """Start the keeper of a study on this machine, where the driver runs. It ends with the driver."""
+def start_file_server(folder: StudyFolder) -> RemoteFileServer:
+    """Start the server of a study on this machine, where the driver runs. It ends with the driver."""
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    actor = ray.remote(KeeperActor).options(num_cpus=0, max_concurrency=CALLERS, scheduling_strategy=here)
-    return RemoteKeeper(actor.remote(folder), folder.path)
+    actor = ray.remote(FileServerActor).options(num_cpus=0, max_concurrency=CALLERS, scheduling_strategy=here)
+    return RemoteFileServer(actor.remote(folder), folder.path)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ All lie in one folder of the user, named by the study's mark, with a lock file b
 share its lock, which the kernel releases however a process ends. A process that gets it alone may remove the folder.
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -12,16 +13,18 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
 from skipstack.data.basis.atomic_files import atomic_folder
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.execution.engines.ray.carrying.mark import unwritable
+from skipstack.search.execution.engines.ray.copying.chunks import Version, versions
+from skipstack.search.execution.engines.ray.copying.mark import unwritable
+from skipstack.search.execution.workers.attempts import ATTEMPT
 from skipstack.search.study.record.folder import TRIALS
 
-PREFIX: Final = "skipstack-carried-"
+PREFIX: Final = "skipstack-copied-"
 """Beginning of the name of the user's folder among temporary files."""
 
 LOCK: Final = ".lock"
@@ -99,6 +102,39 @@ class Scratch:
     def is_there(self) -> bool:
         """Whether the folder is still the one that is held: others may have removed it, and made it anew."""
         return is_named(self._lock, self._descriptor)
+
+
+class TrialScratch:
+    """The ``folder`` of a trial there, removed after the ``with`` block. An earlier removal by others does not count as
+    the trial's.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._descriptor = os.open(folder, os.O_RDONLY)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def files(self) -> dict[str, Version]:
+        """The files that the trial has left there. Raises OSError, as for a failing disk, if the folder was removed."""
+        found = files_of(self.folder)
+        if not is_named(self.folder, self._descriptor):  # maybe while its files were looked at
+            raise OSError(errno.ESTALE, "the folder was removed in the midst of a trial", str(self.folder))
+        return found
+
+    @contextmanager
+    def removal_as_lost_disk(self) -> Iterator[None]:
+        """Raise the OSError of ``files`` in place of any other error in the block that the folder's removal caused."""
+        try:
+            yield
+        except Exception:
+            self.files()
+            raise
 
 
 def trouble() -> str | None:
@@ -217,3 +253,8 @@ def is_named(path: Path, descriptor: int) -> bool:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False
+
+
+def files_of(folder: Path) -> dict[str, Version]:
+    """The files that a trial has left in its folder on this machine."""
+    return {name: version for name, version in versions(folder).items() if name != ATTEMPT}

@@ -37,8 +37,8 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
-    """Pieces that are sent at once. A ``sending``, named by a random word, consists of one or more parcels; with its
+class Chunk:
+    """Pieces that are sent at once. A ``sending``, named by a random word, consists of one or more chunks; with its
     ``last`` one, the receiver deletes the files that were ``removed`` since the sending before.
     """
 
@@ -82,16 +82,16 @@ def changed(before: Mapping[str, Version], now: Mapping[str, Version]) -> tuple[
     return [name for name in now if before.get(name) != now[name]], [name for name in before if name not in now]
 
 
-def parcels(folder: Path, names: Iterable[str], removed: Sequence[str] = ()) -> Iterator[Parcel]:
-    """Pack the files of these names into a sending, which has at least one parcel; files that are gone are left out."""
+def chunks(folder: Path, names: Iterable[str], removed: Sequence[str] = ()) -> Iterator[Chunk]:
+    """Pack the files of these names into a sending, which has at least one chunk; files that are gone are left out."""
     sending, waiting = secrets.token_hex(4), list[Piece]()
     for name in names:
         for piece in _pieces(folder, name):
             if waiting and sum(len(each.content) for each in waiting) + len(piece.content) > PIECE:
-                yield Parcel(sending, tuple(waiting), last=False)
+                yield Chunk(sending, tuple(waiting), last=False)
                 waiting = []
             waiting.append(piece)
-    yield Parcel(sending, tuple(waiting), last=True, removed=tuple(removed))
+    yield Chunk(sending, tuple(waiting), last=True, removed=tuple(removed))
 
 
 def unpacked(sizes: Mapping[str, int], read: Read, folder: Path) -> int:

@@ -7,16 +7,20 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from math import isfinite
 from pathlib import Path
-from typing import Self, TypeVar, final
+from typing import Final, Self, TypeVar, final
 
-from skipstack.search.execution.engines.ray.carrying.keeper import Keeping
-from skipstack.search.execution.engines.ray.carrying.mark import Mark
-from skipstack.search.execution.engines.ray.carrying.pace import Pace
-from skipstack.search.execution.engines.ray.carrying.parcels import Version, changed, parcels, unpacked
-from skipstack.search.execution.engines.ray.carrying.place import Place
-from skipstack.search.execution.engines.ray.carrying.scratch import Scratch, stay
+from skipstack.search.execution.engines.ray.copying.chunks import Version, changed, chunks, unpacked
+from skipstack.search.execution.engines.ray.copying.file_server import FileService
+from skipstack.search.execution.engines.ray.copying.mark import Mark
+from skipstack.search.execution.engines.ray.copying.scratch import Scratch, TrialScratch, stay
 from skipstack.search.study.record.folder import CHECKPOINT
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
+
+SELDOM: Final = 20
+"""Wait until the next sending, in durations of the last one: so it takes a twentieth of a trial's time at most."""
+
+LATEST: Final = 600.0
+"""Longest wait until the next sending, in seconds: after that, a lost machine would cost too much training."""
 
 Value = TypeVar("Value")
 
@@ -35,45 +39,66 @@ class UnsentResult(EpochResult):
         return cls(**{field.name: getattr(result, field.name) for field in fields(EpochResult)})
 
 
+class Pace:
+    """Says when the next sending is due, by ``clock``, in seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._ended = -LATEST + clock()
+        self._took = 0.0
+
+    def is_due(self) -> bool:
+        """Whether it is time to send."""
+        return self._clock() - self._ended >= min(SELDOM * self._took, LATEST)
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """Measure the time that the block takes to send files."""
+        began = self._clock()
+        yield
+        self._ended = self._clock()
+        self._took = self._ended - began
+
+
 @final
 @dataclass(frozen=True)
-class CarriedWorkers(Workers):
+class CopyingWorkers(Workers):
     """Creates workers that train exactly as ``workers`` do.
 
-    On a machine that sees the ``mark`` of the study, they are these. Elsewhere ``keeper``, a file server, sends what
+    On a machine that sees the ``mark`` of the study, they are these. Elsewhere ``server``, a file server, sends what
     they read and receives what they write. ``halts``: epochs after which the scheduler may end or pause a trial.
     """
 
     workers: Workers
-    keeper: Keeping
+    server: FileService
     mark: Mark
     halts: frozenset[int] = frozenset()
     clock: Callable[[], float] = time.monotonic
 
     def __call__(self, task: TrialTask) -> Worker:
         """A worker for a trial."""
-        return self.workers(task) if _is_seen(self.mark) else CarriedWorker(task, self)
+        return self.workers(task) if _is_seen(self.mark) else CopyingWorker(task, self)
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure as ``workers`` do, with the keeper's best weights; files that are written meanwhile are sent."""
+        """Measure as ``workers`` do, with the server's best weights; files that are written meanwhile are sent."""
         if _is_seen(self.mark):
             return self.workers.test(task)
         with self.placed(task, trains=False) as (here, place):
-            sizes = self.keeper.files(task.number)
+            sizes = self.server.files(task.number)
             sizes.pop(CHECKPOINT, None)
-            unpacked(sizes, partial(self.keeper.file_piece, task.number), here.folder)
+            unpacked(sizes, partial(self.server.file_piece, task.number), here.folder)
             before = place.files()
             try:
                 return self.workers.test(here)
             finally:
                 self.send(task, place, before)
 
-    def send(self, task: TrialTask, place: Place, before: Mapping[str, Version]) -> dict[str, Version]:
+    def send(self, task: TrialTask, place: TrialScratch, before: Mapping[str, Version]) -> dict[str, Version]:
         """Send what has changed in a trial's folder on this machine since ``before``; returns the present versions."""
         now = place.files()
         if now != before:
-            for parcel in parcels(place.folder, *changed(before, now)):
-                self.keeper.take(task.number, task.attempt, parcel)
+            for chunk in chunks(place.folder, *changed(before, now)):
+                self.server.take(task.number, task.attempt, chunk)
         return now
 
     def reading(self, call: Callable[[TrialTask], Value], task: TrialTask) -> Value:
@@ -89,13 +114,13 @@ class CarriedWorkers(Workers):
             stay(self.mark.word)
 
     @contextmanager
-    def placed(self, task: TrialTask, *, trains: bool) -> Iterator[tuple[TrialTask, Place]]:
+    def placed(self, task: TrialTask, *, trains: bool) -> Iterator[tuple[TrialTask, TrialScratch]]:
         """Yield the task with folders on this machine: those that it reads, and an empty one for what it writes if it
         ``trains``, removed at the end. Raises OSError, as for a failing disk, if somebody else removes that one.
         """
         with (
             Scratch(self.mark.word) as scratch,
-            Place(scratch.trial(task.number, task.attempt) if trains else scratch.reading()) as place,
+            TrialScratch(scratch.trial(task.number, task.attempt) if trains else scratch.reading()) as place,
             place.removal_as_lost_disk(),
         ):
             corpus, vectors = (
@@ -105,33 +130,33 @@ class CarriedWorkers(Workers):
             yield replace(task, folder=place.folder, corpus=corpus, vectors=vectors), place
 
     def _fetch(self, store: str, folder: Path) -> None:
-        unpacked(self.keeper.store(store), partial(self.keeper.store_piece, store), folder)
+        unpacked(self.server.store(store), partial(self.server.store_piece, store), folder)
 
 
 @final
-class CarriedWorker(Worker):
-    """Trains as the worker that ``carried.workers`` would create, in a folder of this machine alone.
+class CopyingWorker(Worker):
+    """Trains as the worker that ``copying.workers`` would create, in a folder of this machine alone.
 
-    The files of an epoch are sent to the keeper before it is reported if the trial may end or pause there; otherwise
+    The files of an epoch are sent to the server before it is reported if the trial may end or pause there; otherwise
     they are sent at a ``Pace``. Epochs that a lost machine had not sent are trained again.
     """
 
-    def __init__(self, task: TrialTask, carried: CarriedWorkers) -> None:
+    def __init__(self, task: TrialTask, copying: CopyingWorkers) -> None:
         super().__init__(task)
-        self._carried = carried
-        self._keeper = carried.keeper
-        self._pace = Pace(carried.clock)
+        self._copying = copying
+        self._server = copying.server
+        self._pace = Pace(copying.clock)
         self._left = task.time_left
         with ExitStack() as leaving:
             self._sent: Mapping[str, Version] = {}
-            here, self._place = leaving.enter_context(carried.placed(task, trains=True))
+            here, self._place = leaving.enter_context(copying.placed(task, trains=True))
             if task.attempt > 1 or task.earlier or task.reported:  # else nobody has trained it before
                 self._check_goes_on()  # the folder of an earlier worker may have been removed as it parted
-                sizes = self._keeper.begin(task.number, task.attempt)
-                unpacked(sizes, partial(self._keeper.file_piece, task.number), here.folder)
+                sizes = self._server.begin(task.number, task.attempt)
+                unpacked(sizes, partial(self._server.file_piece, task.number), here.folder)
                 self._sent = self._place.files()
             try:
-                self._worker = carried.workers(here)
+                self._worker = copying.workers(here)
             except Exception:
                 self._send()
                 raise
@@ -165,7 +190,7 @@ class CarriedWorker(Worker):
                 self._send()
 
     def _check_goes_on(self) -> None:
-        if not self._keeper.goes_on(self.task.number, self.task.attempt):
+        if not self._server.goes_on(self.task.number, self.task.attempt):
             self._send()
             raise PartedError
 
@@ -174,7 +199,7 @@ class CarriedWorker(Worker):
         if self._left is not None:
             self._left -= result.seconds
         return (
-            result.epoch in self._carried.halts
+            result.epoch in self._copying.halts
             or result.epoch == self.task.config.epochs
             or not isfinite(result.score)
             or (self._left is not None and self._left <= 0)
@@ -186,7 +211,7 @@ class CarriedWorker(Worker):
     def _send(self) -> None:
         if self._has_unsent():
             with self._pace.sending():
-                self._sent = self._carried.send(self.task, self._place, self._sent)
+                self._sent = self._copying.send(self.task, self._place, self._sent)
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,78 @@
+"""Copies files over the life of a study: starts the server, and at the end removes the copies on all machines."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Final
+
+import ray
+from ray.exceptions import RayError
+
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.faults import ClusterLostError
+from skipstack.search.execution.engines.ray.copying.chunks import chunks
+from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers
+from skipstack.search.execution.engines.ray.copying.file_server import FileService
+from skipstack.search.execution.engines.ray.copying.mark import Mark
+from skipstack.search.execution.engines.ray.copying.remote_file_server import RemoteFileServer, start_file_server
+from skipstack.search.execution.engines.ray.copying.scratch import Scratch, files_of, is_used, swept
+from skipstack.search.execution.engines.ray.machines import asked
+from skipstack.search.execution.workers.attempts import SupersededError
+from skipstack.search.ledger.events import Ended, Event
+from skipstack.search.study.task import Workers
+
+HALF_WRITTEN: Final = re.compile(r"(.*/)?\.[^/]*\.[0-9a-f]{16}")
+"""Temporary names of files that are still being written (``data/basis/atomic_files.py``)."""
+
+
+@contextmanager
+def copying(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CopyingWorkers]:
+    """The workers of a study whose files are copied to and from machines that do not see its ``mark``."""
+    server = start_file_server(driver.folder)
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Ended):
+            server.over(event.trial)
+
+    driver.listen(hear)
+    try:
+        yield CopyingWorkers(workers, server, mark, driver.halts)
+    finally:
+        with suppress(RayError, OSError, ClusterLostError):
+            _end(server, mark)
+
+
+def gather(copying: CopyingWorkers) -> bool:
+    """Let every machine send the files of its trials; False if none was ever copied, or the cluster is gone."""
+    with suppress(RayError, OSError):  # the cluster may be gone
+        if copying.server.moved():
+            asked(partial(gathered, copying.mark.word, copying.server))
+            return True
+    return False
+
+
+def gathered(word: str, server: FileService) -> None:
+    """Send all files of the trials that train on this machine, in the study with the mark ``word``."""
+    if not is_used(word):
+        return
+    with Scratch(word) as scratch:
+        for number, attempt, folder in scratch.trials():
+            names = [name for name in files_of(folder) if not HALF_WRITTEN.fullmatch(name)]
+            with suppress(SupersededError):
+                for chunk in chunks(folder, names):
+                    server.take(number, attempt, chunk)
+
+
+def _end(server: RemoteFileServer, mark: Mark) -> None:
+    if _may_have_copied(server):
+        asked(partial(swept, mark.word))
+    ray.kill(server.actor)
+
+
+def _may_have_copied(server: RemoteFileServer) -> bool:
+    """Whether any file was copied; True also if the server does not answer: it may have died."""
+    try:
+        return server.moved() > 0
+    except OSError:
+        return True
