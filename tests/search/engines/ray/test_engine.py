@@ -312,7 +312,6 @@ def test_that_files_are_carried_is_said_once_when_the_first_machine_joins_that_n
     said: list[str] = []
     monkeypatch.setattr(module, "LOOKED_AT", 0.0)
     monkeypatch.setattr(module, "machines", lambda: there)
-    monkeypatch.setattr(RayEngine, "_resources", lambda study: [])
     study: Any = object.__new__(RayEngine)
     study._joined, study._growth, study._concurrent, study._where = True, None, None, None
     study._looked = study._told = -math.inf
