@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -45,10 +46,11 @@ def test_no_password_is_in_the_cluster_and_no_death_of_a_worker_on_stdout(tmp_pa
     while not killed and time.monotonic() < end and process.poll() is None:
         time.sleep(0.2)
         for child in psutil.Process(process.pid).children(recursive=True):
-            if "WorkerProcess" in child.name() or "WorkerProcess" in " ".join(child.cmdline()):
-                os.kill(child.pid, signal.SIGKILL)
-                killed = True
-                break
+            with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                if "WorkerProcess" in child.name() or "WorkerProcess" in " ".join(child.cmdline()):
+                    os.kill(child.pid, signal.SIGKILL)
+                    killed = True
+                    break
     out, error = process.communicate(timeout=500)
     assert killed, error
     assert read_study(tmp_path / "study").finished

@@ -337,7 +337,8 @@ class Chaos:
         with suppress(psutil.NoSuchProcess):
             driver = psutil.Process(self._process.pid)
             limit = driver.memory_info().vms + ADDRESS_SPACE
-            driver.rlimit(psutil.RLIMIT_AS, (limit, limit))
+            _, most = driver.rlimit(psutil.RLIMIT_AS)  # which only a privileged process may raise again
+            driver.rlimit(psutil.RLIMIT_AS, (limit, most))
 
 
 def filled(folder: Path) -> Path:

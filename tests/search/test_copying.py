@@ -43,7 +43,8 @@ def test_a_search_and_an_ablation_without_a_shared_disk_are_those_of_one_machine
     folder = cluster.disk / "study"
     cluster.start()
     where = ("--address", cluster.hosts.head)
-    out, error = cluster.skipstack("search", "quickstart", *SMALL, "--trials", "6", "--out", str(folder), *where)
+    size = ("--trials", "6", "--set", "search.seed=3")  # whose best trial is not the base, so there is what to ablate
+    out, error = cluster.skipstack("search", "quickstart", *SMALL, *size, "--out", str(folder), *where)
     assert COPIED in error
     assert "baseline" in out
     cluster.check_nothing_stays()
