@@ -115,6 +115,8 @@ class Nobody:
 
     def close(self) -> None: ...
 
+    def published(self, *arguments: Any) -> None: ...
+
     def publish(self, *arguments: Any) -> Shown:
         return Shown()
 

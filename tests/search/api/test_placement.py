@@ -42,7 +42,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, A
         return Interrupted(ToyWorker)
 
     class Told(Nobody):
-        def record(self, uri: str, folder: Path, *, private: bool) -> None:
+        def record(self, uri: str, folder: Path, *, private: bool, compare: bool) -> None:
             all_started[-1]["store"] = None if private else uri
 
     monkeypatch.chdir(tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.publishing.tracking.publishing import Publication, Shown, publish
+from skipstack.search.publishing.tracking.publishing import Publication, Shown, publish, published
 from skipstack.search.publishing.tracking.recording import Recorder
 from skipstack.search.publishing.tracking.retry_loop import RetryLoop
 from skipstack.search.study.record.folder import StudyFolder
@@ -31,10 +31,19 @@ class Owner:
 class Recording:
     """A ``Recorder`` in a thread; what happens it is told."""
 
-    def __init__(self, uri: str, past: Sequence[Event], *, folder: Path | None = None, private: bool = False) -> None:
+    def __init__(
+        self,
+        uri: str,
+        past: Sequence[Event],
+        *,
+        folder: Path | None = None,
+        private: bool = False,
+        compare: bool = False,
+    ) -> None:
         self._told = deque(past)
         self._owner = Owner()
-        self._recorder = Recorder(uri, self._news, RetryLoop(self._owner), folder=folder, private=private)
+        loop = RetryLoop(self._owner)
+        self._recorder = Recorder(uri, self._news, loop, folder=folder, private=private, compare=compare)
         self._ended: list[str | None] = []
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
         self._thread.start()
@@ -59,14 +68,17 @@ class Recording:
 class TrackingHere:
     """Does in this process what a ``TrackingProcess`` does in another."""
 
-    def record(self, uri: str, folder: Path, *, private: bool) -> None:
-        self.uri = uri
-        self.recording = Recording(uri, Ledger(StudyFolder(folder).ledger).read(), folder=folder, private=private)
+    def record(self, uri: str, folder: Path, *, private: bool, compare: bool) -> None:
+        self.uri, past = uri, Ledger(StudyFolder(folder).ledger).read()
+        self.recording = Recording(uri, past, folder=folder, private=private, compare=compare)
 
     def let_end(self) -> None: ...
 
     def close(self) -> str | None:
         return self.recording.close()
+
+    def published(self, experiment: str, study_id: str, what: str) -> Shown | None:
+        return published(self.uri, experiment, study_id, what)
 
     def publish(self, experiment: str, study_id: str, publication: Publication) -> Shown:
         owner = Owner()

@@ -62,8 +62,8 @@ def identity_of(events: Sequence[Event]) -> str:
     return study_id(events[0])
 
 
-def write(uri: str, events: Sequence[Event]) -> str | None:
-    return Recording(uri, events, private=True).close()
+def write(uri: str, events: Sequence[Event], *, compare: bool = False) -> str | None:
+    return Recording(uri, events, private=True, compare=compare).close()
 
 
 def search(uri: str, events: Sequence[Event], more: str = "") -> list[Any]:
@@ -213,6 +213,39 @@ def test_runs_of_an_earlier_version_get_what_it_did_not_write(uri: str, events: 
     assert write(uri, events) is None
     assert content(uri, events) == expected
     assert client.get_run(trial.info.run_id).inputs.dataset_inputs
+
+
+def test_of_what_the_mark_covers_no_run_is_asked_for_but_to_compare(
+    uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow import MlflowClient
+
+    *most, last = events
+    write(uri, most)
+    client, (trial,) = MlflowClient(uri), search(uri, events, " AND tags.`skipstack.trial` = '0'")
+    client.delete_tag(trial.info.run_id, "skipstack.rung")
+    read: list[int] = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        found = whole(*arguments, **options)
+        read.append(len(found))
+        return found
+
+    whole = MlflowClient.search_runs
+    monkeypatch.setattr(MlflowClient, "search_runs", counted)
+    assert write(uri, most) is None
+    assert read == [1], "the study's own, which has the mark"
+    assert write(uri, events) is None
+    (again,) = search(uri, events, " AND tags.`skipstack.trial` = '0'")
+    assert "skipstack.rung" not in again.data.tags
+    assert (
+        search(uri, events, " AND tags.`skipstack.kind` = 'study'")[0]
+        .data.tags[writer.MARK]
+        .startswith(f"{len(events)} events, ")
+    ), last
+    assert write(uri, events, compare=True) is None
+    (again,) = search(uri, events, " AND tags.`skipstack.trial` = '0'")
+    assert "skipstack.rung" in again.data.tags
 
 
 def test_search_runs_finds_a_study_and_its_trials_and_the_page_nests_them(uri: str, events: list[Event]) -> None:
