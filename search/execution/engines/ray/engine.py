@@ -45,7 +45,7 @@ from skipstack.search.execution.engines.ray.machines import (
 from skipstack.search.execution.engines.ray.metrics import watched
 from skipstack.search.execution.engines.ray.orders import Prepare
 from skipstack.search.execution.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
-from skipstack.search.execution.engines.ray.process import borrowed, silenced
+from skipstack.search.execution.engines.ray.process import borrowed, settings_of_slots, silenced
 from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 from skipstack.search.execution.engines.ray.worker_process import WorkerProcess
 from skipstack.search.execution.engines.room import (
@@ -236,7 +236,14 @@ class RayEngine(Engine):
 
     def _tune(self, loop: StudyLoop) -> None:
         """Run Tune's loop until the study ends, or an error ends the loop."""
-        with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch, silenced(), as_talkative_as_before():
+        with (
+            tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch,
+            silenced(),
+            as_talkative_as_before(),
+            ExitStack() as beginning,
+        ):
+            beginning.enter_context(settings_of_slots())
+            loop.on_begun = beginning.close
             tune.Tuner(
                 tune.with_resources(WorkerProcess, _placement),
                 tune_config=tune.TuneConfig(

@@ -163,6 +163,8 @@ class StudyLoop:
         self._unfenced: list[float] = []
         """Shares that slots have left on GPUs that are left alone, to be taken by fences."""
         self._kernel = Kernel()
+        self.on_begun: Callable[[], None] = lambda: None
+        """Called as soon as Tune's loop has begun, and again and again."""
         self.finished = False
         """Whether nothing is left to train or to measure."""
         self.fault: BaseException | None = None
@@ -172,6 +174,7 @@ class StudyLoop:
 
     def open(self, name: str) -> Resources | None:
         """The resources of a slot that is opened under this name; None: no further slot is of use now."""
+        self.on_begun()
         if not self.slots:
             self.turn()  # Tune does not call it then
         if self._unfenced and not self.finished:

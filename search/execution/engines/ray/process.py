@@ -16,15 +16,17 @@ from typing import Final, TextIO
 
 from skipstack.data.basis.own_process import is_claimed
 
-ENVIRONMENT: Final = {
+SLOTS: Final = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the ledger is the log
     "TUNE_DISABLE_SIGINT_HANDLER": "1",  # Ctrl-C is the driver's
     "RAY_AIR_NEW_OUTPUT": "0",  # progress is shown by others
-    "RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE": "1",  # the driver decides whether a trial is retried
     "TUNE_GLOBAL_CHECKPOINT_S": str(10**9),  # Tune would keep its slots in a file, for a restore of its own
     "TUNE_STATE_REFRESH_PERIOD": str(10**9),  # and ask the head what there is, for a progress that nobody sees
 }
-"""Environment variables for Tune, whatever the user has set for other runs."""
+"""Settings of the run of Tune that holds a study's slots, whatever the user's own runs have; read where one begins."""
+
+ENVIRONMENT: Final = {"RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE": "1"}
+"""Settings while an engine runs: whether a trial is tried again is the driver's to say."""
 
 UNLESS_SAID: Final = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a worker that takes no GPU should not find one
@@ -63,6 +65,23 @@ def borrowed() -> Iterator[None]:
         os.environ.update({**UNLESS_SAID, **os.environ, **ENVIRONMENT})
         logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
         yield
+
+
+@contextmanager
+def settings_of_slots() -> Iterator[None]:
+    """Give the run of Tune that begins now the settings of ``SLOTS``. Ended once it has begun, so that a run of the
+    user's in another thread begins without them.
+    """
+    before = {name: os.environ.get(name) for name in SLOTS}
+    os.environ.update(SLOTS)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,7 @@ from skipstack.search.api.start import run_study
 from skipstack.search.api.study import Study
 from skipstack.search.execution.driver.history import Reader
 from skipstack.search.execution.engines.ray.engine import RayEngine
-from skipstack.search.ledger.events import Event, Reported
+from skipstack.search.ledger.events import Begun, Event, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.task import EpochResult
 from tests.search.execution.engines.ray.surroundings import surroundings
@@ -188,7 +189,7 @@ class Counter:
 
 
 def a_study_on_the_users_own_ray(folder: Path) -> None:
-    ray.init(num_cpus=2, include_dashboard=False)
+    ray.init(address="local", num_cpus=2, include_dashboard=False)
     context = ray.get_runtime_context()
     counter = Counter.remote()
     assert ray.get(counter.add.remote()) == 1
@@ -209,6 +210,40 @@ def a_study_on_the_users_own_ray(folder: Path) -> None:
     ray.shutdown()
 
 
+def patient(config: dict[str, Any]) -> float:
+    """A trial of a study that waits for a file."""
+    while not Path(config["over"]).exists():
+        time.sleep(0.1)
+    return 1.0
+
+
+def a_run_during_a_study(folder: Path) -> None:
+    """On the user's own Ray: their run begins in another thread once a trial has, and ends before any trial does."""
+    ray.init(address="local", num_cpus=4, include_dashboard=False)
+    failed: list[BaseException] = []
+    space = skipstack.Space(over=skipstack.choice([str(folder / "over"), str(folder / "over-too")]))
+
+    def run() -> None:
+        try:
+            while not any(isinstance(each, Begun) for each in Ledger(folder / "study" / "ledger").read()):
+                time.sleep(0.1)
+            a_run_of_the_users(folder)
+        except BaseException as error:
+            failed.append(error)
+            raise
+        finally:
+            for name in ("over", "over-too"):
+                (folder / name).touch()
+
+    theirs = threading.Thread(target=run)
+    theirs.start()
+    found = skipstack.search(space, patient, trials=2, seeds=1, out=folder / "study")
+    theirs.join()
+    assert not failed
+    print(f"the study and the run are whole: {found.finished}")
+    ray.shutdown()
+
+
 STEPS = {
     step.__name__: step
     for step in (
@@ -219,6 +254,7 @@ STEPS = {
         an_interrupted_run,
         its_restoration,
         a_study_on_the_users_own_ray,
+        a_run_during_a_study,
     )
 }
 

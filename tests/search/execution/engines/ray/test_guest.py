@@ -41,6 +41,7 @@ STUDY = ("the study is finished: True",)
                 *(*STUDY, *RUN),
             ),
         ),
+        (("a_run_during_a_study",), (*RUN, "the study and the run are whole: True")),
     ],
 )
 def test_in_one_process_the_users_own_runs_are_as_without_a_study(
