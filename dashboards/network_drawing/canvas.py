@@ -14,7 +14,7 @@ INK, PAPER = "#1f2328", "#ffffff"
 BLUE, VERMILLION = "#0072b2", "#d55e00"
 """The colours of shortcuts and skips, and of fed-back labels (Okabe and Ito, 2008). Dashes tell them apart in grey."""
 
-DASHED, DOTTED = "6 3", "1.5 2.5"
+DASHED = "6 3"
 
 FONTS: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
 
