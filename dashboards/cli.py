@@ -26,6 +26,7 @@ from skipstack.data.basis.redaction import redacted
 from skipstack.data.basis.streams import OutputLostError, standard_streams
 from skipstack.data.basis.system import check_system
 from skipstack.data.basis.unwrapping import interruptions_unwrapped
+from skipstack.search.execution.driver.interruption import terminated_as_interrupted
 
 try:
     from typer.exceptions import TyperException
@@ -63,7 +64,7 @@ def _code() -> int:
     """Run the command; the exit code."""
     try:
         check_system()
-        with interruptions_unwrapped():
+        with interruptions_unwrapped(), terminated_as_interrupted():
             code = app(standalone_mode=False)
         sys.stdout.flush()
     except OutputLostError as error:

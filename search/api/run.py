@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -182,7 +182,7 @@ class Run:
         engine.on_idle = cache(preparing.start)  # once
         engine.on_late_files = retention.arrived
         try:
-            with _interruptible(), execution.watch(before, folder) as progress:
+            with terminated_as_interrupted(), execution.watch(before, folder) as progress:
                 driver.listen(progress, retention)
                 if self.resuming:
                     driver.resumed(version_with(execution.function))
@@ -451,12 +451,6 @@ def _goes_on(execution: Execution, study: Path) -> str:
 def _interrupted_twice(error: BaseException | None) -> bool:
     """Whether the user interrupted twice: then nothing waits for the store."""
     return isinstance(error, KeyboardInterrupt) and isinstance(error.__context__, KeyboardInterrupt)
-
-
-def _interruptible() -> AbstractContextManager[None]:
-    """Turns SIGTERM into an interrupt; only in the main thread, which alone receives signals."""
-    main = threading.current_thread() is threading.main_thread()
-    return terminated_as_interrupted() if main else nullcontext()
 
 
 def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) -> Callable[[Subject], int | None]:

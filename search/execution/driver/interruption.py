@@ -4,6 +4,7 @@ Ctrl-C: the study ends in order.
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -11,11 +12,15 @@ from types import FrameType
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP in the block into SIGINT, which all code handles already; for the main thread only.
+    """Turn SIGTERM and SIGHUP in the block into SIGINT, which all code handles already. Only the main thread receives
+    signals: in another, nothing changes.
 
     A SIGHUP after one of them does not count as a second Ctrl-C: the kernel and the shell both send it when a terminal
     is closed, and systemd after SIGTERM. If SIGHUP is ignored, as under ``nohup``, it stays ignored.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     ending = False
 
     def interrupt(number: int, frame: FrameType | None) -> None:

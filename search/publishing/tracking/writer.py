@@ -4,8 +4,9 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.publishing.tracking.client import connected, own_run, put, search_runs
@@ -51,6 +52,30 @@ class _Had(NamedTuple):
     texts: bool
 
 
+@dataclass(slots=True)
+class _Stands:
+    """A ``run`` that goes on, or was found to lack something: ``points``, its metrics with all their steps, and what
+    changes while it is written, its ``tags``, its ``status`` and its ``end``.
+    """
+
+    run: "Run"
+    points: set[tuple[str, int]]
+    tags: dict[str, str]
+    status: str
+    end: int | None
+
+    @classmethod
+    def of(cls, run: "Run", points: set[tuple[str, int]]) -> Self:
+        """The run as it was found."""
+        return cls(run, points, dict(run.data.tags), run.info.status, run.info.end_time)
+
+    def written(self, entry: Entry) -> None:
+        """Take in what was written in it."""
+        self.tags |= entry.tags
+        if entry.status is not None:
+            self.status, self.end = entry.status, entry.end
+
+
 class Writer:
     """The runs of one study in MLflow. ``artifacts``: the URI for those of a new experiment; None: the store's choice.
     ``folder``: the study's, where the logs of its trials are.
@@ -71,7 +96,7 @@ class Writer:
         self._run_ids: dict[RunKey, str] | None = None
         # The content of the store when it was read: the names for runs that are over, else the run.
         self._whole: dict[RunKey, _Had] = {}
-        self._partial: dict[RunKey, tuple[Run, set[tuple[str, int]]]] = {}
+        self._partial: dict[RunKey, _Stands] = {}
         self._copied: str | None = None
         self.without_files: str | None = None
 
@@ -107,12 +132,12 @@ class Writer:
                 own = _had(run)
                 run_ids[key], self._whole[key] = run.info.run_id, names.setdefault(own, own)
             else:
-                run_ids[key], self._partial[key] = run.info.run_id, (run, self._points(run))
+                run_ids[key], self._partial[key] = run.info.run_id, _Stands.of(run, self._points(run))
         for key, run in empty:
             if key in run_ids:  # made by a request that was given up, and made again
                 self._client.delete_run(run.info.run_id)
             else:
-                run_ids[key], self._partial[key] = run.info.run_id, (run, set())
+                run_ids[key], self._partial[key] = run.info.run_id, _Stands.of(run, set())
         self._run_ids = run_ids
 
     def leave_out(self, pending: dict[RunKey, Entry]) -> None:
@@ -121,7 +146,7 @@ class Writer:
             if key in self._whole:
                 _leave_out_names(entry, self._whole[key])
             elif key in self._partial:
-                _leave_out(entry, *self._partial[key])
+                _leave_out(entry, self._partial[key])
 
     def caught_up(self) -> None:
         """Forget what the store had: it cannot have what happens from now on."""
@@ -159,6 +184,8 @@ class Writer:
         )
         if entry.corpus is not None and refused is None:
             self._client.log_inputs(run_id, [_dataset(entry.corpus)])
+        if key in self._partial:
+            self._partial[key].written(entry)
         if entry.status == "RUNNING" and not made:
             self._client.update_run(run_id, entry.status)
         elif entry.status is not None and entry.end is not None:
@@ -271,18 +298,18 @@ def _leave_out_names(entry: Entry, had: _Had) -> None:
     entry.corpus = None if had.corpus else entry.corpus
 
 
-def _leave_out(entry: Entry, run: "Run", points: set[tuple[str, int]]) -> None:
+def _leave_out(entry: Entry, stands: _Stands) -> None:
     """Take out of an entry what the run has."""
-    held = run.data.tags
+    run, held = stands.run, stands.tags
     entry.tags = {
         name: value
         for name, value in entry.tags.items()
         if held.get(name) != value and not (name == NOTE and name in held)
     }
     entry.params = {name: value for name, value in entry.params.items() if name not in run.data.params}
-    entry.metrics = {point: value for point, value in entry.metrics.items() if point not in points}
+    entry.metrics = {point: value for point, value in entry.metrics.items() if point not in stands.points}
     entry.files = {} if has_texts(run) else entry.files
     entry.corpus = None if has_corpus(run) else entry.corpus
     entry.formerly = entry.formerly if entry.formerly == run.info.run_name else ""
-    if entry.status == run.info.status and entry.end in (None, run.info.end_time):
+    if entry.status == stands.status and entry.end in (None, stands.end):
         entry.status = None

@@ -7,10 +7,9 @@ import gc
 import math
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -278,8 +277,8 @@ class RayEngine(Engine):
         self.say(
             f"waiting for a machine with {in_words(trial)}: {described(resources())}; what may join has: {joining}"
         )
-        here, until = threading.current_thread() is threading.main_thread(), time.monotonic() + AWAITED_SECONDS
-        with terminated_as_interrupted() if here else nullcontext(), demanded(trial, self._most_slots(trial), ready):
+        until = time.monotonic() + AWAITED_SECONDS
+        with terminated_as_interrupted(), demanded(trial, self._most_slots(trial), ready):
             while not slots(there := resources(), trial):
                 if time.monotonic() > until:
                     raise nowhere(trial, there, f"{joining}, and none came within {AWAITED_SECONDS / 60:g} min")

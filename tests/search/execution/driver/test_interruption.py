@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -101,3 +103,24 @@ def test_an_interruption_amid_a_serializer_is_one_and_no_fault_of_a_trial(
         number: trial.reason for number, trial in whole.trials.items()
     }
     assert not any(trial.untested for trial in record.trials.values())
+
+
+COMMAND = """
+import os, signal, sys, time
+from skipstack.dashboards import cli
+
+def app(standalone_mode):
+    print("it runs", flush=True)
+    os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+    time.sleep(30)
+
+cli.app = app
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_command_is_ended_in_order_whenever_the_signal_comes(name: str) -> None:
+    """Also while a study is prepared or Ray starts: there is a folder by then, which ``resume`` goes on with."""
+    ran = subprocess.run([sys.executable, "-c", COMMAND, name], capture_output=True, text=True, check=False, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "it runs\n", "")

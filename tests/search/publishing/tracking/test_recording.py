@@ -22,7 +22,7 @@ import pytest
 import skipstack
 from skipstack.search.ledger.events import Event, Proposed, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.publishing.tracking import retry_loop, writer
+from skipstack.search.publishing.tracking import recording, retry_loop, writer
 from skipstack.search.publishing.tracking.private_store import lay_tables
 from skipstack.search.publishing.tracking.runs import study_id
 from skipstack.search.study.config import StudyConfig
@@ -213,6 +213,16 @@ def test_runs_of_an_earlier_version_get_what_it_did_not_write(uri: str, events: 
     assert write(uri, events) is None
     assert content(uri, events) == expected
     assert client.get_run(trial.info.run_id).inputs.dataset_inputs
+
+
+def test_a_study_that_went_on_is_finished_however_few_events_are_read_at_a_time(
+    uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(uri, events)
+    expected = content(uri, events)
+    monkeypatch.setattr(recording, "BATCH", 1)
+    assert write(uri, events, compare=True) is None
+    assert content(uri, events) == expected
 
 
 def test_of_what_the_mark_covers_no_run_is_asked_for_but_to_compare(
