@@ -115,7 +115,7 @@ def test_a_worker_elsewhere_gets_the_bytes_and_a_machine_is_asked_whether_it_can
 ) -> None:
     folder = opened(file)
     record = run(folder)
-    task, asked = task_of(record, folder, SOFT, device="cpu"), Preflight.of(folder, record, carries=False)
+    task, asked = task_of(record, folder, SOFT, device="cpu"), Preflight.of(folder, record, copies=False)
     assert task_of(record, folder, PLAIN, device="cpu").code == ()
     with another_process():
         assert asked.trouble() is None

@@ -182,7 +182,7 @@ def test_workers_need_no_format(file: Path) -> None:
     record = run(folder)
     best = record.ranked()[0]
     assert best.config.code == record.study.space.code
-    task, asked = task_of(record, folder, best.number, device="cpu"), Preflight.of(folder, record, carries=False)
+    task, asked = task_of(record, folder, best.number, device="cpu"), Preflight.of(folder, record, copies=False)
     assert (task.code, asked.own) == ((), ())
     sent = pickle.dumps(task)
     with another_process():
