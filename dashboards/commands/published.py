@@ -18,9 +18,9 @@ from skipstack.dashboards.reports.study_report import whole_report
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
-from skipstack.search.publishing.tracking.entry import STUDY, RunKey
+from skipstack.search.publishing.tracking.entry import STUDY, RunKey, made_of
 from skipstack.search.publishing.tracking.logged_models import BestBundle
-from skipstack.search.publishing.tracking.publishing import Publication, made_of
+from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.study.record.call_models import chosen_model, models_of
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
@@ -58,7 +58,7 @@ def published(
     if DRAWING.trouble is not None:
         warn(f"pictures are left out: {DRAWING.trouble}")
     return Publication(
-        made_of=made_of(record),
+        made_of=made_of(record.events),
         notes=notes,
         metrics=metrics,
         tags=tags,

@@ -26,10 +26,11 @@ from skipstack.search.execution.workers.programs import program_of
 from skipstack.search.execution.workers.reporting import NoRuns, Objective, TrackedRuns
 from skipstack.search.execution.workers.training_workers import TrainingWorkers
 from skipstack.search.ledger.events import StudyOpened
+from skipstack.search.publishing.tracking.entry import made_of
 from skipstack.search.publishing.tracking.listeners.named import check
 from skipstack.search.publishing.tracking.logged_models import BestBundle
 from skipstack.search.publishing.tracking.names import renamed
-from skipstack.search.publishing.tracking.publishing import Publication, made_of
+from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.runs import experiment_of, study_id
 from skipstack.search.publishing.tracking.stores import chosen_store, experiment, from_anywhere, is_folder
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
@@ -154,7 +155,7 @@ class Execution:
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))
-        shown = None if self.compare else tracker.published(named, own, made_of(record))
+        shown = None if self.compare else tracker.published(named, own, made_of(record.events))
         shown = shown or tracker.publish(named, own, made())
         if shown.missing is not None:
             self.warn(

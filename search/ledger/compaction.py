@@ -2,12 +2,13 @@
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
+from skipstack.data.basis.atomic_files import atomic_file
 from skipstack.data.basis.ordinary_files import opened
 from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
@@ -47,7 +48,15 @@ def lines_in(path: Path) -> Iterator[Line]:
         raise damaged(str(path), "it is empty")
 
 
-def same(lines: Iterable[Line], others: Iterable[Line]) -> bool:
+def write_compacted(path: Path, lines: Callable[[], Iterable[Line]]) -> None:
+    """Write a compacted file as a whole, durably. Raises OSError if it does not read as it was written."""
+    with atomic_file(path, fsync=True) as temporary:
+        temporary.write_bytes(compacted(lines()))
+        if not _same(lines_in(temporary), lines()):
+            raise OSError(f"{temporary}: does not read as it was written")
+
+
+def _same(lines: Iterable[Line], others: Iterable[Line]) -> bool:
     """Whether both hold the same payloads in the same order."""
     return all(
         one is not None and other is not None and one.payload == other.payload

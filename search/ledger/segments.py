@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skipstack.data.basis.atomic_files import atomic_file, fsync_path
+from skipstack.data.basis.atomic_files import fsync_path
 from skipstack.data.basis.disk_errors import FULL, PAUSES
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.ordinary_files import opened
-from skipstack.search.ledger.compaction import SUFFIX, compacted, lines_in, same
+from skipstack.search.ledger.compaction import SUFFIX, lines_in, write_compacted
 from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
 
 WORTH_COMPACTING = 10_000
@@ -291,10 +291,7 @@ class Segments:
     def _compact(self, content: _Content) -> _Content:
         """Write everything into one file, read it back, and only then delete the old files."""
         path = self._compacted(content.last)
-        with atomic_file(path, fsync=True) as temporary:
-            temporary.write_bytes(compacted(self._lines(content)))
-            if not same(lines_in(temporary), self._lines(content)):
-                raise OSError(f"{temporary}: does not read as it was written")
+        write_compacted(path, lambda: self._lines(content))
         for old in (*content.segments, *([content.compacted] if content.compacted else [])):
             old.unlink()
         return _Content(path, (), content.last, ())

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from skipstack.data.basis.atomic_files import atomic_file
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.compaction import SUFFIX, compacted, lines_in, same
+from skipstack.search.ledger.compaction import SUFFIX, write_compacted
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.lines import Line, checksum, damaged
 from skipstack.search.ledger.segments import PARQUET
@@ -37,10 +36,7 @@ def upgrade(folder: Path) -> list[str]:
 
 def _recompacted(path: Path) -> str:
     to = path.with_name(path.stem + SUFFIX)
-    with atomic_file(to, fsync=True) as temporary:
-        temporary.write_bytes(compacted(parquet_lines(path)))
-        if not same(lines_in(temporary), parquet_lines(path)):
-            raise OSError(f"{temporary}: does not read as it was written")
+    write_compacted(to, lambda: parquet_lines(path))
     path.unlink()
     return f"{path.name} is {to.name} now"
 

@@ -9,6 +9,7 @@ from skipstack.data.corpora.config import Corpus, title_of
 from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Placed
 from skipstack.search.publishing.tracking.names import LONGEST, stored_name, stored_value
+from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.domains import Choice, Domain, Json
 
@@ -76,6 +77,11 @@ class Entry:
         """Whether there is anything in it for a run that is there already."""
         held = self.tags, self.params, self.metrics, self.files, self.log, self.corpus, self.status, self.formerly
         return any(map(bool, held))
+
+
+def made_of(events: int) -> str:
+    """The text of a tag that says what was made of so many events of the ledger, and by which version of this code."""
+    return f"{events} events, {code_version()}"
 
 
 def note(text: str) -> dict[str, str]:

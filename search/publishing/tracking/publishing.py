@@ -12,8 +12,6 @@ from skipstack.search.publishing.tracking.logged_models import BestBundle, keep
 from skipstack.search.publishing.tracking.names import stored_name
 from skipstack.search.publishing.tracking.retry_loop import RetryLoop
 from skipstack.search.publishing.tracking.stores import is_folder
-from skipstack.search.study.code_version import code_version
-from skipstack.search.study.record.study_record import StudyRecord
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -51,11 +49,6 @@ class Shown:
     experiment_id: str | None = None
     missing: str | None = None
     otherwise: str | None = None
-
-
-def made_of(record: StudyRecord) -> str:
-    """The source of a publication: the number of events in the ledger, and the version of this code."""
-    return f"{record.events} events, {code_version()}"
 
 
 def published(uri: str, experiment: str, study_id: str, what: str) -> Shown | None:

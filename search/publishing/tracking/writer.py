@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.publishing.tracking.client import connected, own_run, put, search_runs
-from skipstack.search.publishing.tracking.entry import NOTE, STUDY, Entry, Read, RunKey, is_whole, key_of, of_study
+from skipstack.search.publishing.tracking.entry import (
+    NOTE,
+    STUDY,
+    Entry,
+    Read,
+    RunKey,
+    is_whole,
+    key_of,
+    made_of,
+    of_study,
+)
 from skipstack.search.publishing.tracking.views import is_changed
-from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.folder import ARTIFACTS, LOG, StudyFolder
 from skipstack.search.study.record.log_file import LogFile
 
@@ -103,13 +112,14 @@ class Writer:
     def marked(self) -> int:
         """The number of the ledger's events that this code has written to the store, by the mark of the study's run."""
         run = own_run(self._client, self._experiment, self._study_id)
-        count, _, code = ("" if run is None else run.data.tags.get(MARK, "")).partition(" events, ")
-        return int(count) if count.isdigit() and code == code_version() else 0
+        mark = "" if run is None else run.data.tags.get(MARK, "")
+        count, _, _ = mark.partition(" ")
+        return int(count) if count.isdigit() and mark == made_of(int(count)) else 0
 
     def mark(self, events: int) -> None:
         """Mark the study's run with the number of ``events`` that the store has."""
         if self._run_ids is not None and STUDY in self._run_ids and self.without_files is None:
-            self._client.set_tag(self._run_ids[STUDY], MARK, f"{events} events, {code_version()}")
+            self._client.set_tag(self._run_ids[STUDY], MARK, made_of(events))
 
     def forget(self) -> None:
         """Forget the runs after a failed call, since what it wrote is unknown: the next ``recall`` reads them again."""

@@ -177,13 +177,16 @@ class StudyLoop:
         self.on_begun()
         if not self.slots:
             self.turn()  # Tune does not call it then
-        if self._unfenced and not self.finished:
-            self.slots[name] = Slot({"cpu": 0.0, "gpu": self._unfenced.pop()}, is_fence=True)
-            return self.slots[name].resources
-        resources = None if self.finished else self._wanted()
-        if resources is not None:
-            self.slots[name] = Slot(resources)
-        return resources
+        if self.finished:
+            return None
+        if self._unfenced:
+            slot = Slot({"cpu": 0.0, "gpu": self._unfenced.pop()}, is_fence=True)
+        elif (resources := self._wanted()) is not None:
+            slot = Slot(resources)
+        else:
+            return None
+        self.slots[name] = slot
+        return slot.resources
 
     def greeted(self, name: str, greeting: Greeting) -> bool:
         """Handle the start of a slot's process; returns whether the slot stays."""
