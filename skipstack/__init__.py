@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from skipstack.data.basis.parts import need
 from skipstack.data.basis.system import check_system
-from skipstack.search.api.run_options import RunOptions
+from skipstack.search.api.run_options import GivenOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -99,7 +99,7 @@ def _shown_with_run_options(function: Function) -> Function:
     own = signature(function)
     options = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=False if name == "progress" else None, annotation=annotation)
-        for name, annotation in RunOptions.__annotations__.items()
+        for name, annotation in GivenOptions.__annotations__.items()
         if name != "code" or "folder" in own.parameters  # a study that begins names its code itself
     ]
     *named, _ = own.parameters.values()
@@ -125,16 +125,14 @@ def search(
     seeds: int | None = None,
     replicates: Mapping[str, int | Sequence[str | float]] | None = None,
     out: AnyPath | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[GivenOptions],
 ) -> Study:
     """Run a study to its end: propose trials, train them, record them, rank them.
 
     ``study``: the name of a preset, a YAML file, a mapping with the keys of one, or a ``Space``. ``settings``: values
     by dotted path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by
     default ``runs/STUDY``. The other arguments are those of ``skipstack search``, such as ``hours``, after which the
-    whole study ends, and the options of a run (``RunOptions``): ``engine``, ``address``, ``gpus_per_trial``,
-    ``cpus_per_trial``, ``concurrent``, ``trials_per_program``, ``device``, ``tracking_uri``, ``system_metrics``;
-    ``progress`` shows on stderr how far the study is.
+    whole study ends, and the options of a run (``RunOptions``); ``progress`` shows on stderr how far the study is.
 
     ``objective``: a function that is called instead of training a network, once for each seed of each trial:
     ``objective(config, report)``, or ``objective(config)``, which returns the score of its only epoch. ``config`` has
@@ -225,7 +223,7 @@ def begin(
 
     rules = _constraints(constraints)
     before = Path(study) if isinstance(study, str | Path) and StudyFolder(Path(study)).ledger.exists() else None
-    options: RunOptions = {"engine": "serial", "progress": progress}
+    options: GivenOptions = {"engine": "serial", "progress": progress}
     if tracking_uri is not None:
         options["tracking_uri"] = tracking_uri
     usual = _execution(options, asked, before)
@@ -260,7 +258,7 @@ def resume(
     constraints: Sequence[Constraint] = (),
     enough: bool = False,
     hours: float | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[GivenOptions],
 ) -> Study:
     """Finish a study that was interrupted: trials that ran go on where they were, and the others follow.
 
@@ -291,7 +289,7 @@ def extend(
     choices: Mapping[str, Sequence[Json]] | None = None,
     points: Sequence[Mapping[str, Json]] = (),
     data_dir: AnyPath | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[GivenOptions],
 ) -> Study:
     """Extend a study, finished or not, by trials, seeds, values or points.
 
@@ -333,7 +331,7 @@ def ablate(
     without: str | Sequence[str] = (),
     parts: bool = True,
     data_dir: AnyPath | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[GivenOptions],
 ) -> Study:
     """Train the base of a finished study, its ``top`` best configs, each of these without one of its changes, and the
     base with each of the changes alone, all with ``seeds`` new seeds and to their ends.
@@ -510,7 +508,7 @@ def space(
     return Points(config.space)
 
 
-def _execution(options: RunOptions, objective: Objective | None, before: AnyPath | None = None) -> Execution:
+def _execution(options: GivenOptions, objective: Objective | None, before: AnyPath | None = None) -> Execution:
     """The execution of a study by these options; options that are None are those of the last run in the folder
     ``before``.
     """
@@ -521,7 +519,7 @@ def _execution(options: RunOptions, objective: Objective | None, before: AnyPath
     from skipstack.data.basis.saying import tried
     from skipstack.search.api.recorded_options import execution_of
 
-    allowed = [name for name in RunOptions.__annotations__ if before is not None or name != "code"]
+    allowed = [name for name in GivenOptions.__annotations__ if before is not None or name != "code"]
     for name in options:
         if name not in allowed:
             raise UserError(unknown("option", name, allowed))

@@ -23,7 +23,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("ablate")(ablate)
 
 
-@with_run_options
+@with_run_options()
 def ablate(
     study: StudyPath,
     seeds: Annotated[

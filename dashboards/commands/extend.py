@@ -35,7 +35,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("rerun")(rerun)
 
 
-@with_run_options
+@with_run_options()
 def extend(
     study: StudyPath,
     trials: Annotated[int, typer.Option(help="How many trials to add.", parser=whole, metavar="N")] = 0,

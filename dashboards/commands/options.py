@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 
+from skipstack.search.api.run_options import Option, RunOptions
 from skipstack.search.strategy.proposers.config import ProposerName
 
 if TYPE_CHECKING:
@@ -94,89 +95,6 @@ Seed = Annotated[
         help="The random seed of the study: of its proposals and of the order of batches.", parser=whole, metavar="N"
     ),
 ]
-TrackingUri = Annotated[
-    str | None,
-    typer.Option(
-        help="The MLflow store; by default MLFLOW_TRACKING_URI, else a SQLite file in the study's folder.",
-        metavar="URI",
-    ),
-]
-Address = Annotated[
-    str | None,
-    typer.Option(
-        help="The Ray cluster: HOST:PORT, ray://HOST:10001 or `auto` use a running one, `local` starts one here; the "
-        "default is that of RAY_ADDRESS, or else `local`."
-    ),
-]
-SharePerTrial = Annotated[
-    str | None,
-    typer.Option(
-        "--gpus-per-trial",
-        metavar="SHARE|auto",
-        help="GPUs for each trial, such as 0.25 or 1; `auto`, the default: as much as its config needs, if there is a "
-        "GPU.",
-    ),
-]
-CpusPerTrial = Annotated[
-    int | None,
-    typer.Option(
-        "--cpus-per-trial",
-        help="CPUs that each trial takes on Ray, 1 by default. A function may use them all; a network computes on one, "
-        "and the others are kept free.",
-        parser=whole,
-        metavar="N",
-    ),
-]
-Concurrent = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N|auto",
-        help="How many trials run at a time, at most; `auto`, the default: as many as there is room for. `--engine "
-        "serial` does not read it.",
-    ),
-]
-Device = Annotated[
-    Literal["auto", "cpu", "cuda", "cuda-graphs"] | None,
-    typer.Option(
-        help="Where trials compute; `auto`, the default, takes a GPU if there is one. `cuda-graphs`: on a GPU, "
-        "launches each training step as one CUDA graph; nobody has tried it on one yet."
-    ),
-]
-EngineName = Annotated[
-    Literal["ray", "serial"] | None,
-    typer.Option(
-        "--engine",
-        help="`ray`, the default, or `serial`: all trials in this process, one after another unless "
-        "`--trials-per-program` is more.",
-    ),
-]
-TrialsPerProgram = Annotated[
-    int | None,
-    typer.Option(
-        "--trials-per-program",
-        help="How many trials a process holds at a time, 1 by default. Those whose configs differ only in scalars "
-        "train together as one program, which makes a GPU faster; `--gpus-per-trial` is then of all of them.",
-        parser=whole,
-        metavar="N",
-    ),
-]
-SystemMetrics = Annotated[
-    bool | None,
-    typer.Option(
-        "--system-metrics/--no-system-metrics",
-        help="With each epoch, record the processor, memory and GPU use of the workers.",
-        show_default=False,
-    ),
-]
-Also = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--also",
-        help="What hears the study beside MLflow: `tensorboard`; `wandb`, offline; or a Python file with a class of "
-        "`skipstack.Listener`. May be repeated.",
-        metavar="NAME|FILE",
-    ),
-]
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 AnyStudyPath = Annotated[
     Path,
@@ -189,42 +107,60 @@ StoreOfStudy = Annotated[
     ),
 ]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
-Code = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--code",
-        metavar="FILE",
-        help="A file of the study's own Python code, which is run; its hash must be the recorded one. May be repeated. "
-        "Left out for a study: the path where the file was before.",
-    ),
-]
+
+
+KINDS: Final[Mapping[str, tuple[Any, Option]]] = {
+    name: get_args(kind) for name, kind in get_type_hints(RunOptions, include_extras=True).items()
+}
+"""The options of a run, each with its type."""
+
+
+def run_option(name: str) -> Any:
+    """An option of a run, for Typer."""
+    kind, said = KINDS[name]
+    typed = f"--{name.replace('_', '-')}"
+    return typer.Option(
+        f"{typed}/--no-{typed[2:]}" if kind is bool else typed,
+        help=said.help,
+        metavar=said.metavar,
+        parser=whole if kind is int else None,
+        show_default=kind is not bool,
+    )
+
+
+def _given(name: str) -> Any:
+    """The type of an option of a run as it is typed: None if it is left out. ``RunOptions`` reads numbers in text."""
+    kind, _ = KINDS[name]
+    if get_origin(kind) is Sequence:
+        return list[str] | None
+    return (kind if kind in (bool, int) or get_origin(kind) is Literal else str) | None
+
+
+Also = Annotated[list[str] | None, run_option("also")]
+Code = Annotated[list[Path] | None, run_option("code")]
 ComputeDevice = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
 
 
-RUN: Final[Mapping[str, Any]] = {
-    "tracking_uri": TrackingUri,
-    "address": Address,
-    "gpus_per_trial": SharePerTrial,
-    "cpus_per_trial": CpusPerTrial,
-    "concurrent": Concurrent,
-    "trials_per_program": TrialsPerProgram,
-    "device": Device,
-    "engine": EngineName,
-    "system_metrics": SystemMetrics,
-    "also": Also,
-}
-"""The options of a run, which every command that runs a study has (``search/api/run_options.py``)."""
-
-Command = TypeVar("Command", bound=Callable[..., int])
+Command = TypeVar("Command", bound=Callable[..., object])
 
 
-def with_run_options(command: Command) -> Command:
-    """Give a command the options of a run, after its own; its last parameter, ``**run``, takes them."""
-    own = signature(command)
-    *named, _ = own.parameters.values()
-    options = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in RUN.items()]
-    command.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
-    return command
+def with_run_options(*names: str) -> Callable[[Command], Command]:
+    """Give a command the options of a run, after its own; its last parameter, ``**run``, takes them.
+
+    ``names``: those that it has; by default all but ``code``, which a study that begins names itself.
+    """
+
+    def extended(command: Command) -> Command:
+        own = signature(command)
+        *named, _ = own.parameters.values()
+        options = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[_given(name), run_option(name)])
+            for name in names or (name for name in KINDS if name != "code")
+        ]
+        command.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+        return command
+
+    return extended
 
 
 def studied(

@@ -1,15 +1,13 @@
 """``skipstack plan``: estimates the size, memory and hours of a study."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from skipstack.dashboards.commands.options import (
     ComputeDevice,
-    Concurrent,
     Corpus,
-    CpusPerTrial,
     DataDir,
     Epochs,
     Hours,
@@ -19,11 +17,10 @@ from skipstack.dashboards.commands.options import (
     Seed,
     Seeds,
     Settings,
-    SharePerTrial,
     Study,
     Trials,
-    TrialsPerProgram,
     studied,
+    with_run_options,
 )
 from skipstack.dashboards.reports.printing import print_report, say
 from skipstack.search.study.record.reading import read_study
@@ -34,6 +31,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("plan")(plan)
 
 
+@with_run_options("gpus_per_trial", "cpus_per_trial", "concurrent", "trials_per_program")
 def plan(
     study: Study,
     corpus: Corpus = None,
@@ -47,12 +45,9 @@ def plan(
     seeds: Seeds = None,
     lanes: Lanes = None,
     seed: Seed = None,
-    gpus_per_trial: SharePerTrial = None,
-    cpus_per_trial: CpusPerTrial = None,
-    concurrent: Concurrent = None,
-    trials_per_program: TrialsPerProgram = None,
     device: ComputeDevice = "auto",
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
+    **run: Any,
 ) -> None:
     """Estimate the size, memory and hours of a study.
 
@@ -73,24 +68,23 @@ def plan(
         seed=seed,
     )
     from skipstack.dashboards.reports.plan_report import plan_report
-    from skipstack.search.api.options import at_a_time, check_cpus, check_trials_per_program, share
+    from skipstack.search.api.options import check_program
     from skipstack.search.api.planning import plan as planning
     from skipstack.search.api.planning.measuring import TrainingMeter, room
+    from skipstack.search.api.run_options import RunOptions
     from skipstack.search.api.start import rehearsed
 
-    cpus, most = 1 if cpus_per_trial is None else cpus_per_trial, at_a_time(concurrent or "auto")
-    check_cpus(cpus)
-    shared = 1 if trials_per_program is None else trials_per_program
-    check_trials_per_program(shared, is_function=not config.space.base.keeps_weights)
+    options = RunOptions(**{name: value for name, value in run.items() if value is not None})
+    check_program(options.trials_per_program, is_function=not config.space.base.keeps_weights)
     here = room(
         device,
-        share(gpus_per_trial or "auto"),
-        cpus_per_trial=cpus,
-        concurrent=None if most == "auto" else most,
-        trials_per_program=shared,
+        options.gpus_per_trial,
+        cpus_per_trial=options.cpus_per_trial,
+        concurrent=None if options.concurrent == "auto" else options.concurrent,
+        trials_per_program=options.trials_per_program,
     )
     with rehearsed(config, data_dir=data_dir, corpus_folder=corpus_folder) as opened:
-        if here.device == "cuda" and gpus_per_trial in (None, "auto"):
+        if here.device == "cuda" and options.gpus_per_trial == "auto":
             say("a whole GPU is counted for each trial, although `auto` gives less to those that need less")
         say(f"counting the space of {config.name}")
         made = planning.plan(config, here)

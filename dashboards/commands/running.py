@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from skipstack.dashboards.commands.next_steps import next_steps, to_look_at
 from skipstack.dashboards.commands.published import published
@@ -20,7 +21,7 @@ from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.loading import uncollected
 from skipstack.search.analysis.confirmation.ablated import ablated
-from skipstack.search.api.options import Execution, at_a_time, share
+from skipstack.search.api.options import Execution
 from skipstack.search.api.recorded_options import execution_of
 from skipstack.search.api.run import Run
 from skipstack.search.api.study import exploration_of
@@ -41,22 +42,10 @@ INTERRUPTED = 130
 """The exit code of an interrupted study, which can be resumed."""
 
 
-def execution(
-    before: Path | None = None,
-    *,
-    gpus_per_trial: str | None,
-    concurrent: str | None = None,
-    code: Sequence[Path] | None = None,
-    **options: str | int | bool | Sequence[str] | None,
-) -> Execution:
+def execution(before: Path | None = None, *, code: Sequence[Path] | None = None, **options: Any) -> Execution:
     """The run options; those that are None are as recorded in the study ``before``. Progress goes to stderr."""
-    given = {
-        "gpus_per_trial": None if gpus_per_trial is None else share(gpus_per_trial),
-        "concurrent": None if concurrent is None else at_a_time(concurrent),
-        "code": None if code is None else tuple(str(path.resolve()) for path in code),
-        **options,
-    }
-    return watched(execution_of(given, before))
+    own = None if code is None else tuple(str(path.resolve()) for path in code)
+    return watched(execution_of({**options, "code": own}, before))
 
 
 def watched(where: Execution) -> Execution:

@@ -36,7 +36,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("resume")(resume)
 
 
-@with_run_options
+@with_run_options()
 def search(
     study: Study,
     corpus: Corpus = None,
@@ -87,7 +87,7 @@ def search(
     return finish(begun)
 
 
-@with_run_options
+@with_run_options()
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of the study.")],
     code: Code = None,

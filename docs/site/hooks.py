@@ -75,7 +75,7 @@ class Docstrings(Extension):
         for function in self.functions.values():
             if "options" in function.parameters:
                 del function.parameters["options"]
-                for name, option in pkg["search.api.run_options.RunOptions"].attributes.items():
+                for name, option in pkg["search.api.run_options.GivenOptions"].attributes.items():
                     if name != "code" or "folder" in function.parameters:
                         default = "False" if name == "progress" else "None"
                         function.parameters.add(

@@ -2,19 +2,19 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, get_args
+from typing import Final
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.own_process import is_claimed
 from skipstack.data.basis.parts import need
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.system import address_limit
-from skipstack.search.api.run_options import Concurrent, DeviceName, EngineName, Share
+from skipstack.search.api.run_options import EngineName, RunOptions
 from skipstack.search.execution.driver.engine import Engine
 from skipstack.search.execution.driver.history import Reader
 from skipstack.search.execution.engines.room import nothing_known
@@ -61,37 +61,19 @@ def unoccupied() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
-    """The run options of a study: engine, device, MLflow store, and callbacks for messages and events.
+class Execution(RunOptions):
+    """The options of a run, with the study's function and with those who follow the run.
 
-    ``address``: of a running Ray cluster; ``local`` starts one for the study, and so does None where ``RAY_ADDRESS``
-    names none. ``gpus_per_trial``: the share of a GPU that a trial on Ray gets; ``auto`` chooses it by the memory that
-    the config needs, if there are GPUs; without a share the trial runs on a CPU. ``cpus_per_trial``: the CPUs that it
-    takes there, of which a network uses one; ``concurrent``: the maximum number of trials that run at a time.
-    ``trials_per_program``: how many a process holds at a time, to train those together that fit; the share and the CPUs
-    are then of all of them. The engine ``serial``, which runs trials in this process on whatever it may use, reads
-    ``device`` and ``trials_per_program`` only. ``tracking_uri``: None means ``MLFLOW_TRACKING_URI``, or else a file in
-    the study's folder. ``system_metrics``: workers measure CPU, GPU and memory use in each epoch. ``also``: further
-    listeners to the study beside MLflow: ``tensorboard``, ``wandb``, and files with classes of ``Listener``.
-    ``function``: the function that trials call; None if they train our networks. ``code``: the paths of the study's own
-    code files. ``say`` receives information, ``warn`` receives losses and missing data. ``meanwhile`` is called once,
-    in a thread, as soon as a CPU is idle: while the last trials end, or after the study while the engine closes.
-    ``compare``: MLflow is asked what it has of every run, also where its mark says that all of the study is written.
-    Raises UserError for a value that is not allowed, and where Ray, or MLflow for a store, is not installed.
+    An ``address`` that is None is the cluster that ``RAY_ADDRESS`` names, or else one that is started for the study; a
+    ``tracking_uri`` that is None is ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``function``: what
+    trials call; None: they train our networks. ``say`` receives information, ``warn`` receives losses and missing data.
+    ``meanwhile`` is called once, in a thread, as soon as a CPU is idle: while the last trials end, or after the study
+    while the engine closes. ``compare``: MLflow is asked what it has of every run, also where its mark says that all of
+    the study is written. Raises UserError for a value that is not allowed, and where Ray, or MLflow for a store, is not
+    installed.
     """
 
-    engine: EngineName = "ray"
-    address: str | None = None
-    gpus_per_trial: Share = "auto"
-    cpus_per_trial: int = 1
-    concurrent: Concurrent = "auto"
-    trials_per_program: int = 1
-    device: DeviceName = "auto"
-    tracking_uri: str | None = None
-    system_metrics: bool = False
-    also: Sequence[str] = ()
     function: Objective | None = None
-    code: tuple[str, ...] = ()
     say: Say = unsaid
     warn: Say = unsaid
     watch: Watch = unwatched
@@ -99,15 +81,10 @@ class Execution:
     compare: bool = False
 
     def __post_init__(self) -> None:
-        for kind, got, allowed in (("engine", self.engine, EngineName), ("device", self.device, DeviceName)):
-            if got not in get_args(allowed):
-                raise UserError(unknown(kind, got, get_args(allowed)))
+        RunOptions.__post_init__(self)
         if self.engine == "ray":
             need("ray", "engine ray", "--engine serial")
-        share(self.gpus_per_trial)
-        check_cpus(self.cpus_per_trial)
-        check_trials_per_program(self.trials_per_program, is_function=self.function is not None)
-        at_a_time(self.concurrent)
+        check_program(self.trials_per_program, is_function=self.function is not None)
         chosen_store(self.tracking_uri)
         check(self.also)
 
@@ -121,19 +98,49 @@ class Execution:
         return self.store or f"sqlite:///{folder.runs_database.resolve()}"
 
     def start(self, runs: TrackedRuns | None = None) -> Engine:
-        """The engine, ready to train. ``runs``: the runs of MLflow that functions may write to; None: none."""
-        return start_engine(
-            self.engine,
-            address=cluster(self.address),
+        """The engine that trains our networks, or calls the function. Raises UserError if it cannot start.
+
+        ``runs``: the runs of MLflow that functions may write to; None: none.
+        """
+        function, on_ray, trials = self.function, self.engine == "ray", self.trials_per_program
+        if function is None or on_ray:
+            check_addresses(self.engine)
+        trains: Workers = TrainingWorkers(shared=trials > 1)
+        if function is not None:
+            trains = FunctionWorkers(function, self.cpus_per_trial if on_ray else None, runs or NoRuns())
+        worker: Workers = LoggedWorkers(MeteredWorkers(trains) if self.system_metrics else trains, own_process=on_ray)
+        if on_ray:
+            return self._ray(worker)
+        if function is not None:
+            return SerialEngine(worker, None)
+        need("torch", "networks")
+        from skipstack.models.ground.device import choose_device  # torch takes seconds to import
+
+        return SerialEngine(worker, choose_device(self.device).type, trials=trials)
+
+    def _ray(self, worker: Workers) -> Engine:
+        address, trains, trials = cluster(self.address), self.function is None, self.trials_per_program
+        if address is None and is_claimed():
+            # Ray reads this as it is imported: its processes listen to this machine alone
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        with uncollected():  # ray takes seconds to import, too; torch is loaded where trials are trained
+            from skipstack.search.execution.engines.ray.engine import RayEngine
+        from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
+
+        engine = RayEngine(
+            worker,
+            address=address,
             gpus_per_trial=self.gpus_per_trial,
             cpus_per_trial=self.cpus_per_trial,
-            concurrent=self.concurrent,
-            trials_per_program=self.trials_per_program,
+            concurrent=None if self.concurrent == "auto" else self.concurrent,
             device=self.device,
-            system_metrics=self.system_metrics,
-            function=self.function,
-            runs=runs,
+            gpu_memory=_gpu_memory if trains else nothing_known,
+            memory=_memory if trains else nothing_known,
+            sharing=ALONE if trials == 1 else Sharing(trials, partial(program_of, trials=trials)),
         )
+        if trains and self.cpus_per_trial > 1:
+            engine.words += "; a network computes on one of its CPUs"
+        return engine
 
     def tracked(self, folder: StudyFolder, opened: StudyOpened) -> TrackedRuns:
         """The runs of the study in ``folder``, which its functions write to. ``opened``: its first event."""
@@ -194,94 +201,10 @@ def _names(record: StudyRecord) -> Iterator[str]:
             yield from trial.reports[-1].metrics
 
 
-def share(given: str | float) -> Share:
-    """Parse a share of a GPU: a number, as such or as text, or ``auto``. Raises UserError for anything else."""
-    if given == "auto":
-        return "auto"
-    try:
-        number = float(given)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1 and not (number > 1 and number.is_integer()):
-        raise UserError(f"--gpus-per-trial: got {given!r} (allowed: a number from 0 to 1, whole GPUs, or auto)")
-    return number
-
-
-def at_a_time(given: str | int) -> Concurrent:
-    """Parse how many trials run at a time: a number, as such or as text, or ``auto``. Raises UserError for anything
-    else.
-    """
-    if given == "auto":
-        return "auto"
-    number = int(given) if str(given).isdecimal() else 0
-    if number < 1:
-        raise UserError(f"--concurrent: got {given!r} (allowed: 1 or more, or auto)")
-    return number
-
-
-def check_cpus(given: int) -> None:
-    """Raises UserError for a number of CPUs that a trial cannot take."""
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise UserError(f"--cpus-per-trial: got {given!r} (allowed: 1 or more)")
-
-
-def check_trials_per_program(given: int, *, is_function: bool) -> None:
-    """Raises UserError for a number of trials that no program can have, and where trials share none."""
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise UserError(f"--trials-per-program: got {given!r} (allowed: 1 or more)")
-    if given > 1 and is_function:
-        raise UserError(f"--trials-per-program: got {given} for a function (allowed: 1, or a study of networks)")
-
-
-def start_engine(
-    name: EngineName,
-    *,
-    address: str | None,
-    gpus_per_trial: Share,
-    cpus_per_trial: int,
-    concurrent: Concurrent,
-    trials_per_program: int = 1,
-    device: DeviceName,
-    system_metrics: bool,
-    function: Objective | None = None,
-    runs: TrackedRuns | None = None,
-) -> Engine:
-    """Start the engine that trains our networks, or calls ``function``. Raises UserError if it cannot start."""
-    if function is None or name == "ray":
-        check_addresses(name)
-    cpus = cpus_per_trial if name == "ray" else None
-    trains: Workers = TrainingWorkers(shared=trials_per_program > 1)
-    if function is not None:
-        trains = FunctionWorkers(function, cpus, runs or NoRuns())
-    worker: Workers = LoggedWorkers(MeteredWorkers(trains) if system_metrics else trains, own_process=name == "ray")
-    if name == "serial":
-        if function is not None:
-            return SerialEngine(worker, None)
-        need("torch", "networks")
-        from skipstack.models.ground.device import choose_device  # torch takes seconds to import
-
-        return SerialEngine(worker, choose_device(device).type, trials=trials_per_program)
-    if address is None and is_claimed():  # Ray reads this as it is imported: its processes listen to this machine alone
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-    with uncollected():  # ray takes seconds to import, too; torch is loaded where trials are trained
-        from skipstack.search.execution.engines.ray.engine import RayEngine
-    from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
-
-    shared = Sharing(trials_per_program, partial(program_of, trials=trials_per_program))
-    engine = RayEngine(
-        worker,
-        address=address,
-        gpus_per_trial=gpus_per_trial,
-        cpus_per_trial=cpus_per_trial,
-        concurrent=None if concurrent == "auto" else concurrent,
-        device=device,
-        gpu_memory=_gpu_memory if function is None else nothing_known,
-        memory=_memory if function is None else nothing_known,
-        sharing=ALONE if trials_per_program == 1 else shared,
-    )
-    if function is None and cpus_per_trial > 1:
-        engine.words += "; a network computes on one of its CPUs"
-    return engine
+def check_program(trials: int, *, is_function: bool) -> None:
+    """Raises UserError where so many ``trials`` are to share a program, and share none."""
+    if trials > 1 and is_function:
+        raise UserError(f"--trials-per-program: got {trials} for a function (allowed: 1, or a study of networks)")
 
 
 def check_addresses(engine: EngineName) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from skipstack.data.basis.own_code import CodeFile
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.search.api.options import Execution
 from skipstack.search.api.provenance import provenance
+from skipstack.search.api.run_options import RunOptions
 from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.listeners.named import BUILT_IN, with_whole_paths
@@ -22,20 +24,8 @@ from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.constraint_functions import check_given
 from skipstack.spaces.trial import code_of
 
-OPTIONS: Final = (
-    "engine",
-    "address",
-    "gpus_per_trial",
-    "cpus_per_trial",
-    "concurrent",
-    "trials_per_program",
-    "device",
-    "tracking_uri",
-    "system_metrics",
-    "also",
-    "code",
-)
-"""The fields of ``Execution`` that are recorded."""
+OPTIONS: Final = tuple(option.name for option in fields(RunOptions))
+"""The fields of ``Execution`` that are recorded, as fields of ``Placed``."""
 
 CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
 """The recorded options that name a server, which may be sent secrets from the environment."""

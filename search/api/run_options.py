@@ -1,8 +1,13 @@
-"""The options of a run, as the library takes them: named and typed once for all of its functions."""
+"""The options of a run: where and how trials run, and who is told. Names, defaults, help and what is allowed stand here
+once; the command line, the library's signatures and the ledger follow.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict, get_args
+
+from skipstack.data.basis.errors import UserError, unknown
 
 EngineName = Literal["ray", "serial"]
 DeviceName = Literal["auto", "cpu", "cuda", "cuda-graphs"]
@@ -10,37 +15,147 @@ Share = float | Literal["auto"]
 Concurrent = int | Literal["auto"]
 
 
-class RunOptions(TypedDict, total=False):
-    """The options of a run. An option left out, or None, is that of the study's last run, or else the default."""
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What the command line says of an option, and how it calls its value."""
+
+    help: str
+    metavar: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of a run. Numbers may be given as text. Raises UserError for a value that is not allowed."""
+
+    engine: Annotated[
+        EngineName,
+        Option(
+            "`ray`, the default, or `serial`: all trials in this process, one after another unless "
+            "`--trials-per-program` is more."
+        ),
+    ] = "ray"
+    address: Annotated[
+        str | None,
+        Option(
+            "The Ray cluster: HOST:PORT, ray://HOST:10001 or `auto` use a running one, `local` starts one here; the "
+            "default is that of RAY_ADDRESS, or else `local`."
+        ),
+    ] = None
+    gpus_per_trial: Annotated[
+        Share,
+        Option(
+            "GPUs for each trial, such as 0.25 or 1; `auto`, the default: as much as its config needs, if there is a "
+            "GPU.",
+            "SHARE|auto",
+        ),
+    ] = "auto"
+    cpus_per_trial: Annotated[
+        int,
+        Option(
+            "CPUs that each trial takes on Ray, 1 by default. A function may use them all; a network computes on one, "
+            "and the others are kept free.",
+            "N",
+        ),
+    ] = 1
+    concurrent: Annotated[
+        Concurrent,
+        Option(
+            "How many trials run at a time, at most; `auto`, the default: as many as there is room for. `--engine "
+            "serial` does not read it.",
+            "N|auto",
+        ),
+    ] = "auto"
+    trials_per_program: Annotated[
+        int,
+        Option(
+            "How many trials a process holds at a time, 1 by default. Those whose configs differ only in scalars train "
+            "together as one program, which makes a GPU faster; `--gpus-per-trial` is then of all of them.",
+            "N",
+        ),
+    ] = 1
+    device: Annotated[
+        DeviceName,
+        Option(
+            "Where trials compute; `auto`, the default, takes a GPU if there is one. `cuda-graphs`: on a GPU, launches "
+            "each training step as one CUDA graph; nobody has tried it on one yet."
+        ),
+    ] = "auto"
+    tracking_uri: Annotated[
+        str | None,
+        Option("The MLflow store; by default MLFLOW_TRACKING_URI, else a SQLite file in the study's folder.", "URI"),
+    ] = None
+    system_metrics: Annotated[
+        bool, Option("With each epoch, record the processor, memory and GPU use of the workers.")
+    ] = False
+    also: Annotated[
+        Sequence[str],
+        Option(
+            "What receives the study's events beside MLflow: `tensorboard`; `wandb`, offline; or a Python file with a "
+            "class of `skipstack.Listener`. May be repeated.",
+            "NAME|FILE",
+        ),
+    ] = ()
+    code: Annotated[
+        Sequence[str],
+        Option(
+            "A file of the study's own Python code, which is run; its hash must be the recorded one. May be repeated. "
+            "Left out for a study: the path where the file was before.",
+            "FILE",
+        ),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        for kind, got, allowed in (("engine", self.engine, EngineName), ("device", self.device, DeviceName)):
+            if got not in get_args(allowed):
+                raise UserError(unknown(kind, got, get_args(allowed)))
+        object.__setattr__(self, "gpus_per_trial", _share(self.gpus_per_trial))
+        object.__setattr__(self, "concurrent", "auto" if self.concurrent == "auto" else _whole(self, "concurrent"))
+        for name in ("cpus_per_trial", "trials_per_program"):
+            object.__setattr__(self, name, _whole(self, name))
+
+
+class GivenOptions(TypedDict, total=False):
+    """The options of a run, as the library's functions take them. One that is left out, or None, is that of the study's
+    last run, or else the default.
+
+    ``code``: the files of the study's own code, needed if they or the study were moved since the last run; a study that
+    begins names them itself. ``progress``: the progress of the study is shown on stderr; without it the logger
+    ``skipstack`` gets the messages to the user.
+    """
 
     engine: EngineName | None
-    """``ray``, the default, or ``serial``: all trials in this process, one after another unless
-    ``trials_per_program`` is more."""
     address: str | None
-    """A running Ray cluster: ``HOST:PORT``, ``ray://HOST:10001``, or ``auto``, which looks for one; ``local`` starts
-    one here. The default is the cluster that ``RAY_ADDRESS`` names, or else ``local``."""
     gpus_per_trial: Share | None
-    """The share of a GPU that a trial takes, or whole GPUs; ``auto``, the default: what its config needs."""
     cpus_per_trial: int | None
-    """The CPUs that a trial takes on Ray, 1 by default. A function may use them all; a network computes on one."""
     concurrent: Concurrent | None
-    """The maximum number of trials that run at a time; ``auto``, the default: as many as there is room for."""
     trials_per_program: int | None
-    """The maximum number of trials that a process holds at a time, 1 by default: those whose configs differ only in
-    scalars and that are at the same epoch train together as one program, which makes a GPU faster. CPUs and shares are
-    then those of a process."""
     device: DeviceName | None
-    """The device on which trials compute; ``auto``, the default, takes a GPU where there is one."""
     tracking_uri: str | None
-    """The MLflow store; by default ``MLFLOW_TRACKING_URI``, or else a SQLite file in the study's folder."""
     system_metrics: bool | None
-    """Whether workers measure in each epoch their use of CPU, memory and GPU."""
     also: Sequence[str] | None
-    """Listeners to the study beside MLflow: ``tensorboard``, ``wandb`` (offline), or the file of a ``Listener``."""
     code: Sequence[str | Path] | None
-    """The files of the study's own code, which are run; needed if they or the study were moved since the last run. Each
-    must be the recorded one, by its hash. A study that begins names them itself."""
     progress: bool
-    """Whether the progress of the study is shown on stderr; without it the logger ``skipstack`` gets the messages to
-    the user.
-    """
+
+
+def _share(given: str | float) -> Share:
+    """A share of a GPU as a number, or ``auto``. Raises UserError for anything else."""
+    if given == "auto":
+        return "auto"
+    try:
+        number = float(given)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1 and not (number > 1 and number.is_integer()):
+        raise UserError(f"--gpus-per-trial: got {given!r} (allowed: a number from 0 to 1, whole GPUs, or auto)")
+    return number
+
+
+def _whole(options: RunOptions, name: str) -> int:
+    """An option that is a whole number from 1 on. Raises UserError for anything else."""
+    given = getattr(options, name)
+    is_whole = isinstance(given, int) and not isinstance(given, bool)
+    number = int(given) if is_whole or str(given).isdecimal() else 0
+    if number < 1:
+        allowed = f"1 or more{', or auto' if name == 'concurrent' else ''}"
+        raise UserError(f"--{name.replace('_', '-')}: got {given!r} (allowed: {allowed})")
+    return number

@@ -16,8 +16,8 @@ from safetensors.torch import load_file
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.api import options as execution
 from skipstack.search.api import run as running
+from skipstack.search.api.options import Execution
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
@@ -100,7 +100,7 @@ def alike(split: str, metrics: Metrics) -> Metrics:
 @pytest.fixture
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Studies whose trials are toys, tracked by nobody."""
-    monkeypatch.setattr(execution, "start_engine", lambda name, **options: SerialEngine(AnyWorker))
+    monkeypatch.setattr(Execution, "start", lambda *_: SerialEngine(AnyWorker))
     monkeypatch.setattr(running, "TrackingProcess", Nobody)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.dashboards.cli import main
-from skipstack.search.api import options as execution
+from skipstack.search.api.options import Execution
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.task import EpochResult
@@ -64,7 +64,7 @@ def address() -> Iterator[str]:
 def quickly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", TOKEN)
-    monkeypatch.setattr(execution, "start_engine", lambda name, **options: SerialEngine(TellTale))
+    monkeypatch.setattr(Execution, "start", lambda *_: SerialEngine(TellTale))
 
 
 def typed(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str]:

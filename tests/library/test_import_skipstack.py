@@ -57,14 +57,13 @@ assert skipstack.search.study.config.StudyConfig
 @pytest.mark.parametrize("name", ["search", "resume", "extend", "ablate"])
 def test_the_options_of_a_run_are_in_the_signature_of_each_function_that_runs_one(name: str) -> None:
     import skipstack
-    from skipstack.search.api.options import Execution
-    from skipstack.search.api.run_options import RunOptions
+    from skipstack.search.api.run_options import GivenOptions, RunOptions
 
     shown = signature(getattr(skipstack, name)).parameters
-    options = set(RunOptions.__annotations__)
+    options = set(GivenOptions.__annotations__)
     assert options - shown.keys() == ({"code"} if name == "search" else set())
     assert "options" not in shown
-    assert options - {"progress"} <= {field.name for field in fields(Execution)}
+    assert options - {"progress"} == {field.name for field in fields(RunOptions)}
 
 
 def test_ray_carries_what_a_notebook_says_of_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import errno
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 import skipstack
 from skipstack.dashboards.cli import main
-from skipstack.search.api import options as execution
 from skipstack.search.api import run as running
+from skipstack.search.api.options import Execution, cluster
+from skipstack.search.api.run_options import RunOptions
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Placed
@@ -37,8 +39,10 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, A
         def run(self, driver: Driver) -> None:
             raise KeyboardInterrupt
 
-    def start(name: str, *, function: None, runs: object, **options: Any) -> SerialEngine:
-        all_started.append({"engine": name, **options})
+    def start(execution: Execution, runs: object) -> SerialEngine:
+        options = {field.name: getattr(execution, field.name) for field in fields(RunOptions)}
+        told = {name: value for name, value in options.items() if name not in ("also", "code", "tracking_uri")}
+        all_started.append({**told, "address": cluster(execution.address)})
         return Interrupted(ToyWorker)
 
     class Told(Nobody):
@@ -46,7 +50,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, A
             all_started[-1]["store"] = None if private else uri
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(execution, "start_engine", start)
+    monkeypatch.setattr(Execution, "start", start)
     monkeypatch.setattr(running, "TrackingProcess", Told)
     return all_started
 

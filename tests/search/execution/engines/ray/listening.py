@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from skipstack.data.basis.own_process import claim
-from skipstack.search.api.options import start_engine
+from skipstack.search.api.options import Execution
 from skipstack.search.api.start import run_study
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
@@ -35,8 +35,7 @@ def listening() -> set[tuple[str, str]]:
 if __name__ == "__main__":
     folder = open_toy(Path(sys.argv[1]), toy_study(trials=2))
     claim()  # as the command does
-    options = {"address": None, "gpus_per_trial": 0.0, "cpus_per_trial": 1, "concurrent": "auto", "device": "auto"}
-    engine: Any = start_engine("ray", system_metrics=False, **options)
+    engine: Any = Execution(address="local", gpus_per_trial=0).start()
     engine.worker = ToyWorker
     heard: set[tuple[str, str]] = set()
 
