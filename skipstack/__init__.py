@@ -347,45 +347,25 @@ def ablate(
     one that is known.
     """
     check_system()
-    import time
-
-    from skipstack.search.analysis.ablation.experiment import experiment
-    from skipstack.search.analysis.ablation.first_events import first_events
-    from skipstack.search.analysis.ablation.other_searches import searches_beside
-    from skipstack.search.api.recorded_options import load_code, load_constraints
+    from skipstack.search.api.ablation import prepare_ablation
     from skipstack.search.api.run import ablate as ready
-    from skipstack.search.study.record.folder import StudyFolder
-    from skipstack.search.study.record.reading import read_finished
 
-    study, record = Path(folder), read_finished(Path(folder))
+    study = Path(folder)
     _constraints(constraints)
-    load_constraints(study, record.study.space, [Path(each) for each in options.get("code") or ()])
     where = _execution(options, objective, folder)
-    others = [beside] if isinstance(beside, str | Path) else beside
-    corpora = (corpus,) if isinstance(corpus, str) else corpus
-    made = experiment(
-        record,
+    prepared = prepare_ablation(
+        study,
+        code=[Path(each) for each in options.get("code") or ()],
         seeds=seeds,
         top=top,
-        corpora=corpora,
-        path=path,
-        beside=searches_beside([Path(each) for each in others]),
+        corpora=(corpus,) if isinstance(corpus, str) else corpus,
+        greedy_path=path,
+        beside=[Path(each) for each in ([beside] if isinstance(beside, str | Path) else beside)],
         without=(without,) if isinstance(without, str) else without,
         parts=parts,
-        time=time.time(),
+        data_dir=_path(data_dir),
     )
-    if made.compares:
-        load_code(study, record.study.space.code, [Path(each) for each in options.get("code") or ()])
-        first = first_events(
-            made,
-            record,
-            StudyFolder(study),
-            data_dir=_path(data_dir),
-            corpus_folder=Path.cwd(),
-            clock=time.time,
-        )
-        return _finished(ready(study, where, made.number, first))
-    return open(folder)
+    return open(study) if prepared is None else _finished(ready(prepared, where))
 
 
 def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:

@@ -1,6 +1,5 @@
 """``skipstack ablate``: tests which of the winner's changes earn their place, with fresh seeds."""
 
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,6 @@ from skipstack.dashboards.commands.options import (
 )
 from skipstack.dashboards.reports.printing import print_page, say_page
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.reading import read_finished
 
 
 def add_to(app: typer.Typer) -> None:
@@ -89,40 +87,31 @@ def ablate(
     --system-metrics are as in the previous command; the defaults named below are those of a new study.
     """
     from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page, nothing_to_compare
-    from skipstack.search.analysis.ablation.experiment import experiment
-    from skipstack.search.analysis.ablation.other_searches import searches_beside
-    from skipstack.search.api.recorded_options import load_constraints
+    from skipstack.search.api.ablation import prepare_ablation
 
-    record = read_finished(study)
-    load_constraints(study, record.study.space, code or ())
-    others = searches_beside(beside or ())
-    made = experiment(
-        record,
+    prepared = prepare_ablation(
+        study,
+        code=code or (),
         seeds=seeds,
         top=top,
         corpora=corpus or (),
-        path=path,
-        beside=others,
+        greedy_path=path,
+        beside=beside or (),
         without=without or (),
         parts=parts,
-        time=time.time(),
+        data_dir=data_dir,
     )
-    if not made.compares:
+    if prepared is None:
         print_page(nothing_to_compare())
         return 0
     from skipstack.dashboards.commands.running import execution, finish
-    from skipstack.search.analysis.ablation.first_events import first_events
     from skipstack.search.analysis.confirmation.forecast import forecast
-    from skipstack.search.api.recorded_options import load_code
     from skipstack.search.api.run import ablate as ablated
 
-    load_code(study, record.study.space.code, code or ())
-    folder = StudyFolder(study)
-    first = first_events(made, record, folder, data_dir=data_dir, corpus_folder=Path.cwd(), clock=time.time)
-    page = ablation_page(made, forecast(record, made, first, folder), record.measure)
+    record, made = prepared.record, prepared.experiment
+    page = ablation_page(made, forecast(record, made, prepared.first, StudyFolder(study)), record.measure)
     if plan:
         print_page(page)
         return 0
     say_page(page)
-    where = execution(study, code=code, **run)
-    return finish(ablated(study, where, made.number, first))
+    return finish(ablated(prepared, execution(study, code=code, **run)))

@@ -63,7 +63,7 @@ def spaces(
 
 
 def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> None:
-    from skipstack.search.api.start import rehearsed
+    from skipstack.search.api.opening import rehearsed
 
     study, corpus_folder = load_study(name, scale=scale)
     with rehearsed(study, data_dir=data_dir, corpus_folder=corpus_folder) as opened:

@@ -48,7 +48,7 @@ def draw(
         _refuse("a bundle", {"--trial": trial is not None, "--base": base, "--scale": scale, "--set": settings})
         config, name = _of_bundle(folder), folder.name
     else:
-        from skipstack.search.api.start import rehearsed
+        from skipstack.search.api.opening import rehearsed
         from skipstack.search.study.study_files.study_file import load_study
 
         _refuse("a study that was not begun", {"--trial": trial is not None})

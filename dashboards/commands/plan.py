@@ -68,11 +68,11 @@ def plan(
         seed=seed,
     )
     from skipstack.dashboards.reports.plan_report import plan_report
+    from skipstack.search.api.opening import rehearsed
     from skipstack.search.api.options import check_program
     from skipstack.search.api.planning import plan as planning
     from skipstack.search.api.planning.measuring import TrainingMeter, room
     from skipstack.search.api.run_options import RunOptions
-    from skipstack.search.api.start import rehearsed
 
     options = RunOptions(**{name: value for name, value in run.items() if value is not None})
     check_program(options.trials_per_program, is_function=not config.space.base.keeps_weights)

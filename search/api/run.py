@@ -20,11 +20,12 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import command, is_installed, need
 from skipstack.data.basis.saying import unsaid
 from skipstack.search.analysis.ablation.history import AblationHistory
+from skipstack.search.api.ablation import PreparedAblation
+from skipstack.search.api.opening import extend_study, new_points, open_study
 from skipstack.search.api.options import Execution
 from skipstack.search.api.planning.plan import Meter
 from skipstack.search.api.provenance import provenance
 from skipstack.search.api.recorded_options import code_of_study, placement
-from skipstack.search.api.start import extend_study, new_points, open_study, run_study
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import Engine
 from skipstack.search.execution.driver.faults import (
@@ -42,6 +43,7 @@ from skipstack.search.execution.driver.functions import (
 )
 from skipstack.search.execution.driver.interruption import terminated_as_interrupted
 from skipstack.search.execution.driver.retention import Retention, delete_all_but_logs
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.workers.reporting import NoRuns, TrackedRuns
 from skipstack.search.ledger.events import Event, StudyOpened, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
@@ -371,9 +373,17 @@ def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
     AskedPoints(StudyFolder(path).asked).ask(asked, provenance()["user"])
 
 
-def ablate(path: Path, execution: Execution, number: int, first: Sequence[Event]) -> Run:
-    """The ablation ``number`` of a finished study; ``first``: its first events (``ablation/first_events.py``)."""
-    return _ablation(path, execution, number, lambda: StudyRecord.of(first), first=first, resuming=False)
+def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
+    """Begin an ablation."""
+    first = prepared.first
+    return _ablation(
+        prepared.path,
+        execution,
+        prepared.experiment.number,
+        lambda: StudyRecord.of(first),
+        first=first,
+        resuming=False,
+    )
 
 
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:

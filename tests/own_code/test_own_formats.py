@@ -14,8 +14,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import known, loaded
 from skipstack.data.corpora.config import OwnFormatCorpus
 from skipstack.data.corpora.sources import open_source
-from skipstack.search.api.start import run_study
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.ray.preflight import Preflight
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.worker import TrainingWorker

@@ -8,8 +8,9 @@ from operator import getitem
 from pathlib import Path
 from typing import Any
 
-from skipstack.search.api.start import open_study, run_study
+from skipstack.search.api.opening import open_study
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.worker import TrainingWorker
 from skipstack.search.ledger.ledger import Ledger

@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from skipstack.data.corpora.config import GrammarCorpus
-from skipstack.search.api.start import open_study, run_study
+from skipstack.search.api.opening import open_study
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger

@@ -16,10 +16,10 @@ from skipstack.search.analysis.ablation.experiment import Experiment
 from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.analysis.ablation.trained import trained_rows, walked
 from skipstack.search.analysis.confirmation.ablated import ablated
-from skipstack.search.api.start import check_study
 from skipstack.search.ledger.events import Ablated, Event, Finished
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.proposers.config import PathConfig
+from skipstack.search.study.checks import check_study
 from skipstack.search.study.config import SEEDS_OF_A_SEARCH, StudyConfig
 from skipstack.search.study.record.extension import extension
 from skipstack.search.study.record.folder import BEST, StudyFolder

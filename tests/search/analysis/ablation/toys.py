@@ -8,9 +8,9 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.ablation.experiment import Experiment, experiment
 from skipstack.search.analysis.ablation.history import AblationHistory
-from skipstack.search.api.start import run_study
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger

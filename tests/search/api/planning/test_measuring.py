@@ -15,10 +15,10 @@ from skipstack.data.store.batches import Batch
 from skipstack.models.kernels.choice import in_a_line
 from skipstack.models.training.evaluate import evaluated
 from skipstack.models.training.loop import Training
+from skipstack.search.api.opening import open_study
 from skipstack.search.api.planning import measuring
 from skipstack.search.api.planning.measuring import TrainingMeter, middles, room
 from skipstack.search.api.planning.plan import Room
-from skipstack.search.api.start import open_study
 from skipstack.search.execution.workers.worker import TrainingWorker
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import StudyFolder

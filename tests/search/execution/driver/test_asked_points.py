@@ -12,8 +12,8 @@ import skipstack
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.api.provenance import provenance
-from skipstack.search.api.start import run_study
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Event, Extended, Proposed, Reported

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.api.start import check_study, run_study
 from skipstack.search.execution.driver.retention import Retention
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Promoted, Proposed, Reported, Started
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.checks import check_study
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import CHECKPOINT, GROUP, StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord

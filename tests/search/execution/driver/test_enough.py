@@ -16,8 +16,8 @@ from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import experiment
 from skipstack.search.analysis.study_frames import study_frames
-from skipstack.search.api.start import check_study, run_study
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.driver.study_state import StudyState
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Extended, Reported, Shortened
@@ -25,6 +25,7 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.entry import STUDY
 from skipstack.search.publishing.tracking.runs import ExpectedRuns
 from skipstack.search.strategy.objectives.enough import EnoughConfig
+from skipstack.search.study.checks import check_study
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import is_finished, read_study

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from skipstack.search.api.start import run_study
 from skipstack.search.execution.driver import faults
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.faults import (
@@ -21,6 +20,7 @@ from skipstack.search.execution.driver.faults import (
     fault_of,
     kernel_kills,
 )
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import FAULTS, Decided, Ended, Event, Reason, Retried, Started
 from skipstack.search.ledger.ledger import Ledger

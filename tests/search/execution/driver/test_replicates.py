@@ -13,9 +13,9 @@ from scipy.stats import ttest_1samp
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.designs import by_design
 from skipstack.search.analysis.confirmation.differences import difference
-from skipstack.search.api.start import check_study
 from skipstack.search.execution.workers.reporting import Report
 from skipstack.search.ledger.ledger import Ledger, events_of
+from skipstack.search.study.checks import check_study
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.functions import LINE, Config, open_function, run_function, searched

@@ -7,7 +7,7 @@ PROGRAM = """
 import sys
 import skipstack.dashboards.commands.running, skipstack.search.execution.workers.training_workers
 import skipstack.search.execution.engines.ray.engine
-import skipstack.search.api.start, skipstack.search.publishing.tracking.tracking_process
+import skipstack.search.api.opening, skipstack.search.publishing.tracking.tracking_process
 assert "torch" not in sys.modules
 """
 

@@ -5,9 +5,9 @@ from statistics import fmean, median
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.api.start import check_study
 from skipstack.search.strategy.proposers.prior import FIRST_SHARE, HALVED_AFTER, Prior
 from skipstack.search.strategy.proposers.tpe import Tpe
+from skipstack.search.study.checks import check_study
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.space import Point, Space, SpaceConfig
 from tests.search.strategy.proposers.histories import DEPTH, HIDDEN, KIND, MIXED, RATE, climb

@@ -8,11 +8,12 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.api.start import check_study, run_study
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Extended, Promoted, Proposed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.study.checks import check_study
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.extension import extended, extension, shortening
 from skipstack.search.study.record.folder import StudyFolder

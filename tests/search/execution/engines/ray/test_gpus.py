@@ -10,8 +10,8 @@ import pytest
 import ray
 
 import skipstack
-from skipstack.search.api.start import run_study
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.engines.room import Allotment
 from skipstack.search.ledger.events import Metrics

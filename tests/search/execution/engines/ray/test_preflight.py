@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.corpora.config import GrammarCorpus
-from skipstack.search.api.start import open_study
+from skipstack.search.api.opening import open_study
 from skipstack.search.execution.engines.ray import preflight as module
 from skipstack.search.execution.engines.ray.copying.mark import MARK
 from skipstack.search.execution.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing

@@ -1,0 +1,64 @@
+"""Prepares the ablation of a finished study: its rows, its corpora and its first events."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from skipstack.search.analysis.ablation.experiment import Experiment, experiment
+from skipstack.search.analysis.ablation.first_events import first_events
+from skipstack.search.analysis.ablation.other_searches import searches_beside
+from skipstack.search.api.recorded_options import load_code, load_constraints
+from skipstack.search.ledger.events import Event
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_finished
+from skipstack.search.study.record.study_record import StudyRecord
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedAblation:
+    """An ablation that can begin. ``record``: of the search that it takes apart; ``first``: its own first events."""
+
+    path: Path
+    record: StudyRecord
+    experiment: Experiment
+    first: Sequence[Event]
+
+
+def prepare_ablation(
+    path: Path,
+    *,
+    code: Sequence[Path] = (),
+    seeds: int,
+    top: int,
+    corpora: Sequence[str] = (),
+    greedy_path: bool = False,
+    beside: Sequence[Path] = (),
+    without: Sequence[str] = (),
+    parts: bool = True,
+    data_dir: Path | None,
+) -> PreparedAblation | None:
+    """The next ablation of the finished study in the folder ``path``; None if no config differs from the base.
+
+    ``code``: the files of the study's own code, if they were moved; ``beside``: the folders of other searches. The
+    other arguments are those of ``experiment``. Raises UserError as ``experiment``, ``load_code`` and ``first_events``
+    do.
+    """
+    record = read_finished(path)
+    load_constraints(path, record.study.space, code)
+    made = experiment(
+        record,
+        seeds=seeds,
+        top=top,
+        corpora=corpora,
+        path=greedy_path,
+        beside=searches_beside(beside),
+        without=without,
+        parts=parts,
+        time=time.time(),
+    )
+    if not made.compares:
+        return None
+    load_code(path, record.study.space.code, code)
+    first = first_events(made, record, StudyFolder(path), data_dir=data_dir, corpus_folder=Path.cwd(), clock=time.time)
+    return PreparedAblation(path, record, made, first)

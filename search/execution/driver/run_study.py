@@ -1,0 +1,34 @@
+"""Runs a driver's study on an engine, to its end."""
+
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.execution.driver.faults import StudyGoneError, StudyInterruptedError, lost_disk_interrupts
+
+
+def run_study(driver: Driver, engine: Engine) -> None:
+    """Run what is left of a study to its end.
+
+    KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed. Raises StudyGoneError if its folder
+    was moved or deleted.
+    """
+    try:
+        with lost_disk_interrupts(str(driver.folder.path)):
+            more = True
+            while more:
+                engine.run(driver)
+                driver.end_paused()
+                more = driver.take_asked()
+    except KeyboardInterrupt:
+        driver.interrupted()
+        raise
+    except Exception as cause:
+        # In a folder that is gone, any trouble of a worker comes from that.
+        if isinstance(cause, StudyInterruptedError) or not driver.folder.path.exists():
+            try:
+                driver.interrupted()
+            except StudyGoneError as gone:
+                raise gone from cause
+            except StudyInterruptedError:
+                pass  # the ledger itself may be lost
+        raise
+    driver.finished()

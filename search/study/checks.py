@@ -1,0 +1,96 @@
+"""Checks of a study that need no corpora: what cannot run is refused before anything is trained."""
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.strategy.proposers.build import proposer
+from skipstack.search.strategy.schedulers.build import scheduler
+from skipstack.search.strategy.schedulers.config import RungConfig
+from skipstack.search.study.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
+from skipstack.search.study.record.selection import FIXED_DESIGNS
+from skipstack.spaces.function import FunctionConfig
+from skipstack.spaces.space import Space
+
+
+def check_study(study: StudyConfig) -> None:
+    """Raises UserError for a study that cannot run with any corpora."""
+    if isinstance(study.space.base, FunctionConfig):
+        check_function(study.search, study.space.base)
+    elif study.search.reported:
+        raise UserError(
+            f"search.objectives: got {', '.join(study.search.reported)} with directions for a study that trains "
+            "networks (allowed: a list of score, parameters, latency; directions with a function)"
+        )
+    elif study.search.replicates:
+        raise UserError(
+            f"search.replicates: got {study.search.repeated.name} for a study that trains networks (allowed: with a "
+            "function)"
+        )
+    elif "training.epochs" in study.space.axes:
+        raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
+    search = study.search
+    stated = next((path for path, axis in study.space.axes.items() if axis.prior is not None), None)
+    if stated is not None and search.proposer.kind != "prior":
+        raise UserError(f"axis {stated}: prior: proposer {search.proposer.kind} reads none (allowed: proposer: prior)")
+    if search.enough is not None:
+        check_enough(search)
+    if search.first_seed + search.seeds > SEEDS_OF_A_SEARCH:
+        raise UserError(
+            f"search.first_seed: got {search.first_seed} with {search.seeds} seeds (allowed: seeds below "
+            f"{SEEDS_OF_A_SEARCH:,}; those above are kept for `skipstack ablate`)"
+        )
+    proposer(
+        search.proposer,
+        Space(study.space),
+        seed=search.seed,
+        objectives=len(search.objectives),
+        trials=search.trials,
+    )
+    scheduler(search.scheduler, study.space.base.epochs, seeds=search.lanes_of_a_trial)
+
+
+def check_enough(search: SearchConfig) -> None:
+    """Raises UserError for a search for which the gain of a further hour cannot be estimated."""
+    if search.replicates:
+        raise UserError(
+            f"search.enough: got it with replicates (allowed: with seeds alone, since the gain of more trials is "
+            f"compared with the deviation between seeds, and scores differ from {search.repeated.name} to "
+            f"{search.repeated.name} for other reasons)"
+        )
+    if search.seeds < 2:
+        raise UserError(
+            "search.enough: got 1 seed (allowed: search.seeds: 2 or more, since the gain of more trials is compared "
+            "with the deviation between seeds)"
+        )
+    if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds":
+        raise UserError("search.enough: got seeds that race (allowed: search.scheduler.resource: epochs or seconds)")
+    if len(search.objectives) > 1:
+        raise UserError(
+            f"search.enough: got the objectives {', '.join(search.objectives)} (allowed: score, the only one whose "
+            "best value is predicted)"
+        )
+    if search.proposer.kind in FIXED_DESIGNS:
+        raise UserError(
+            f"search.enough: got proposer {search.proposer.kind}, whose points are fixed in advance (allowed: tpe, "
+            "prior, gp, evolution, random)"
+        )
+
+
+def check_function(search: SearchConfig, base: FunctionConfig) -> None:
+    """Raises UserError for search options that a function does not support, of which only its reported score is known,
+    and for replicates whose name something else has.
+    """
+    if len(search.objectives) > 1 and not search.reported:
+        got = ", ".join(search.objectives)
+        raise UserError(
+            f"search.objectives: got {got} (allowed for a function: what it reports, each with its direction, such as "
+            "{accuracy: maximize, seconds: minimize})"
+        )
+    if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds" and base.epochs > 1:
+        raise UserError(
+            "search.scheduler.resource: got seeds (allowed: epochs or seconds, as a function may return at any epoch; "
+            "or seeds where epochs=1, and each call reports once)"
+        )
+    name = search.repeated.name
+    if name in base.values:
+        raise UserError(
+            f"search.replicates: got {name}, which an axis or a value of the base is called (allowed: another name)"
+        )
