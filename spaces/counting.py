@@ -93,7 +93,7 @@ def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED,
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _AlikeValues:
     """Values of one axis that every later axis treats alike."""
 
     values: Sequence[Json]
@@ -211,7 +211,7 @@ class Combinations:
                     settled[on, frozenset(map(canonical_json, values))] = None
         return _View(tuple(later), tuple(settled), tuple(still_open))
 
-    def _grouped(self, place: int) -> list[_Group]:
+    def _grouped(self, place: int) -> list[_AlikeValues]:
         """The values of an axis: one by one if a later axis distinguishes them, the others grouped."""
         path = self._paths[place]
         domain = self._space.domains[path]
@@ -221,19 +221,19 @@ class Combinations:
             conditions = self._space.conditions[later]
             named.update(canonical_json(value) for value in conditions.get(path, ()))
             if any(changes(path, other) for other in (later, *conditions) if other != path):
-                return [_Group((value,)) for value in values]
+                return [_AlikeValues((value,)) for value in values]
         return _alone(domain, values, named)
 
 
-def _alone(domain: Domain, values: Sequence[Json], named: set[str]) -> list[_Group]:
+def _alone(domain: Domain, values: Sequence[Json], named: set[str]) -> list[_AlikeValues]:
     """The ``named`` values one by one, the others in few groups, without listing all integers."""
     if isinstance(domain, Integer):
         cuts = sorted(value for value in map(json.loads, named) if domain.contains(value))
         bounds = [domain.low, *(bound for cut in cuts for bound in (cut, cut + 1)), domain.high + 1]
-        return [_Group(range(start, end)) for start, end in pairwise(bounds) if start < end]
-    alone = [_Group((value,)) for value in values if canonical_json(value) in named]
+        return [_AlikeValues(range(start, end)) for start, end in pairwise(bounds) if start < end]
+    alone = [_AlikeValues((value,)) for value in values if canonical_json(value) in named]
     rest = [value for value in values if canonical_json(value) not in named]
-    return [*alone, *([_Group(rest)] if rest else [])]
+    return [*alone, *([_AlikeValues(rest)] if rest else [])]
 
 
 def _values(domain: Domain) -> Sequence[Json]:

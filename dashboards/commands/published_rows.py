@@ -1,7 +1,7 @@
 """The runs in MLflow that confirmed rows have, and the metrics of each: every number of a row stands in one run."""
 
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.analysis.ablation.comparisons import Comparison, compared
+from skipstack.search.analysis.ablation.comparisons import RowComparison, compared
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.publishing.tracking.entry import RunKey, part_of
@@ -48,7 +48,7 @@ def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, fl
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _key(ablation: int, trial: int, own: Comparison, first: Comparison) -> RunKey:
+def _key(ablation: int, trial: int, own: RowComparison, first: RowComparison) -> RunKey:
     """The first part that a trial plays is that of its own run."""
     return (ablation, trial) if own is first else (ablation, trial, part_of(own.row, own.reference))
 

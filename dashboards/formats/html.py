@@ -19,9 +19,9 @@ from skipstack.dashboards.formats.page import (
     Listing,
     Page,
     Picture,
-    Row,
     Sentence,
     Table,
+    TableRow,
     TrialKey,
     about,
     captioned,
@@ -143,7 +143,7 @@ def _sections(table: Table, address: AddressOf | None) -> Iterator[str]:
         yield "</tbody>"
 
 
-def _row(row: Row, table: Table, address: AddressOf | None) -> str:
+def _row(row: TableRow, table: Table, address: AddressOf | None) -> str:
     """A row; its link stands on the number of its trial, or else on its label."""
     href = "" if address is None or row.trial is None else address(row.trial)
     numbered = any(column.heading == TRIAL for column in table.columns)

@@ -12,9 +12,9 @@ from skipstack.dashboards.formats.page import (
     Heading,
     Listing,
     Page,
-    Row,
     Sentence,
     Table,
+    TableRow,
     about,
     captioned,
 )
@@ -124,7 +124,7 @@ def _label(caption: str, labels: set[str]) -> str:
     return label
 
 
-def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+def _parts(rows: Sequence[TableRow]) -> Iterator[Sequence[TableRow]]:
     """The rows, page by page."""
     first, lines = 0, 0
     for place, row in enumerate(rows):
@@ -157,7 +157,7 @@ def _groups(columns: Sequence[Column]) -> Iterator[str]:
     yield "".join(rules)
 
 
-def _rows(rows: Sequence[Row], columns: int) -> Iterator[str]:
+def _rows(rows: Sequence[TableRow], columns: int) -> Iterator[str]:
     section = ""
     for row in rows:
         if row.section != section:
@@ -167,7 +167,7 @@ def _rows(rows: Sequence[Row], columns: int) -> Iterator[str]:
         yield rf"{' & '.join(_cells(row))} \\"
 
 
-def _cells(row: Row) -> Iterator[str]:
+def _cells(row: TableRow) -> Iterator[str]:
     yield f"{{{latex_text(row.mark.text)}}}"
     written = [(row.style, _broken(row.label, code=row.code))]
     written += [(cell.style or row.style, _cell(cell)) for cell in row.cells]

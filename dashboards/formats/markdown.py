@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from skipstack.dashboards.formats.page import Block, Heading, Listing, Page, Row, Sentence, Table
+from skipstack.dashboards.formats.page import Block, Heading, Listing, Page, Sentence, Table, TableRow
 
 SPECIAL = "\\`*_[]<>|#~"
 """Characters with a meaning in Markdown."""
@@ -41,7 +41,7 @@ def table_headings(table: Table) -> Iterator[str]:
     yield from (column.name for column in table.columns)
 
 
-def _cells(row: Row) -> Iterator[str]:
+def _cells(row: TableRow) -> Iterator[str]:
     *firsts, last = [_code(name) if row.code else _escaped(name) for name in row.names]
     yield from firsts
     yield f"{row.mark.text} {last}" if row.mark.text else last

@@ -40,7 +40,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class TableRow:
     """A row of a table: its subject and its cells.
 
     The subject is ``names`` in Markdown, in the columns ``Table.names``, as code if ``code``; in text it is ``label``,
@@ -69,7 +69,7 @@ class Table:
 
     names: tuple[str, ...]
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     heading: str = ""
     optional: tuple[str, ...] = ()
     tight: bool = False
@@ -117,7 +117,7 @@ Groups = tuple[tuple[Block, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FoldedPart:
     """A part of a page that is folded at first, under its heading."""
 
     heading: str
@@ -134,7 +134,7 @@ class Page:
     title: str
     groups: Groups
     verdict: str = ""
-    details: tuple[Part, ...] = ()
+    details: tuple[FoldedPart, ...] = ()
     whole: str = ""
 
 

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from skipstack.dashboards.formats.fitting import MARK, Layout, fitted, left_out
-from skipstack.dashboards.formats.page import Block, Column, Heading, Listing, Page, Row, Sentence, Table
+from skipstack.dashboards.formats.page import Block, Column, Heading, Listing, Page, Sentence, Table, TableRow
 
 PAGE: Final = 80
 """The width of piped output, which people read in mail, diffs and editors. Tables name the columns that they drop;
@@ -116,7 +116,7 @@ def _grid(table: Table, layout: Layout) -> Grid:
     return grid
 
 
-def _cells(row: Row, table: Table, layout: Layout) -> Iterator[RenderableType]:
+def _cells(row: TableRow, table: Table, layout: Layout) -> Iterator[RenderableType]:
     yield Text(row.mark.text, style=row.mark.style or row.style)
     yield Text(row.label, style=row.style)
     for place in layout.shown:

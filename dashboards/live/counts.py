@@ -42,7 +42,7 @@ FEWEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class RungCounts:
     """The trials whose last rung is ``rung`` (0: none yet), counted by state.
 
     A state is the reason of the trial's end, or ``waiting``, ``running``, ``paused`` or ``measuring``. The rung is
@@ -55,7 +55,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _TrialCounts:
     """A trial's contribution to the counts; ``rung``: the last rung that it reached, None if it completed."""
 
     state: str
@@ -65,7 +65,7 @@ class _Part:
     tested: bool
 
     @classmethod
-    def of(cls, trial: TrialRecord) -> "_Part":
+    def of(cls, trial: TrialRecord) -> "_TrialCounts":
         rungs = [decided.rung for decided in trial.decisions if decided.rung is not None]
         reached = None if trial.reason == "completed" else max(rungs, default=0)
         return cls(trial.doing, reached, trial.epochs, trial.seconds, bool(trial.tested))
@@ -76,7 +76,7 @@ class _Tally:
 
     def __init__(self, record: StudyRecord) -> None:
         self._record = record
-        self._parts: dict[int, _Part] = {}
+        self._parts: dict[int, _TrialCounts] = {}
         self._stale = set(record.trials)
         self._states: Counter[tuple[str, int | None]] = Counter()
         self._epochs = self._tested = 0
@@ -113,11 +113,11 @@ class _Tally:
         for number in self._stale:
             if (old := self._parts.get(number)) is not None:
                 self._add(old, -1)
-            self._parts[number] = part = _Part.of(self._record.trials[number])
+            self._parts[number] = part = _TrialCounts.of(self._record.trials[number])
             self._add(part, 1)
         self._stale.clear()
 
-    def _add(self, part: _Part, times: int) -> None:
+    def _add(self, part: _TrialCounts, times: int) -> None:
         self._states[part.state, part.rung] += times
         self._epochs += times * part.epochs
         self._tested += times * part.tested
@@ -212,12 +212,12 @@ class StudyCounts:
         """Number of trials that ended for this reason, or are ``waiting``, ``running``, ``paused`` or ``measuring``."""
         return sum(number for (of, _), number in self._tally.states.items() if of == state)
 
-    def levels(self) -> list[Level]:
+    def levels(self) -> list[RungCounts]:
         """Trials by the last rung that they reached, the lowest first; the last level has the completed trials."""
         study = self.record.study
         subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
         resource, whole = subject.spending.resource, subject.spending.whole
-        levels = {rung: Level(rung, resource, Counter()) for rung in (0, *subject.rungs, whole)}
+        levels = {rung: RungCounts(rung, resource, Counter()) for rung in (0, *subject.rungs, whole)}
         for (state, rung), number in self._tally.states.items():
             if number:
                 levels[whole if rung is None else rung].counts[state] += number

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from skipstack.dashboards.live.counts import MEASURING, Level, StudyCounts
+from skipstack.dashboards.live.counts import MEASURING, RungCounts, StudyCounts
 from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, hours_over_in_words, reason_in_words
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import canonical_json
@@ -21,7 +21,7 @@ from skipstack.data.basis.streams import shown
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Reported, Retried, Shortened
 from skipstack.search.study.record.domain_parts import short_name
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.idle_seeds import first_report
+from skipstack.search.study.record.identical_seeds import first_report
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
@@ -191,7 +191,7 @@ def _rungs(counts: StudyCounts) -> Table:
     return grid
 
 
-def reached(level: Level) -> str:
+def reached(level: RungCounts) -> str:
     """A rung by name: ``start``, ``epoch 3``, ``9 seconds``, ``1 seed``."""
     if not level.rung:
         return "start"

@@ -4,7 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.page import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Numbers,
+    Page,
+    Report,
+    Sentence,
+    Table,
+    TableRow,
+)
 from skipstack.dashboards.reports.warned import lines
 from skipstack.dashboards.reports.wording import NONE
 from skipstack.data.basis.counted import counted
@@ -106,7 +117,8 @@ def _table(heading: str, rows: Mapping[str, Sequence[str]], *, code: bool = Fals
         names=(heading,),
         columns=tuple(map(Column, SPLITS)),
         rows=tuple(
-            Row(names=(label,), label=label, cells=tuple(map(Cell, cells)), code=code) for label, cells in rows.items()
+            TableRow(names=(label,), label=label, cells=tuple(map(Cell, cells)), code=code)
+            for label, cells in rows.items()
         ),
         heading=heading,
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Table
+from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Table, TableRow
 from skipstack.dashboards.reports.wording import NONE
 from skipstack.models.views.insight import LayerView
 from skipstack.search.publishing.bundles.inspection import SentenceView
@@ -73,7 +73,7 @@ def _table(heading: str, columns: Iterable[Column], rows: Iterable[tuple[str, Se
         names=(heading,),
         heading=heading,
         columns=tuple(columns),
-        rows=tuple(Row(names=(name,), label=name, cells=tuple(map(Cell, cells))) for name, cells in rows),
+        rows=tuple(TableRow(names=(name,), label=name, cells=tuple(map(Cell, cells))) for name, cells in rows),
     )
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Row, Table
+from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Table, TableRow
 
 
 def listing_report(title: str, lines: Mapping[str, Sequence[str]]) -> Report:
     """The report of a list; ``lines``: by name, the lines about it."""
     rows = (
-        Row(names=(name if number == 0 else "",), label=name if number == 0 else "", cells=(Cell(line),))
+        TableRow(names=(name if number == 0 else "",), label=name if number == 0 else "", cells=(Cell(line),))
         for name, own in lines.items()
         for number, line in enumerate(own)
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from skipstack.dashboards.formats.page import Block, Listing, Part, Report, Sentence
+from skipstack.dashboards.formats.page import Block, FoldedPart, Listing, Report, Sentence
 from skipstack.dashboards.reports.wording import listed, reason_in_words
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.study.record.folder import StudyFolder
@@ -30,5 +30,5 @@ def with_logs(report: Report, trials: pd.DataFrame, folder: StudyFolder) -> Repo
             ]
     if not blocks:
         return report
-    faults = Part("faults", (tuple(blocks),))
+    faults = FoldedPart("faults", (tuple(blocks),))
     return replace(report, page=replace(report.page, details=(*report.page.details, faults)))

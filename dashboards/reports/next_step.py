@@ -36,7 +36,7 @@ HELPS: Final[dict[Reason, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """A command, ready to paste, and what it is for."""
 
     command: str
@@ -54,7 +54,7 @@ def whole_report(folder: str, *options: str) -> str:
     return _typed("report", folder, *options, "--full")
 
 
-def _listed(steps: Sequence[Step]) -> Iterator[Block]:
+def _listed(steps: Sequence[NextStep]) -> Iterator[Block]:
     """The commands, each on a line of its own below what it is for."""
     for place, step in enumerate(steps):
         yield Sentence(f"{'or' if place else 'next'}, {step.purpose}:")
@@ -63,22 +63,22 @@ def _listed(steps: Sequence[Step]) -> Iterator[Block]:
 
 def after_ablation(base: Subject, verdict: Verdict, folder: str) -> tuple[Block, ...]:
     """The commands to type after the table of an ablation."""
-    beside = Step(_typed("report", folder), "to see it beside what was explored")
+    beside = NextStep(_typed("report", folder), "to see it beside what was explored")
     return tuple(_listed([*_confirmed(base, verdict, folder), beside]))
 
 
-def _steps(verdict: Verdict, seen: Exploration, folder: str) -> Iterator[Step]:
+def _steps(verdict: Verdict, seen: Exploration, folder: str) -> Iterator[NextStep]:
     base = seen.base
     match verdict:
         case Unfinished():
-            yield Step(_command("resume", base, folder), "to finish it")
+            yield NextStep(_command("resume", base, folder), "to finish it")
         case Explored() if verdict.ablation:
-            yield Step(_command("resume", base, folder), "to finish the ablation")
+            yield NextStep(_command("resume", base, folder), "to finish the ablation")
         case Explored(is_base=True):
             more = str(len(seen.seen.trials))
-            yield Step(_command("extend", base, folder, trials=more), "to try more configs")
+            yield NextStep(_command("extend", base, folder, trials=more), "to try more configs")
         case Explored():
-            yield Step(_command("ablate", base, folder), "to test it with fresh seeds")
+            yield NextStep(_command("ablate", base, folder), "to test it with fresh seeds")
         case WinnerTested() | RowsTested():
             yield from _confirmed(base, verdict, folder)
         case Failed():
@@ -87,12 +87,12 @@ def _steps(verdict: Verdict, seen: Exploration, folder: str) -> Iterator[Step]:
             assert_never(verdict)
 
 
-def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[Step]:
+def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[NextStep]:
     open_yet = isinstance(verdict, WinnerTested) and not verdict.winner.marked
     if open_yet and base.keeps_weights:
-        yield Step(_typed("ablate", folder, "--seeds", "20", "--plan"), "to see what more seeds could tell")
+        yield NextStep(_typed("ablate", folder, "--seeds", "20", "--plan"), "to see what more seeds could tell")
     elif base.keeps_weights:
-        yield Step(_typed("export", folder, "--to", f"{folder}-best"), "to have its network as files")
+        yield NextStep(_typed("export", folder, "--to", f"{folder}-best"), "to have its network as files")
 
 
 def _command(name: str, base: Subject, folder: str, **options: str) -> str:

@@ -5,7 +5,18 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.page import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Listing,
+    Page,
+    Report,
+    Sentence,
+    Table,
+    TableRow,
+)
 from skipstack.dashboards.reports.space_report import (
     axes_content,
     axis_lines,
@@ -53,7 +64,7 @@ def _content(plan: Plan) -> Content:
             "small_space": None if small is None else asdict(small),
         },
         "machine": asdict(plan.room),
-        "trials_together": plan.company,
+        "trials_together": plan.trials_per_shared_program,
         "networks": [_network(network) for network in plan.networks],
         "forecasts": [_forecast(forecast) for forecast in plan.forecasts],
         "unmeasured": plan.unmeasured,
@@ -138,7 +149,7 @@ def _table(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], o
     return Table(
         names=("",),
         columns=tuple(map(Column, headings)),
-        rows=tuple(Row(names=(name,), label=name, cells=tuple(map(Cell, cells))) for name, cells in rows),
+        rows=tuple(TableRow(names=(name,), label=name, cells=tuple(map(Cell, cells))) for name, cells in rows),
         optional=optional,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Sentence, Table, TableRow
 from skipstack.dashboards.reports.simulation_report import recorded_content, recorded_lines
 from skipstack.dashboards.reports.wording import NONE, size_of
 from skipstack.data.basis.counted import counted
@@ -103,7 +103,7 @@ def _table(content: Content, measure: Measure) -> Table:
         Column("at end", group="missing"),
     )
     rows = [
-        Row(
+        TableRow(
             names=(setting["proposer"], setting["scheduler"]),
             label=setting["scheduler"],
             section=f"by {setting['proposer']}",
@@ -136,7 +136,7 @@ def _across(contents: Sequence[Content]) -> Table:
         for content in contents
     ]
     rows = [
-        Row(
+        TableRow(
             names=(proposer, scheduler),
             label=scheduler,
             section=f"by {proposer}",

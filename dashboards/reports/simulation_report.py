@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Sentence, Table, TableRow
 from skipstack.dashboards.reports.wording import NONE, duration, heading_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
@@ -101,7 +101,7 @@ def _table(content: Content, measure: Measure) -> Table:
     headings = (heading_of("dev %", measure), "rank", "time", "best after", "epochs", "stopped")
     several = len({setting["proposer"] for setting in content["settings"]}) > 1
     rows = [
-        Row(
+        TableRow(
             names=(setting["proposer"], setting["scheduler"]),
             label=setting["scheduler"],
             section=f"by {setting['proposer']}" if several else "",

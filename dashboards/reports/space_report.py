@@ -5,7 +5,18 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Numbers, Page, Report, Row, Table
+from skipstack.dashboards.formats.page import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Listing,
+    Numbers,
+    Page,
+    Report,
+    Table,
+    TableRow,
+)
 from skipstack.dashboards.reports.meanings import meaning
 from skipstack.dashboards.reports.wording import listed
 from skipstack.data.basis.counted import counted
@@ -263,7 +274,7 @@ def _settings(records: Sequence[Numbers]) -> Table:
         names=("setting",),
         columns=(Column("value", justify="left"), Column("set by", justify="left")),
         rows=tuple(
-            Row(
+            TableRow(
                 names=(str(record["path"]),),
                 label=str(record["path"]),
                 cells=(Cell(value_text(record["value"])), Cell(str(record["set_by"]))),

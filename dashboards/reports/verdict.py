@@ -9,7 +9,6 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.verdict.verdicts import (
-    Change,
     Explored,
     Failed,
     Other,
@@ -17,6 +16,7 @@ from skipstack.search.analysis.verdict.verdicts import (
     Standing,
     Unfinished,
     Verdict,
+    WinnerChange,
     WinnerTested,
 )
 from skipstack.search.statistics.estimates import Estimate
@@ -90,7 +90,7 @@ def _of_changes(verdict: WinnerTested) -> Iterator[str]:
     said = settings({change.axis: change.value for change in verdict.changes})
     called = dict(zip((change.axis for change in verdict.changes), said, strict=True))
 
-    def of(standing: Standing) -> dict[str, Change]:
+    def of(standing: Standing) -> dict[str, WinnerChange]:
         return {called[change.axis]: change for change in verdict.changes if change.standing == standing}
 
     measure, earned, costly, unclear = verdict.measure, of("earns"), of("harms"), of("open")
@@ -110,7 +110,7 @@ def _of_changes(verdict: WinnerTested) -> Iterator[str]:
         yield f"of {listed(those)} nothing is known ({why})"
 
 
-def _without(changes: Mapping[str, Change], measure: Measure) -> str:
+def _without(changes: Mapping[str, WinnerChange], measure: Measure) -> str:
     """``without it -6.21 ± 1.10 points``."""
     halves = [
         with_half(change.without.difference, measure, unit=place == len(changes))
@@ -120,7 +120,7 @@ def _without(changes: Mapping[str, Change], measure: Measure) -> str:
     return f"without {'it' if len(halves) == 1 else 'them'} {listed(halves)}"
 
 
-def _alone(earned: Mapping[str, Change]) -> Iterator[str]:
+def _alone(earned: Mapping[str, WinnerChange]) -> Iterator[str]:
     """The changes that earn their place only together with the others: alone, they do harm or are not shown to help."""
     rows = {name: change.alone for name, change in earned.items() if change.alone is not None}
     known = {name: row for name, row in rows.items() if row.difference is not None and row.p is not None}

@@ -23,7 +23,7 @@ from skipstack.dashboards.web.confidence_page import NOTHING, TOLD, confidence_c
 from skipstack.dashboards.web.effects_page import QUESTIONS, VALUES, values_charts
 from skipstack.dashboards.web.elements import PANELS, panels
 from skipstack.dashboards.web.first_screen_style import COLUMN, STYLE, content_width
-from skipstack.dashboards.web.following import Standing, followed
+from skipstack.dashboards.web.following import StudyNow, followed
 from skipstack.dashboards.web.page_names import BELIEVE, GOING, NAMES, WORKS
 from skipstack.dashboards.web.running_page import history_chart, numbers_of, sentences_of, verdict_now
 from skipstack.dashboards.web.running_trials import training_chart
@@ -45,7 +45,7 @@ NOTHING_TRAINS: Final = "<div></div>"
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedChart:
     """A chart as wide as the page, or as one of its two columns."""
 
     drawn: Drawn
@@ -70,7 +70,7 @@ def first_screen(page: str, name: str, path: Path, width: int) -> str | None:
     return f"{STYLE}{_rail(page, name)}<main>{''.join(shown)}</main>" if charts else None
 
 
-def _going(_name: str, path: Path) -> Iterator[str | Placed]:
+def _going(_name: str, path: Path) -> Iterator[str | PlacedChart]:
     if is_short(version_of(path)):
         yield from _going_now(path)
     elif are_at_hand(path):
@@ -87,7 +87,7 @@ def _going(_name: str, path: Path) -> Iterator[str | Placed]:
         yield _history(found.scores(), found.look().measure)
 
 
-def _going_now(path: Path) -> Iterator[str | Placed]:
+def _going_now(path: Path) -> Iterator[str | PlacedChart]:
     """The parts of the first screen of a study whose ledger is short, and so read in no time."""
     found, of = followed(str(path)), snapshot(path)
     standing = found.look()
@@ -96,13 +96,13 @@ def _going_now(path: Path) -> Iterator[str | Placed]:
     if of.frames.finished:
         yield _history(of.explored.seen.trials, of.frames.measure)
     elif (progressed := found.progressed()).ahead:
-        yield Placed(training_chart(progressed))
+        yield PlacedChart(training_chart(progressed))
     else:
         yield NOTHING_TRAINS
         yield _history(found.scores(), standing.measure)
 
 
-def _numbers(standing: Standing) -> Iterator[str]:
+def _numbers(standing: StudyNow) -> Iterator[str]:
     first, *others = sentences_of(standing)
     numbers = numbers_of(standing).items()
     inner = "".join(f"<div><p>{markup.shown(label)}</p><p>{markup.shown(each)}</p></div>" for label, each in numbers)
@@ -110,11 +110,11 @@ def _numbers(standing: Standing) -> Iterator[str]:
     yield f'<div class="group"><div class="numbers">{inner}</div>{said}</div>'
 
 
-def _history(trials: "pd.DataFrame", measure: "Measure") -> Placed:
-    return Placed(history_chart(trials, measure), half=True)
+def _history(trials: "pd.DataFrame", measure: "Measure") -> PlacedChart:
+    return PlacedChart(history_chart(trials, measure), half=True)
 
 
-def _works(name: str, path: Path) -> Iterator[str | Placed]:
+def _works(name: str, path: Path) -> Iterator[str | PlacedChart]:
     of = snapshot(path)
     seen = of.explored
     yield _text(markup.verdict(of.verdict))
@@ -129,7 +129,7 @@ def _works(name: str, path: Path) -> Iterator[str | Placed]:
     yield from _first(values_charts(seen, unfiltered(seen)))
 
 
-def _believe(_name: str, path: Path) -> Iterator[str | Placed]:
+def _believe(_name: str, path: Path) -> Iterator[str | PlacedChart]:
     of = snapshot(path)
     if of.frames.fixed:  # its first chart is of confirmed rows, which take the whole record
         return
@@ -142,15 +142,15 @@ def _believe(_name: str, path: Path) -> Iterator[str | Placed]:
     yield from _first(confidence_charts(of.explored))
 
 
-def _first(charts: Iterator[Drawn]) -> Iterator[Placed]:
+def _first(charts: Iterator[Drawn]) -> Iterator[PlacedChart]:
     """The first chart that can be drawn."""
     for each in charts:
         if not isinstance(each.draw, str):
-            yield Placed(each, half=not each.wide)
+            yield PlacedChart(each, half=not each.wide)
             return
 
 
-def _chart(placed: Placed, width: int) -> str | None:
+def _chart(placed: PlacedChart, width: int) -> str | None:
     """A chart below its headline, or the panels of its first row; None if it cannot be drawn."""
     if isinstance(placed.drawn.draw, str):
         return None
@@ -195,7 +195,7 @@ def _query(**parameters: str) -> str:
     return urlencode(parameters).replace("&", "&amp;")
 
 
-SCREENS: Final[Mapping[str, Callable[[str, Path], Iterator[str | Placed]]]] = {
+SCREENS: Final[Mapping[str, Callable[[str, Path], Iterator[str | PlacedChart]]]] = {
     GOING: _going,
     WORKS: _works,
     BELIEVE: _believe,

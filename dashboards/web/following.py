@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from skipstack.dashboards.live.counts import Level, StudyCounts
+from skipstack.dashboards.live.counts import RungCounts, StudyCounts
 from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.collection import collection_put_off
@@ -46,7 +46,7 @@ SPANS = ("trial", "phase", "began", "until", "state")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ShownFault:
     """A fault of a trial, with its time in Unix seconds, and whether the trial is retried."""
 
     time: float
@@ -57,7 +57,7 @@ class Fault:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class StudyNow:
     """The state of a study at the last event that was read, at ``time`` in Unix seconds.
 
     ``per_minute`` and ``seconds_left`` follow the pace since the study was last started or resumed; None if it is not
@@ -75,12 +75,12 @@ class Standing:
     epochs: int
     per_minute: float | None
     seconds_left: float | None
-    levels: tuple[Level, ...]
+    levels: tuple[RungCounts, ...]
     running: dict[int, tuple[int, str]]
     waiting: int
     measuring: tuple[int, ...]
     usage: dict[int, Usage]
-    faults: tuple[Fault, ...]
+    faults: tuple[ShownFault, ...]
     placed: Placed | None
     measure: Measure
     trials: int
@@ -92,7 +92,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Progressed:
+class SearchSoFar:
     """The search of a running study so far, and what lies ahead of the trials that train; None where no single score
     decides.
     """
@@ -118,13 +118,13 @@ class Followed:
         self._since = 0.0
         """When something last happened to a trial of the search: an ablation has no part in its pace."""
         self._phases = Phases()
-        self._faults: list[Fault] = []
+        self._faults: list[ShownFault] = []
         self._usage: dict[int, Usage] = {}
         self._placed: Placed | None = None
-        self._standing: Standing | None = None
+        self._standing: StudyNow | None = None
         self._frames: StudyFrames | None = None
         """The frames of the events read so far; new events reset them to None until they are asked for again."""
-        self._progressed: Progressed | None = None
+        self._progressed: SearchSoFar | None = None
         self._scores: dict[int, ScoreRow] = {}
         self._stale: set[int] = set()
         """The trials of which there is news since ``scores`` was last asked for."""
@@ -133,7 +133,7 @@ class Followed:
         self.progress_seconds = 0.0
         """The duration of the last reading of the search."""
 
-    def look(self) -> Standing:
+    def look(self) -> StudyNow:
         """The current state. Thread-safe."""
         with self._lock:
             return self._look()
@@ -163,7 +163,7 @@ class Followed:
         index = pd.Index(list(record.trials), name="trial")
         return pd.DataFrame(rows, index, ["state", "score", "dev"])
 
-    def progressed(self) -> Progressed:
+    def progressed(self) -> SearchSoFar:
         """The search so far, for pictures. Thread-safe."""
         with self._lock:
             self._look()
@@ -173,7 +173,7 @@ class Followed:
                 self.progress_seconds = time.perf_counter() - began
             return self._progressed
 
-    def _look(self) -> Standing:
+    def _look(self) -> StudyNow:
         began = time.perf_counter()
         if self._ledger.whole(self._take) or self._standing is None:
             self._standing, self._frames, self._progressed = self._now(), None, None
@@ -222,21 +222,23 @@ class Followed:
             case Placed():
                 self._placed = event
             case Retried(trial=number):
-                self._faults.append(Fault(event.time, number, reason_in_words(event.cause), event.message, again=True))
+                self._faults.append(
+                    ShownFault(event.time, number, reason_in_words(event.cause), event.message, again=True)
+                )
             case Ended(trial=number) if event.reason in FAULTS:
                 what = reason_in_words(event.reason)
-                self._faults.append(Fault(event.time, number, what, event.message, again=False))
+                self._faults.append(ShownFault(event.time, number, what, event.message, again=False))
             case Used(trial=number):
                 self._usage[number] = event.usage
             case _:
                 pass
 
-    def _now(self) -> Standing:
+    def _now(self) -> StudyNow:
         counts, record = self._counts, self._counts.record
         training = self._phases.now("training")
         running = (record.trials[number] for number in training)
         best = counts.best
-        return Standing(
+        return StudyNow(
             state="running" if counts.epochs and counts.state in ("", "starting workers") else counts.state,
             time=self._time,
             total=counts.total,
@@ -264,10 +266,10 @@ class Followed:
             else cut_short((each.number, each.state, each.message) for each in record.trials.values()),
         )
 
-    def _read(self) -> Progressed:
+    def _read(self) -> SearchSoFar:
         search = self._frames_now().exploration()
         search.curves()  # read now what pictures need, since the record will change
-        return Progressed(search, self._ahead())
+        return SearchSoFar(search, self._ahead())
 
     def _frames_now(self) -> StudyFrames:
         if self._frames is None:

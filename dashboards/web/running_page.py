@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from skipstack.dashboards.live.counts import Level
+from skipstack.dashboards.live.counts import RungCounts
 from skipstack.dashboards.live.progress import reached
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_chart
@@ -22,7 +22,7 @@ from skipstack.dashboards.reports.wording import (
     reason_in_words,
 )
 from skipstack.dashboards.web.elements import chart, charts, heading, sentence, table, verdict
-from skipstack.dashboards.web.following import Standing, followed
+from skipstack.dashboards.web.following import StudyNow, followed
 from skipstack.dashboards.web.running_trials import next_hour_of, running_trials
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.trial_log import trial_log
@@ -161,7 +161,7 @@ def _numbers(path: Path) -> None:
         sentence(each)
 
 
-def numbers_of(standing: Standing) -> dict[str, str]:
+def numbers_of(standing: StudyNow) -> dict[str, str]:
     """Four numbers that say how the study stands, by their labels."""
     measure, best, over = standing.measure, standing.best, standing.state == "finished"
     others = [(standing.waiting, "waiting"), (len(standing.measuring), "measured")]
@@ -179,7 +179,7 @@ def numbers_of(standing: Standing) -> dict[str, str]:
     }
 
 
-def sentences_of(standing: Standing) -> Iterator[str]:
+def sentences_of(standing: StudyNow) -> Iterator[str]:
     """Further numbers in a sentence; then, where the study ended itself, why."""
     yield ". ".join(_further(standing, over=standing.state == "finished")) + "."
     if standing.enough is not None:
@@ -188,7 +188,7 @@ def sentences_of(standing: Standing) -> Iterator[str]:
         yield hours_over_in_words(standing.hours, standing.cut)
 
 
-def _further(standing: Standing, *, over: bool) -> Iterator[str]:
+def _further(standing: StudyNow, *, over: bool) -> Iterator[str]:
     yield standing.state.capitalize()
     if standing.per_minute is not None and not over:
         yield f"{standing.per_minute:.1f} trials a minute"
@@ -201,7 +201,7 @@ def _about(seconds: float | None) -> str:
     return NONE if seconds is None else f"about {duration(seconds)}"
 
 
-def _now(standing: Standing) -> None:
+def _now(standing: StudyNow) -> None:
     """Show how many trials reached each rung, and which trials are training."""
     left, right = st.columns(2, gap="medium")
     with left:
@@ -215,13 +215,13 @@ def _now(standing: Standing) -> None:
             sentence("No trial is being trained.")
 
 
-def _rungs(levels: tuple[Level, ...]) -> tuple[list[str], list[list[str]]]:
+def _rungs(levels: tuple[RungCounts, ...]) -> tuple[list[str], list[list[str]]]:
     states = list(dict.fromkeys(state for level in levels for state, count in level.counts.items() if count))
     rows = [[reached(level), *(f"{level.counts[state] or ''}" for state in states)] for level in levels]
     return ["reached", *map(reason_in_words, states)], rows
 
 
-def _workers(standing: Standing) -> tuple[list[str], list[list[str]]]:
+def _workers(standing: StudyNow) -> tuple[list[str], list[list[str]]]:
     """The training trials, with the resource usage of their workers if it is measured."""
     used = standing.usage
     rows = [
@@ -239,7 +239,7 @@ def _taken(usage: Usage | None) -> tuple[str, ...]:
     return usage.machine, f"{usage.process_cpu:.0f}", f"{usage.process_memory / 1e9:.2f} GB", gpu
 
 
-def _faults(standing: Standing) -> None:
+def _faults(standing: StudyNow) -> None:
     heading("Faults", level=3)
     if not standing.faults:
         sentence("None.")
@@ -249,7 +249,7 @@ def _faults(standing: Standing) -> None:
     table(("latest first", "fault"), rows)
 
 
-def _log(path: Path, standing: Standing) -> None:
+def _log(path: Path, standing: StudyNow) -> None:
     if not standing.trials:
         return
     heading("Log", level=3)
@@ -263,7 +263,7 @@ def _log(path: Path, standing: Standing) -> None:
         sentence(f"There is no trial {number} yet (allowed: 0 to {standing.trials - 1}).")
 
 
-def _place(standing: Standing) -> None:
+def _place(standing: StudyNow) -> None:
     placed = standing.placed
     if placed is None:
         return

@@ -15,7 +15,7 @@ from skipstack.search.study.record.comparable import resource_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skipstack.dashboards.web.following import Progressed, Standing
+    from skipstack.dashboards.web.following import SearchSoFar, StudyNow
 
 HEADING: Final = "Training now"
 
@@ -28,7 +28,7 @@ MOST: Final = 20
 """The most trials that are listed."""
 
 
-def running_trials(progressed: "Progressed", key: str) -> None:
+def running_trials(progressed: "SearchSoFar", key: str) -> None:
     """The curves of the trials that train now, and for each the score that its next rung asks for."""
     search, ahead = progressed.search, progressed.ahead
     if ahead == {}:
@@ -45,7 +45,7 @@ def running_trials(progressed: "Progressed", key: str) -> None:
     sentence(f"{EXPLAINED}{left_out}", pale=True)
 
 
-def training_chart(progressed: "Progressed") -> Drawn:
+def training_chart(progressed: "SearchSoFar") -> Drawn:
     """The curves of the trials that train now, and the rungs ahead of them."""
     search, ahead = progressed.search, progressed.ahead or {}
     curves, resource = search.curves(), resource_of(search.config)
@@ -80,7 +80,7 @@ def _row(
     return [f"trial {number}", epochs, score, needed_in_words(rungs[0], resource, measure)]
 
 
-def next_hour_of(standing: "Standing", progressed: "Progressed") -> None:
+def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> None:
     """Show what the next hour is likely to bring; nothing if the study is finished or interrupted."""
     search = progressed.search
     if standing.state in ("finished", "interrupted"):

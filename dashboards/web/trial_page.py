@@ -23,7 +23,7 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.study.record.comparable import resource_of
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.phases import Phase, Phases, Span
+from skipstack.search.study.record.phases import Phase, Phases, PhaseSpan
 from skipstack.search.study.record.some_trials import events_of_trials
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.short_names import names_by_path
@@ -47,7 +47,7 @@ PHASES: Final[dict[Phase, tuple[str, str]]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class ComparedTrials:
     """A trial and those that it is compared with, as the ledger has them.
 
     ``record``: of the search or of an ablation, with no other trials than these, or with all of an ablation; ``base``
@@ -111,7 +111,7 @@ def _trials(of: Snapshot, ablation: int | None) -> "pd.DataFrame":
     return of.frames.trials if ablation is None else trials(of.record.ablations[ablation])
 
 
-def _seen(of: Snapshot, number: int, ablation: int | None) -> Seen:
+def _seen(of: Snapshot, number: int, ablation: int | None) -> ComparedTrials:
     """A trial and those that it is compared with, as the ledger has them now."""
     if ablation is None:
         base, best, ranked = of.frames.base, of.best, tuple(of.ranked)
@@ -129,7 +129,7 @@ def _seen(of: Snapshot, number: int, ablation: int | None) -> Seen:
         (each for each in reversed(events) if isinstance(each, Started | Resumed | Interrupted | Finished)), None
     )
     runs = not isinstance(last, Interrupted | Finished)
-    return Seen(
+    return ComparedTrials(
         trial=record.trials[number],
         record=record,
         events=events,
@@ -172,7 +172,7 @@ def _trial(path: Path, number: int, ablation: int | None) -> None:
     _files(of, seen)
 
 
-def _numbers(seen: Seen) -> None:
+def _numbers(seen: ComparedTrials) -> None:
     trial, measure = seen.trial, seen.trial.measure
     place = seen.ranked.index(trial.number) + 1 if trial.number in seen.ranked else None
     over = "calls" if trial.replicates.name else "seeds"
@@ -193,7 +193,7 @@ def _numbers(seen: Seen) -> None:
             st.metric(label, shown, width="content")
 
 
-def _beside(seen: Seen, number: int | None) -> str:
+def _beside(seen: ComparedTrials, number: int | None) -> str:
     """The trial's score minus that of trial ``number``, as text."""
     other = None if number is None else seen.record.trials[number]
     if other is seen.trial:
@@ -213,7 +213,7 @@ def _spread(scores: list[float]) -> float | None:
     return deviation(scores) if len(scores) > 1 else None
 
 
-def _curves(seen: Seen) -> Drawn:
+def _curves(seen: ComparedTrials) -> Drawn:
     from skipstack.dashboards.charts.seed_curves import BASE, BEST, seed_curves
     from skipstack.search.analysis.frames.curves import curves
 
@@ -232,7 +232,7 @@ def _curves(seen: Seen) -> Drawn:
     )
 
 
-def _differences(seen: Seen) -> None:
+def _differences(seen: ComparedTrials) -> None:
     heading("What differs", level=3)
     trial, space = seen.trial, seen.record.study.space
     others: dict[str, Subject] = {"base": space.base}
@@ -263,7 +263,7 @@ def _rounded(value: str) -> str:
         return value
 
 
-def _time(seen: Seen) -> None:
+def _time(seen: ComparedTrials) -> None:
     heading("Time", level=3)
     spans = list(_spans(seen))
     if not spans:
@@ -284,14 +284,14 @@ def _date(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
-def _spans(seen: Seen) -> Iterator[Span]:
+def _spans(seen: ComparedTrials) -> Iterator[PhaseSpan]:
     phases = Phases()
     for event in seen.events:
         phases.happened(event)
     yield from sorted((each for each in phases.spans() if each.trial == seen.trial.number), key=lambda each: each.began)
 
 
-def _did(span: Span) -> str:
+def _did(span: PhaseSpan) -> str:
     """Describes a phase of the trial, with the reason why it ended unless what the trial did next makes that clear."""
     did, does = PHASES[span.phase]
     if span.under_way:
@@ -300,12 +300,12 @@ def _did(span: Span) -> str:
     return did if plain else f"{did} ({reason_in_words(span.state)})"
 
 
-def _length(span: Span, seen: Seen) -> float:
+def _length(span: PhaseSpan, seen: ComparedTrials) -> float:
     """The seconds of a phase; of one under way, up to the last event of the study."""
     return (max(span.until, seen.written) if span.under_way and seen.runs else span.until) - span.began
 
 
-def _faults(seen: Seen) -> None:
+def _faults(seen: ComparedTrials) -> None:
     heading("Faults", level=3)
     trial = seen.trial
     rows = [
@@ -327,7 +327,7 @@ def _then(event: Retried | Untested) -> str:
     return {"measure": "measured again", "train": "trained again", "give_up": "not measured"}[event.then]
 
 
-def _files(of: Snapshot, seen: Seen) -> None:
+def _files(of: Snapshot, seen: ComparedTrials) -> None:
     heading("Files", level=3)
     trial, ablation = seen.trial, seen.folder.ablation
     if trial.score is None:

@@ -48,7 +48,7 @@ from skipstack.search.execution.workers.reporting import NoRuns, TrackedRuns
 from skipstack.search.ledger.events import Event, StudyOpened, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.bundles.corpus_folders import folders_of
-from skipstack.search.publishing.tracking.listeners.telling import Listening
+from skipstack.search.publishing.tracking.listeners.delivery import ListenerProcess
 from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from skipstack.search.study.config import StudyConfig
@@ -86,7 +86,7 @@ class Run:
     """The process that writes to MLflow and later publishes there: one, once the study runs; none without MLflow."""
     unheard: list[str] = field(default_factory=list)
     """The listeners that did not receive all events of the study, a line each."""
-    listening: list[Listening] = field(default_factory=list)
+    listening: list[ListenerProcess] = field(default_factory=list)
     """The process in which listeners receive the study's events, if there are any, once it runs."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
@@ -260,7 +260,7 @@ class Run:
 
     def _listen(self) -> None:
         if self.execution.also:
-            self.listening.append(Listening(self.execution.also, self.folder.path))
+            self.listening.append(ListenerProcess(self.execution.also, self.folder.path))
 
     def _heard(self) -> None:
         for listening in self.listening:

@@ -32,7 +32,7 @@ class MeanSquares:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class VarianceComponent:
     """A component of the variance of a mean, and the degrees of freedom of its estimate."""
 
     variance: Values
@@ -51,7 +51,7 @@ def mean_squares(table_RS: Values) -> MeanSquares:
     return MeanSquares(seeds, sentences, (rest_RS**2).sum((-2, -1)) / ((R - 1) * (S - 1)), R, S)
 
 
-def chance(*tables_RS: Values) -> tuple[Part, ...]:
+def chance(*tables_RS: Values) -> tuple[VarianceComponent, ...]:
     """The components of the variance of a mean: one for the seeds of each table, then one for the sentences.
 
     Takes either one table, of a network or of differences paired by seed; or the tables of two networks with different
@@ -69,17 +69,17 @@ def chance(*tables_RS: Values) -> tuple[Part, ...]:
     means_S = [table.mean(axis=-2) for table in tables_RS]
     of_sentences = (means_S[0] if len(means_S) == 1 else means_S[0] - means_S[1]).var(axis=-1, ddof=1) / S
     rest = sum(each.rest / (each.R * S) for each in squares)
-    seeds = [Part(each.seeds / (each.R * S), each.R - 1) for each in squares]
-    return (*seeds, Part(np.maximum(of_sentences - rest, 0.0), S - 1))
+    seeds = [VarianceComponent(each.seeds / (each.R * S), each.R - 1) for each in squares]
+    return (*seeds, VarianceComponent(np.maximum(of_sentences - rest, 0.0), S - 1))
 
 
-def error(parts: Sequence[Part]) -> Values:
+def error(parts: Sequence[VarianceComponent]) -> Values:
     """The standard error: the root of the variance."""
     deviation: Values = np.sqrt(np.sum([part.variance for part in parts], axis=0))
     return deviation
 
 
-def half_width(parts: Sequence[Part], covered: float) -> Values:
+def half_width(parts: Sequence[VarianceComponent], covered: float) -> Values:
     """Half the width of a confidence interval at level ``covered``: sum_i t_i v_i / sqrt(sum_i v_i).
 
     v_i, t_i: the variance of a component and the quantile of Student's t for its degrees of freedom (Cochran and Cox
@@ -94,7 +94,7 @@ def half_width(parts: Sequence[Part], covered: float) -> Values:
     return half
 
 
-def half_width_at(parts: Sequence[Part], level: float) -> Values:
+def half_width_at(parts: Sequence[VarianceComponent], level: float) -> Values:
     """Half the width of the interval that contains 0 where ``p_value`` is above ``level``, which may be small:
     the root of sum_i t_i(level)^2 v_i.
     """
@@ -105,7 +105,7 @@ def half_width_at(parts: Sequence[Part], level: float) -> Values:
     return half
 
 
-def p_value(value: Values, parts: Sequence[Part]) -> Values:
+def p_value(value: Values, parts: Sequence[VarianceComponent]) -> Values:
     """The smallest p with value^2 >= sum_i t_i(p)^2 v_i, t_i(p) being the two-sided quantile (Banerjee 1961).
 
     Without an effect, p is below any level with at most that probability, exactly for a single component, since the

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from skipstack.search.statistics.chance import Part, chance, error, half_width, half_width_at, p_value
+from skipstack.search.statistics.chance import VarianceComponent, chance, error, half_width, half_width_at, p_value
 from skipstack.search.statistics.folds import chance_of_folds
 from skipstack.search.statistics.pseudo_values import Values
 from skipstack.search.statistics.rounding import is_rounding
@@ -49,7 +49,7 @@ class Estimate:
     high: float | None = None
     p: float | None = None
     why: str = ""
-    parts: tuple[Part, ...] = field(default=(), repr=False, compare=False)
+    parts: tuple[VarianceComponent, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def half(self) -> float | None:
@@ -86,7 +86,11 @@ def over_seeds(values_R: Sequence[float], *, scale: float | None = None) -> Esti
     seeds = len(values)
     plain = Estimate(value=float(values.mean()), seeds=seeds, why=ONE_SEED)
     size = float(np.abs(values).max()) if scale is None else scale
-    return plain if seeds < 2 else with_interval(plain, [Part(values.var(ddof=1) / seeds, seeds - 1)], scale=size)
+    return (
+        plain
+        if seeds < 2
+        else with_interval(plain, [VarianceComponent(values.var(ddof=1) / seeds, seeds - 1)], scale=size)
+    )
 
 
 def over_folds(values_C: Sequence[float], folds: int, *, held_out: bool, scale: float | None = None) -> Estimate:
@@ -126,7 +130,7 @@ def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
     return replace(over, seeds=min(each.seeds for each in estimates), corpora=len(estimates), why=why)
 
 
-def with_interval(plain: Estimate, parts: Sequence[Part], *, scale: float) -> Estimate:
+def with_interval(plain: Estimate, parts: Sequence[VarianceComponent], *, scale: float) -> Estimate:
     """The estimate with the interval from these components of its variance; without one if all are 0, up to the
     rounding of numbers of size ``scale``.
     """

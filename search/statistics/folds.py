@@ -5,11 +5,11 @@ Array legend: C calls: each fold of each partition; ``...`` any leading axes.
 
 import numpy as np
 
-from skipstack.search.statistics.chance import Part
+from skipstack.search.statistics.chance import VarianceComponent
 from skipstack.search.statistics.pseudo_values import Values
 
 
-def chance_of_folds(values_xC: Values, folds: int, *, held_out: bool) -> tuple[Part, ...]:
+def chance_of_folds(values_xC: Values, folds: int, *, held_out: bool) -> tuple[VarianceComponent, ...]:
     """The variance of a mean over calls, each of which trains on all but one of so many ``folds`` of a data set.
 
     ``held_out``: each value is measured on the examples that its call held out; else all calls are measured on the same
@@ -26,7 +26,7 @@ def chance_of_folds(values_xC: Values, folds: int, *, held_out: bool) -> tuple[P
     calls = values_xC.shape[-1]
     rho = 1 / folds if held_out else _in_common(folds, max(calls / folds, 1.0))
     variance = np.asarray(values_xC.var(axis=-1, ddof=1)) * (1 / calls + rho / (1 - rho))
-    return (Part(variance, calls - 1),)
+    return (VarianceComponent(variance, calls - 1),)
 
 
 def _in_common(folds: int, partitions: float) -> float:

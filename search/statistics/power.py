@@ -135,14 +135,14 @@ def _fewest(enough: Callable[[int], bool]) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Experiment:
+class _Design:
     """The standard errors that an experiment may have, and the bounds beyond which it marks, for each of them."""
 
     error_K: Values
     bound_KX: Values
 
 
-def _experiment(noise: Noise, seeds: int, sentences: int, questions: int) -> _Experiment:
+def _experiment(noise: Noise, seeds: int, sentences: int, questions: int) -> _Design:
     from scipy.special import stdtrit
 
     rest = noise.rest / (seeds * sentences)
@@ -157,7 +157,7 @@ def _experiment(noise: Noise, seeds: int, sentences: int, questions: int) -> _Ex
     t2 = [float(stdtrit(each, LEVEL / questions / 2)) ** 2 for each in degrees[:2]]
     bound_KAX = np.sqrt(t2[0] * of_seeds * true_K[:, None, None] * seeds_A[:, None] + t2[1] * within_X)
     error_K = np.sqrt(of_seeds * true_K + max(of_sentences - rest, 0.0))
-    return _Experiment(error_K, bound_KAX.reshape(len(true_K), -1))
+    return _Design(error_K, bound_KAX.reshape(len(true_K), -1))
 
 
 @cache
@@ -171,7 +171,7 @@ def _chi_squared(degrees: float, nodes: int) -> Values:
     return quantiles
 
 
-def _marked(made: _Experiment, difference: float) -> float:
+def _marked(made: _Design, difference: float) -> float:
     """The probability of a mean beyond -b or b, for normal means around the difference."""
     from scipy.special import ndtr
 
@@ -179,7 +179,7 @@ def _marked(made: _Experiment, difference: float) -> float:
     return float(up_KX.mean() + down_KX.mean())
 
 
-def _shown(made: _Experiment, difference: float) -> float:
+def _shown(made: _Design, difference: float) -> float:
     """E |D| 1(|D| > b), for normal means D around the difference."""
     from scipy.special import ndtr
 

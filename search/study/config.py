@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from skipstack.data.basis.frozen import Frozen
-from skipstack.search.strategy.objectives.enough import EnoughConfig
 from skipstack.search.strategy.objectives.objectives import Further, Objective, Objectives, checked_objectives, further
+from skipstack.search.strategy.objectives.stopping_rule import StoppingRuleConfig
 from skipstack.search.strategy.proposers.config import ModelBasedConfig, ProposerConfig, ProposerName
 from skipstack.search.strategy.schedulers.config import AshaConfig, SchedulerConfig, SchedulerName
 from skipstack.spaces.config import SpaceConfig
@@ -50,7 +50,7 @@ class SearchConfig(Frozen):
     trials: Annotated[PositiveInt, Field(le=MOST_TRIALS)] = 16
     """The maximum number of trials; a grid or a finite space may have fewer."""
     enough: Annotated[
-        EnoughConfig | None, BeforeValidator(switched, json_schema_input_type=EnoughConfig | bool | None)
+        StoppingRuleConfig | None, BeforeValidator(switched, json_schema_input_type=StoppingRuleConfig | bool | None)
     ] = None
     """The rule to start no further trial, since another hour is hardly worth it; ``true``: the defaults; None: none."""
     hours: Annotated[float, Field(gt=0)] | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from skipstack.search.execution.engines.room import share_of
+from skipstack.search.execution.engines.capacity import share_of
 from skipstack.search.study.study_files.document import presets
 from tests.benchmarks.gpu_check import __main__ as gpu_check
 from tests.benchmarks.gpu_check import breaking, measures, rows, side, steps

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from skipstack.search.publishing.tracking.publishing import Shown
+from skipstack.search.publishing.tracking.publishing import PublishingResult
 
 
 def flipped(content: bytes, draw: random.Random) -> bytes:
@@ -117,7 +117,7 @@ class Nobody:
 
     def published(self, *arguments: Any) -> None: ...
 
-    def publish(self, *arguments: Any) -> Shown:
-        return Shown()
+    def publish(self, *arguments: Any) -> PublishingResult:
+        return PublishingResult()
 
     def end(self) -> None: ...

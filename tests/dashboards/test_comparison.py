@@ -14,7 +14,7 @@ from skipstack.dashboards.formats.rendering import Format
 from skipstack.dashboards.formats.rendering import render as render_report
 from skipstack.dashboards.reports.confirmation.comparison_report import COLUMNS, DISAGREES, comparison_report
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.analysis.confirmation.against import Comparison, compare
+from skipstack.search.analysis.confirmation.against import PaperComparison, compare
 from skipstack.search.analysis.confirmation.papers import find_table
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.made_up import ended, measured, proposed, record_of, reported, study
@@ -24,11 +24,11 @@ ESCAPE = "\x1b"
 BY_DESIGN: dict[str, Any] = {"proposer": "grid", "scheduler": "none"}
 
 
-def render(comparison: Comparison, form: Format, *, width: int = 120, terminal: bool = False) -> str:
+def render(comparison: PaperComparison, form: Format, *, width: int = 120, terminal: bool = False) -> str:
     return render_report(comparison_report(comparison), form, width=width, terminal=terminal)
 
 
-def made_up(seeds: int = 2, table: str = "wu2017/table-2", ends: int = 3) -> Comparison:
+def made_up(seeds: int = 2, table: str = "wu2017/table-2", ends: int = 3) -> PaperComparison:
     return compare(tried(seeds, ends), table, find_table(table))
 
 
@@ -184,5 +184,5 @@ def test_bold_is_the_best_score_of_each_column() -> None:
     assert "Bold: the best score of a column." in render(made, "latex")
 
 
-def _papers(made: Comparison) -> list[tuple[float | None, float | None]]:
+def _papers(made: PaperComparison) -> list[tuple[float | None, float | None]]:
     return [(row.paper_dev, row.paper_test) for row in made.rows]

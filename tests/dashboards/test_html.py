@@ -12,15 +12,15 @@ from skipstack.dashboards.charts.importance import importance
 from skipstack.dashboards.formats.page import (
     Cell,
     Column,
+    FoldedPart,
     Heading,
     Listing,
     Page,
-    Part,
     Picture,
     Report,
-    Row,
     Sentence,
     Table,
+    TableRow,
 )
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.formats.svg import inlined
@@ -99,7 +99,7 @@ class Reader(HTMLParser):
 def page_of(*texts: str) -> Report:
     """A page with each of the texts in every place where one can stand, and a picture."""
     rows = tuple(
-        Row(
+        TableRow(
             names=(text,), label=text, section=text, cells=(Cell(text, "green"), Cell(text)), mark=Cell(text), code=True
         )
         for text in texts
@@ -132,7 +132,7 @@ def test_what_names_hold_is_text_wherever_it_stands() -> None:
 
 
 def test_the_verdict_stands_first_and_details_are_folded_unless_all_is_asked_for() -> None:
-    detail = Part("rungs", ((Sentence("of three rungs"),), (Listing(("one",)),)))
+    detail = FoldedPart("rungs", ((Sentence("of three rungs"),), (Listing(("one",)),)))
     drawing = as_svg(
         importance(pd.DataFrame({"axis": ["a"], "fanova": [1.0], "by_chance": [0.1], "stands_out": [True]}))
     )

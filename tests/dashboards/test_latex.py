@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from skipstack.dashboards.formats.latex import MOST_LINES, as_latex
 from skipstack.dashboards.formats.latex_text import COMMANDS
-from skipstack.dashboards.formats.page import Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.page import Cell, Column, Heading, Listing, Page, Report, Sentence, Table, TableRow
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.search.api.study import exploration_of
@@ -30,7 +30,9 @@ HOSTILE = (
 
 def table_of(*texts: str, code: bool = False) -> Page:
     rows = tuple(
-        Row(names=(text,), label=text, cells=(Cell(text), Cell(text)), section=text, mark=Cell(text[:1]), code=code)
+        TableRow(
+            names=(text,), label=text, cells=(Cell(text), Cell(text)), section=text, mark=Cell(text[:1]), code=code
+        )
         for text in texts
     )
     columns = (Column(texts[0], "of one"), Column(texts[-1], "of another", justify="left"))
@@ -74,7 +76,7 @@ def test_each_cell_of_a_table_is_printed_below_its_heading(code: bool) -> None:
 
 
 def test_a_table_longer_than_a_page_goes_on_in_the_next_one() -> None:
-    rows = tuple(Row(names=(str(place),), label=str(place), cells=(Cell(str(place)),)) for place in range(100))
+    rows = tuple(TableRow(names=(str(place),), label=str(place), cells=(Cell(str(place)),)) for place in range(100))
     page = Page("many", ((Table(names=("n",), columns=(Column("n"),), rows=rows), Sentence("said once", "dim")),))
     found = read(page)
     assert [len(part) - 1 for part in found.tables] == [MOST_LINES, MOST_LINES, 20]

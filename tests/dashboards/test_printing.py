@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from skipstack.dashboards.formats.fitting import fitted
-from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Sentence, Table, TableRow
 from skipstack.dashboards.formats.rendering import FileFormat, render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page
@@ -142,7 +142,7 @@ def test_what_an_ablation_says_fits_with_all_columns(
 
 def test_a_label_goes_on_in_a_second_line_before_a_column_goes() -> None:
     cells = (Cell("1" * 10), Cell("2" * 10))
-    row = Row(names=("",), label="learning_rate: 0.01 → 0.02", cells=cells)
+    row = TableRow(names=("",), label="learning_rate: 0.01 → 0.02", cells=cells)
     table = Table(names=("",), columns=(Column("one"), Column("two")), rows=(row,), optional=("two",), tight=True)
     found = {width: fitted(table, width) for width in range(37, 53)}
     assert {width: (len(each.shown), each.gap, each.label) for width, each in found.items()} == {

@@ -17,7 +17,7 @@ from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.verdict.of_study import of_table, verdict
-from skipstack.search.analysis.verdict.verdicts import Change, Explored, Other, RowsTested, WinnerTested
+from skipstack.search.analysis.verdict.verdicts import Explored, Other, RowsTested, WinnerChange, WinnerTested
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event, Finished, Reason
 from skipstack.search.ledger.sentences import SentenceCounts
@@ -302,7 +302,7 @@ def concluded(
     **without: ConfirmedRow,
 ) -> str:
     changes = tuple(
-        Change(axis=name, value=1, without=row, alone=(alone or {}).get(name)) for name, row in without.items()
+        WinnerChange(axis=name, value=1, without=row, alone=(alone or {}).get(name)) for name, row in without.items()
     )
     return in_a_sentence(
         WinnerTested(measure=MEASURES[measure], split="test", corpus="", winner=winner, changes=changes, others=others)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skipstack.dashboards.formats.markdown import as_markdown
-from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Row, Table
+from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Table, TableRow
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
@@ -216,7 +216,7 @@ class StudyFigures:
         numbers = list(dict.fromkeys(each.number for each in found.reached))
         score = {(each.line, each.number): Figure.of(each.score, self.record.measure).text for each in found.reached}
         rows = tuple(
-            Row(names=(line,), cells=tuple(Cell(score[line, number]) for number in numbers), label=line)
+            TableRow(names=(line,), cells=tuple(Cell(score[line, number]) for number in numbers), label=line)
             for line in dict.fromkeys(each.line for each in found.reached)
         )
         columns = tuple(Column(f"{number:g}") for number in numbers)

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.dashboards.formats.markdown import as_markdown
-from skipstack.dashboards.formats.page import Cell, Column, Page, Row, Table
+from skipstack.dashboards.formats.page import Cell, Column, Page, Table, TableRow
 from skipstack.data.corpora.sources import open_source
 from tests.command_line import typed
 from tests.results.figures import Figure, StudyFigures
@@ -95,7 +95,7 @@ class Inspected:
     def norms(self, *befores: int) -> str:
         """Those of all trials, as a table."""
         rows = tuple(
-            Row(names=(name,), cells=tuple(Cell(self.norm(name, before).text) for before in befores), label=name)
+            TableRow(names=(name,), cells=tuple(Cell(self.norm(name, before).text) for before in befores), label=name)
             for name in self.trials
         )
         columns = tuple(Column(f"{before} before") for before in befores)

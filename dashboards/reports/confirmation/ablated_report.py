@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from skipstack.dashboards.formats.page import Part, Report, Sentence
+from skipstack.dashboards.formats.page import FoldedPart, Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
 from skipstack.dashboards.reports.next_step import after_ablation, whole_report
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
@@ -24,7 +24,7 @@ def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
     """
     report, verdict, path = confirmation_report(found), of_table(record, found), tuple(_path(record))
     said = in_a_sentence(verdict)
-    walked_path = (Part("the path from the base to the winner", (path,)),) if path else ()
+    walked_path = (FoldedPart("the path from the base to the winner", (path,)),) if path else ()
     return replace(
         report,
         page=replace(report.page, verdict=said, details=(*report.page.details, *walked_path)),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Sentence, Table, TableRow
 from skipstack.dashboards.reports.confirmation.estimates import (
     MARK,
     best_scores,
@@ -17,13 +17,13 @@ from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pi
 from skipstack.dashboards.reports.wording import NONE, heading_of, sentence, with_error
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.analysis.confirmation.against import ComparedRow, Comparison
+from skipstack.search.analysis.confirmation.against import ComparedRow, PaperComparison
 
 DISAGREES = "≠"
 """Marks a row whose whole interval has the opposite sign of the paper's difference."""
 
 
-def comparison_report(comparison: Comparison) -> Report:
+def comparison_report(comparison: PaperComparison) -> Report:
     """The report of a comparison."""
     records = [_numbers(row) for row in comparison.rows]
     title = f"{comparison.study} on {comparison.corpus}, against {comparison.table}: {comparison.title}"
@@ -48,7 +48,7 @@ def _numbers(row: ComparedRow) -> Numbers:
     }
 
 
-def _content(comparison: Comparison, records: Sequence[Numbers]) -> Mapping[str, Any]:
+def _content(comparison: PaperComparison, records: Sequence[Numbers]) -> Mapping[str, Any]:
     return {
         "study": comparison.study,
         "corpus": comparison.corpus,
@@ -64,7 +64,7 @@ def _content(comparison: Comparison, records: Sequence[Numbers]) -> Mapping[str,
     }
 
 
-def _table(comparison: Comparison, records: Sequence[Numbers]) -> Table:
+def _table(comparison: PaperComparison, records: Sequence[Numbers]) -> Table:
     """The table; a narrow page keeps the columns of the compared split longest."""
     columns = [replace(column, heading=heading_of(column.heading, comparison.measure)) for column in COLUMNS]
     best = {name: best_scores(records, number, comparison.measure) for name, number in SCORES.items()}
@@ -81,10 +81,10 @@ def _table(comparison: Comparison, records: Sequence[Numbers]) -> Table:
     )
 
 
-def _row(numbers: Numbers, measure: Measure, best: set[str]) -> Row:
+def _row(numbers: Numbers, measure: Measure, best: set[str]) -> TableRow:
     """A row; ``best``: the names of the columns in which it is best."""
     label = str(numbers["row"])
-    return Row(
+    return TableRow(
         names=(label,),
         label=label,
         cells=tuple(
@@ -95,7 +95,7 @@ def _row(numbers: Numbers, measure: Measure, best: set[str]) -> Row:
     )
 
 
-def _sentences(comparison: Comparison) -> Iterator[str]:
+def _sentences(comparison: PaperComparison) -> Iterator[str]:
     """The results of the table as a whole, and the meaning of its marks."""
     value = "not defined" if comparison.correlation is None else f"{comparison.correlation:+.2f}"
     rows = counted(comparison.shared, "row")

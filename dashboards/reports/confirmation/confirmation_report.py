@@ -8,14 +8,14 @@ from skipstack.dashboards.formats.page import (
     Block,
     Cell,
     Column,
+    FoldedPart,
     Listing,
     Numbers,
     Page,
-    Part,
     Report,
-    Row,
     Sentence,
     Table,
+    TableRow,
 )
 from skipstack.dashboards.reports.confirmation.estimates import (
     BOLD,
@@ -69,7 +69,7 @@ def confirmation_report(confirmation: Confirmation) -> Report:
                 ),
                 (read,),
             ),
-            details=tuple(Part(heading, (blocks,)) for heading, blocks in details.items() if blocks),
+            details=tuple(FoldedPart(heading, (blocks,)) for heading, blocks in details.items() if blocks),
         ),
         content={
             "study": confirmation.study,
@@ -133,13 +133,13 @@ def _labels(records: Sequence[Numbers]) -> Iterator[str]:
 
 def _row(
     numbers: Numbers, label: str, measure: Measure, columns: Mapping[Column, Writer], reference: str, best: str
-) -> Row:
+) -> TableRow:
     """A row; ``best``: the heading of the column in which it is best."""
     section = " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each)
     texts = {column.heading: write(numbers, measure) for column, write in columns.items()}
     if numbers["is_reference"]:
         texts["difference"] = reference
-    return Row(
+    return TableRow(
         names=(section, str(numbers["row"])),
         label=label,
         section=section,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from skipstack.dashboards.formats.page import Block, Heading, Page, Part, Picture, Report, unfolded
+from skipstack.dashboards.formats.page import Block, FoldedPart, Heading, Page, Picture, Report, unfolded
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
@@ -71,7 +71,7 @@ def with_confirmed(explored: Report, reports: Sequence[Report], first: int | Non
     saw, *more = explored.page.groups
     if shown:
         saw = (Heading(f"{explored.content['study']}: what the search saw"), *saw)
-    others = (Part(each.page.title, unfolded(each.page).groups) for each in reports if each not in shown)
+    others = (FoldedPart(each.page.title, unfolded(each.page).groups) for each in reports if each not in shown)
     details = (*(part for each in shown for part in each.page.details), *others, *explored.page.details)
     all_reports = [*reports, explored]
     return replace(
@@ -88,7 +88,7 @@ def _groups(reports: Sequence[Report]) -> Iterator[tuple[Block, ...]]:
         yield from report.page.groups
 
 
-def _details(report: Report) -> Iterator[Part]:
+def _details(report: Report) -> Iterator[FoldedPart]:
     """The details of a report, each named after the report."""
     return (replace(part, heading=f"{report.page.title}: {part.heading}") for part in report.page.details)
 

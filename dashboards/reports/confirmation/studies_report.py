@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from functools import partial
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Sentence, Table, TableRow
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmed_table
 from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers, meaning
 from skipstack.dashboards.reports.pictures.studies_pictures import studies_pictures
 from skipstack.dashboards.reports.wording import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
-from skipstack.search.analysis.confirmation.studies import Explored, Studies
+from skipstack.search.analysis.confirmation.studies import SearchSummary, Studies
 
 NOTHING = (
     "Nothing is confirmed in more than one of them: that takes studies that try the same configs one by one and stop "
@@ -71,7 +71,7 @@ def _explored(studies: Studies) -> Iterator[tuple[Block, ...]]:
     yield (Sentence(DESCRIBED, style="dim"),)
 
 
-def _row(explored: Explored, measure: Measure) -> Row:
+def _row(explored: SearchSummary, measure: Measure) -> TableRow:
     cells = (
         f"{explored.trials:,}",
         f"{explored.epochs:,}",
@@ -80,7 +80,7 @@ def _row(explored: Explored, measure: Measure) -> Row:
         f"{explored.trials_alike:,}",
         _score(explored.alike, measure),
     )
-    return Row(names=(explored.study,), label=explored.study, cells=tuple(map(Cell, cells)))
+    return TableRow(names=(explored.study,), label=explored.study, cells=tuple(map(Cell, cells)))
 
 
 def _score(score: float | None, measure: Measure) -> str:

@@ -6,7 +6,17 @@ from typing import Any, Final
 
 import pandas as pd
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Part, Row, Sentence, Table
+from skipstack.dashboards.formats.page import (
+    Block,
+    Cell,
+    Column,
+    FoldedPart,
+    Listing,
+    Numbers,
+    Sentence,
+    Table,
+    TableRow,
+)
 from skipstack.dashboards.reports.wording import NONE, scored, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
@@ -43,24 +53,24 @@ def contents(exploration: Exploration) -> Content:
     }
 
 
-def parts(content: Content, measure: Measure) -> Iterator[Part]:
+def parts(content: Content, measure: Measure) -> Iterator[FoldedPart]:
     """The parts that have content."""
     if content["importances"]:
-        yield Part("importance", (_importances(content["importances"]),))
+        yield FoldedPart("importance", (_importances(content["importances"]),))
     if content["pairs"]:
-        yield Part("pairs", (_pairs(content, measure),))
+        yield FoldedPart("pairs", (_pairs(content, measure),))
     if reached := [rung for rung in content["rungs"] if rung["n"]]:
-        yield Part("rungs", (_rungs(reached),))
+        yield FoldedPart("rungs", (_rungs(reached),))
     if len(content["expected_best"]) > 1:
         told = [_expected(content["expected_best"], measure)]
         if content["continued"] is not None:
             told.append(_continued(content["continued"], measure))
-        yield Part("forecasts", ((Sentence(" ".join(told)),),))
+        yield FoldedPart("forecasts", ((Sentence(" ".join(told)),),))
 
 
 def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
     rows = [
-        Row(
+        TableRow(
             names=(str(each["axis"]),),
             label=str(each["axis"]),
             cells=(Cell(f"{each['trials']:,}"), Cell(_share(each["fanova"])), Cell(_share(each["by_chance"]))),

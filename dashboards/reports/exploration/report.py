@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from skipstack.dashboards.formats.page import Block, Listing, Numbers, Page, Part, Report, Sentence
+from skipstack.dashboards.formats.page import Block, FoldedPart, Listing, Numbers, Page, Report, Sentence
 from skipstack.dashboards.reports.confirmation.estimates import MARK
 from skipstack.dashboards.reports.exploration.parts import contents, parts
 from skipstack.dashboards.reports.exploration.table import (
@@ -38,10 +38,10 @@ from skipstack.dashboards.reports.wording import (
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.effects import LEAST_WHOLE, Effects
-from skipstack.search.analysis.exploration.exploration import Exploration, Trial
-from skipstack.search.analysis.exploration.table import BASELINE, Row
+from skipstack.search.analysis.exploration.exploration import Exploration, ListedTrial
+from skipstack.search.analysis.exploration.table import BASELINE, ValueRow
 from skipstack.search.analysis.verdict.of_study import Tables, decisive_table, verdict
-from skipstack.search.analysis.verdict.verdicts import Change, Verdict, WinnerTested
+from skipstack.search.analysis.verdict.verdicts import Verdict, WinnerChange, WinnerTested
 from skipstack.search.api.planning.small_space import small_space
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.record.domain_parts import parts as parts_of
@@ -70,7 +70,7 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
     confirmed = _confirmed(seen, found)
     records = [numbers_of(row, confirmed.get((row.axis, row.value))) for row in seen.rows]
     said = in_a_sentence(found)
-    values = Part("values", tuple(_values(seen, records, found)))
+    values = FoldedPart("values", tuple(_values(seen, records, found)))
     best, further = tuple(_best(seen)), tuple(_further(seen))
     decided = decisive_table(tables) is not None  # then the confirmed table says what the best changes
     return Report(
@@ -86,15 +86,17 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
             verdict=said,
             whole=whole_report(folder),
             details=(
-                *((Part("the best config", (best,)),) if decided else ()),
+                *((FoldedPart("the best config", (best,)),) if decided else ()),
                 *(() if by else (values,)),
                 *parts(more, seen.measure),
-                *((Part("trials", (further,)),) if further else ()),
+                *((FoldedPart("trials", (further,)),) if further else ()),
             ),
         ),
         content={"verdict": {"kind": KINDS[type(found)], "sentence": said}, **_content(seen, records), **more},
         records=records,
-        names=list(numbers_of(Row(axis="", value="", trials=0, scored=0, reported=dict.fromkeys(seen.seen.reported)))),
+        names=list(
+            numbers_of(ValueRow(axis="", value="", trials=0, scored=0, reported=dict.fromkeys(seen.seen.reported)))
+        ),
         pictures=lambda: [replace(each, folded=True) for each in search_pictures(seen)],
     )
 
@@ -105,7 +107,7 @@ def _headline(seen: Exploration, records: Sequence[Numbers]) -> tuple[Block, ...
     return headline(records, seen.measure, " ".join(_caption(seen.config))), read
 
 
-def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], Change]:
+def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], WinnerChange]:
     """The changes that an ablation has tested, by the axis and the label of the part that holds the changed value."""
     changes = found.changes if isinstance(found, WinnerTested) else ()
     return {
@@ -225,7 +227,7 @@ def _best(exploration: Exploration) -> Iterator[Block]:
     yield Listing(tuple(f"{path}={value_text(value)}" for path, value in settings.items()), code=True)
 
 
-def _on_front(trial: Trial, exploration: Exploration) -> Iterator[str]:
+def _on_front(trial: ListedTrial, exploration: Exploration) -> Iterator[str]:
     yield f"dev {exploration.measure.label} {scored(trial.score, exploration.measure)}"
     for each in exploration.further:
         match each.column, trial.values[each.column]:

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from skipstack.dashboards.formats.page import Cell, Column, Numbers, Table
-from skipstack.dashboards.formats.page import Row as PageRow
+from skipstack.dashboards.formats.page import Cell, Column, Numbers, Table, TableRow
 from skipstack.dashboards.reports.confirmation.estimates import MARK
 from skipstack.dashboards.reports.wording import NONE, heading_of, scored, size_of, with_error
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.effects import Effect
-from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, Row
-from skipstack.search.analysis.verdict.verdicts import Change
+from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, ValueRow
+from skipstack.search.analysis.verdict.verdicts import WinnerChange
 from skipstack.search.statistics.descriptive import deviation, mean
 
 LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
@@ -33,7 +32,7 @@ OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 """The columns that a narrow terminal drops, in this order."""
 
 
-def numbers_of(row: Row, confirmed: Change | None = None) -> Numbers:
+def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None) -> Numbers:
     """The numbers of a row. Scores and effects are those of ``data.tasks.measure``: shares in [-1, 1], not percent, and
     negative perplexities. ``confirmed``: the change to its value, if an ablation has tested that.
     """
@@ -74,7 +73,7 @@ def _effect_numbers(effect: Effect | None) -> Numbers:
     }
 
 
-def _confirmed_numbers(change: Change | None) -> Numbers:
+def _confirmed_numbers(change: WinnerChange | None) -> Numbers:
     found = None if change is None else change.difference
     if change is None or found is None or found.half is None:
         return dict.fromkeys(("confirmed", "confirmed_low", "confirmed_high", "confirmed_marked"))
@@ -86,7 +85,7 @@ def _confirmed_numbers(change: Change | None) -> Numbers:
     }
 
 
-def by_seed(row: Row) -> Mapping[str, tuple[float, ...]]:
+def by_seed(row: ValueRow) -> Mapping[str, tuple[float, ...]]:
     """The seeds of a row, and its scores on dev and test in the order of the seeds."""
     return {"seeds": row.seeds, **{name: values for name, values in (("dev", row.dev), ("test", row.test)) if values}}
 
@@ -129,12 +128,12 @@ def _split(split: str, values: Sequence[float]) -> Numbers:
     }
 
 
-def _row(numbers: Numbers, measure: Measure, columns: Sequence[Column]) -> PageRow:
+def _row(numbers: Numbers, measure: Measure, columns: Sequence[Column]) -> TableRow:
     axis, value = str(numbers["axis"]), str(numbers["value"])
     of_axis = axis not in WHOLE
     label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"  # the footnote says which baseline
     leads = bool(numbers["best_of_axis"])
-    return PageRow(
+    return TableRow(
         names=(axis, value),
         label=label,
         section=axis if of_axis else "",

@@ -14,7 +14,7 @@ WIDTH, MARGIN, LINE, CURVE = 900, 24, 18, 120
 INK, PALE, ARC, BAR = "#1f2328", "#d0d7de", "#0969da", "#8250df"
 
 
-class Page:
+class StackedShapes:
     """Stacks shapes from top to bottom; ``top`` is the start of the next one."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Page:
 
 def picture(sentences: Sequence[SentenceView]) -> str:
     """The picture as SVG: gui2019 Figures 6 and 4, and the gates of each layer."""
-    page = Page()
+    page = StackedShapes()
     for sentence in sentences:
         for view in sentence.layers:
             if view.back is not None:
@@ -64,7 +64,7 @@ def picture(sentences: Sequence[SentenceView]) -> str:
     return page.svg("Inside a network")
 
 
-def _arcs(page: Page, words: Sequence[str], view: LayerView) -> None:
+def _arcs(page: StackedShapes, words: Sequence[str], view: LayerView) -> None:
     """Arcs from each word to the word whose state it read; none for the previous state or the start."""
     assert view.back is not None
     step = (WIDTH - 2 * MARGIN) / len(words)
@@ -83,7 +83,7 @@ def _arcs(page: Page, words: Sequence[str], view: LayerView) -> None:
     page.top = base + 2 * LINE
 
 
-def _bars(page: Page, each: Summary) -> None:
+def _bars(page: StackedShapes, each: Summary) -> None:
     if not each.gates:
         return
     page.top += LINE
@@ -99,7 +99,7 @@ def _bars(page: Page, each: Summary) -> None:
         page.text(left + full + 8, page.top, f"{opening:.3f}")
 
 
-def _curve(page: Page, shares: Sequence[float]) -> None:
+def _curve(page: StackedShapes, shares: Sequence[float]) -> None:
     step, highest = (WIDTH - 2 * MARGIN) / max(len(shares), 1), max(shares) or 1.0
     page.top += LINE
     for place, share in enumerate(shares):

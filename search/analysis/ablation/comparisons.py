@@ -24,7 +24,7 @@ def own_roles(row: ListedRow) -> tuple[Role, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RowComparison:
     """A row beside one reference, on a corpus, or on each of several if it is a mean: ``trials`` and ``references`` are
     in the order of the corpora. ``row`` and ``reference`` are in words; the base has no reference.
     """
@@ -42,7 +42,7 @@ class Comparison:
         return tuple(zip((each.number for each in self.trials), against or [None], strict=True))
 
 
-def compared(record: StudyRecord) -> list[Comparison]:
+def compared(record: StudyRecord) -> list[RowComparison]:
     """The comparisons of the rows trained so far, corpus by corpus: one for each row and reference, by the first role
     of the row with that reference.
     """
@@ -50,13 +50,13 @@ def compared(record: StudyRecord) -> list[Comparison]:
     if planned is None:
         return []
     by_place = {(each.corpus, canonical_json(each.row.point)): each.trial for each in rows}
-    found: dict[tuple[int, str], Comparison] = {}
+    found: dict[tuple[int, str], RowComparison] = {}
     for each in rows:
         for role in own_roles(each.row) if each.trial is not None else ():
             assert each.trial is not None, "it is trained"
             row = reference(planned, role)
             against = None if row is None else by_place.get((each.corpus, canonical_json(row.point)))
-            own = Comparison(
+            own = RowComparison(
                 row_name(record.space, planned, role),
                 reference_name(planned, role),
                 each.trial.config.title,
@@ -67,15 +67,15 @@ def compared(record: StudyRecord) -> list[Comparison]:
     return list(found.values())
 
 
-def means(record: StudyRecord) -> list[Comparison]:
+def means(record: StudyRecord) -> list[RowComparison]:
     """The mean of each comparison that every corpus has, over whole trials; none with a single corpus."""
     corpora = 0 if record.plan is None else len(record.plan.corpora)
-    together: dict[tuple[str, str], list[Comparison]] = {}
+    together: dict[tuple[str, str], list[RowComparison]] = {}
     for each in compared(record) if corpora > 1 else ():
         if each.references and all(trial.whole for trial in (*each.trials, *each.references)):
             together.setdefault((each.row, each.reference), []).append(each)
     return [
-        Comparison(
+        RowComparison(
             *named,
             mean_of(corpora),
             tuple(each.trials[0] for each in found),

@@ -7,7 +7,7 @@ from statistics import fmean
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.event_values import ListedRow
 from skipstack.search.strategy.proposers.config import PathConfig
-from skipstack.search.strategy.proposers.path import Candidate, steps
+from skipstack.search.strategy.proposers.path import NextChange, steps
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice
@@ -25,7 +25,7 @@ class TrainedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """A step of the path: the chosen change and its ``score``, the mean over the corpora.
 
     ``instead``: the scores of the other candidates; None: a trial has no score. ``trials``: the trials by change.
@@ -58,7 +58,7 @@ def trained_rows(record: StudyRecord) -> list[TrainedRow]:
     ]
 
 
-def walked(record: StudyRecord) -> Iterator[Step]:
+def walked(record: StudyRecord) -> Iterator[PathStep]:
     """The steps of the greedy path so far; none if no path was asked for."""
     config = record.study.search.proposer
     if not isinstance(config, PathConfig):
@@ -72,7 +72,7 @@ def walked(record: StudyRecord) -> Iterator[Step]:
         assert score is not None, "the chosen change has a score"
         texts = {candidate.axis: map(canonical_json, candidate.points) for candidate in found}
         trials = {axis: tuple(numbers[text] for text in points) for axis, points in texts.items()}
-        yield Step(best.axis, score, reached, trials)
+        yield PathStep(best.axis, score, reached, trials)
 
 
 def settled_trials(record: StudyRecord, config: PathConfig) -> int:
@@ -88,7 +88,7 @@ def _scores(record: StudyRecord) -> dict[str, float | None]:
     return {canonical_json(trial.point): trial.score for trial in record.trials.values() if trial.reason is not None}
 
 
-def _mean(candidate: Candidate, scores: dict[str, float | None]) -> float | None:
+def _mean(candidate: NextChange, scores: dict[str, float | None]) -> float | None:
     """The mean score over the corpora; None if a trial has no score."""
     reached = [score for point in candidate.points if (score := scores.get(canonical_json(point))) is not None]
     return fmean(reached) if len(reached) == len(candidate.points) else None

@@ -7,7 +7,13 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.comparisons import mean_of, own_roles
 from skipstack.search.analysis.ablation.labels import label, reference
 from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
-from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm, corrected_interval, reach
+from skipstack.search.analysis.confirmation.confirmation import (
+    ConfirmedRow,
+    RowToConfirm,
+    confirm,
+    corrected_interval,
+    reach,
+)
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
 from skipstack.search.ledger.event_values import Role, RoleKind
 from skipstack.search.ledger.events import AblationPlanned
@@ -56,7 +62,7 @@ def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
 
 def _row(
     record: StudyRecord, planned: AblationPlanned, role: Role, row: TrainedRow, others: Sequence[TrainedRow]
-) -> Row:
+) -> RowToConfirm:
     named, compared = label(record.space, planned, role), reference(planned, role)
     beside = [
         other.trial
@@ -65,7 +71,7 @@ def _row(
         and other.corpus == row.corpus
         and canonical_json(other.row.point) == canonical_json(compared.point)
     ]
-    return Row(
+    return RowToConfirm(
         label=named.name,
         section=named.section,
         axis=role.axis or "",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm
 from skipstack.search.analysis.confirmation.designs import why_not_by_design
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.confirmation.papers import PaperRow, PaperTable
@@ -34,7 +34,7 @@ class ComparedRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Comparison:
+class PaperComparison:
     """The rows in the paper's order.
 
     ``split``: of the ranks and differences: test if the paper has it and all of our rows were measured there, else dev.
@@ -57,7 +57,7 @@ class Comparison:
     about: str = ""
 
 
-def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> Comparison:
+def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> PaperComparison:
     """Compare the study with the table called ``name``.
 
     A row is represented by the trial whose config is the study's base with exactly the row's values, so that other axes
@@ -72,13 +72,13 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     split = _split(table, trials)
     only_described = why_not_by_design(record)
     asked = [
-        Row(label=row.label, trial=trial, reference=None if row.base else reference, is_reference=row.base)
+        RowToConfirm(label=row.label, trial=trial, reference=None if row.base else reference, is_reference=row.base)
         for row, trial in zip(table.rows, trials, strict=True)
     ]
     ours = confirm(asked, split=split, only_described=only_described, randomise=randomise)
     rows = tuple(_row(row, table.base, each, split, record.measure) for row, each in zip(table.rows, ours, strict=True))
     pairs = [pair for row in rows if (pair := _pair(row, split)) is not None]
-    return Comparison(
+    return PaperComparison(
         study=record.study.name,
         corpus=base.title,
         table=name,

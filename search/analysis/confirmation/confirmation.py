@@ -24,7 +24,7 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class RowToConfirm:
     """A row to be confirmed. ``trial``: its trial; None if it was not trained.
 
     ``reference``: the trial that it is compared with; ``is_reference``: other rows are compared with it, and it with
@@ -95,7 +95,7 @@ class Reach:
 
 
 def confirm(
-    rows: Sequence[Row], *, split: Split = "test", only_described: str = "", randomise: bool = False
+    rows: Sequence[RowToConfirm], *, split: Split = "test", only_described: str = "", randomise: bool = False
 ) -> tuple[ConfirmedRow, ...]:
     """Measure the rows' differences on a split, corrected family by family.
 
@@ -122,7 +122,7 @@ def corrected_interval(difference: Estimate | None, level: float | None) -> tupl
     return None if difference is None or level is None else difference.interval(level)
 
 
-def reach(rows: Sequence[Row], sought: float) -> Reach | None:
+def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
     """The power for differences with the noise of these rows, in the largest of their families; None without two seeds
     or without noise.
     """
@@ -153,7 +153,7 @@ def reach(rows: Sequence[Row], sought: float) -> Reach | None:
     )
 
 
-def _measured(row: Row, split: Split, only_described: str, randomise: bool) -> ConfirmedRow:
+def _measured(row: RowToConfirm, split: Split, only_described: str, randomise: bool) -> ConfirmedRow:
     trial, reference = row.trial, row.reference
     plain = ConfirmedRow(
         label=row.label, section=row.section, axis=row.axis, corpus=row.corpus, is_reference=row.is_reference

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
-from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Reach, Row, confirm, reach
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Reach, RowToConfirm, confirm, reach
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.confirmation.interactions import Interaction, interactions
 from skipstack.search.strategy.proposers.config import WALKS
@@ -82,12 +82,12 @@ def split_of(record: StudyRecord) -> Split:
     return "test" if record.study.space.base.keeps_weights or reports_test else "dev"
 
 
-def _rows(record: StudyRecord) -> Iterator[Row]:
+def _rows(record: StudyRecord) -> Iterator[RowToConfirm]:
     space = record.space
     trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
     base = base_of(space)
     reference = trials.get(canonical_json(base))
-    yield Row(label="base", trial=reference, is_reference=True)
+    yield RowToConfirm(label="base", trial=reference, is_reference=True)
     for axis, domain in space.domains.items():
         for value in values_of(domain):
             point = space.moved(base, axis, value)
@@ -96,5 +96,7 @@ def _rows(record: StudyRecord) -> Iterator[Row]:
                 yield _row(axis, domain, value, trials.get(text), reference)
 
 
-def _row(axis: str, domain: Domain, value: Json, trial: TrialRecord | None, reference: TrialRecord | None) -> Row:
-    return Row(label=name_of(domain, value), section=axis, axis=axis, trial=trial, reference=reference)
+def _row(
+    axis: str, domain: Domain, value: Json, trial: TrialRecord | None, reference: TrialRecord | None
+) -> RowToConfirm:
+    return RowToConfirm(label=name_of(domain, value), section=axis, axis=axis, trial=trial, reference=reference)

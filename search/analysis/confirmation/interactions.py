@@ -20,7 +20,7 @@ from skipstack.spaces.space import Point, Space
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SingleChange:
     """A value of an axis in place of the base's, and the trial that has no other change."""
 
     axis: str
@@ -69,9 +69,9 @@ def _interactions(record: StudyRecord, split: Split) -> Iterator[Interaction]:
             yield Interaction(axes=(one.axis, other.axis), values=names, trial=both.number, estimate=found)
 
 
-def _changes(space: Space, base: Point, whole: Mapping[str, TrialRecord]) -> Iterator[Change]:
+def _changes(space: Space, base: Point, whole: Mapping[str, TrialRecord]) -> Iterator[SingleChange]:
     for axis, usual in base.items():
         for value in values_of(space.domains[axis]):
             trial = whole.get(canonical_json(space.moved(base, axis, value)))
             if trial is not None and value != usual:
-                yield Change(axis, value, trial)
+                yield SingleChange(axis, value, trial)

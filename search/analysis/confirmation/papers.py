@@ -68,7 +68,7 @@ class PaperTable(Frozen):
         return next(row for row in self.rows if row.base)
 
 
-class Shown(Frozen):
+class PaperFigure(Frozen):
     """A figure of a paper, or a table without scores of configs. ``preset``: the study that shows the same, if any;
     ``why``: what it is if there is nothing to run, or why it was not run.
     """
@@ -83,7 +83,7 @@ class Paper(Frozen):
 
     title: str
     tables: dict[str, PaperTable] = Field(default_factory=dict)
-    others: dict[str, Shown] = Field(default_factory=dict)
+    others: dict[str, PaperFigure] = Field(default_factory=dict)
 
 
 @cache

@@ -9,7 +9,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.ablated import ablated
-from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm
 from skipstack.search.analysis.confirmation.designs import by_design, split_of
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.exploration.budgets import expected_best
@@ -26,7 +26,7 @@ WINNER = "the best config of each, as its own ablation found it"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Explored:
+class SearchSummary:
     """A summary of a study's search. Scores are those of ``data.tasks.measure``, on dev.
 
     ``best``: the best score, a mean over ``seeds``; None without a score. ``alike``: the expected best score of
@@ -54,7 +54,7 @@ class Studies:
 
     corpus: str
     measure: Measure
-    explored: tuple[Explored, ...]
+    explored: tuple[SearchSummary, ...]
     budgets: pd.DataFrame
     rows: tuple[ConfirmedRow, ...]
     split: Split = "test"
@@ -132,7 +132,7 @@ def _text(config: Subject) -> str:
     return canonical_json(replaced(whole, CORPUS.split("."), None) if present(whole, CORPUS) else whole)
 
 
-def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[Row]:
+def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[RowToConfirm]:
     """A section for each config that more than one study has."""
     for config in dict.fromkeys(config for found in confirmed.values() for config in found):
         having = {name: found[config] for name, found in confirmed.items() if config in found}
@@ -141,11 +141,11 @@ def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[Row]:
             yield from _section(named, {name: each.trial for name, each in having.items()})
 
 
-def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[Row]:
+def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[RowToConfirm]:
     """The rows of a section: the trials of several studies, compared with the first."""
     reference = next(iter(trials.values()))
     return [
-        Row(
+        RowToConfirm(
             label=name,
             section=named,
             trial=trial,
@@ -182,12 +182,12 @@ def _epochs(record: StudyRecord) -> int:
     return sum(trial.epochs for trial in record.trials.values())
 
 
-def _explored(records: Mapping[str, StudyRecord], budgets: Mapping[str, pd.DataFrame]) -> Iterator[Explored]:
+def _explored(records: Mapping[str, StudyRecord], budgets: Mapping[str, pd.DataFrame]) -> Iterator[SearchSummary]:
     least = min(map(_epochs, records.values()))
     for name, record in records.items():
         ranked = record.ranked()
         alike = budgets[name][budgets[name]["epochs"] <= least]
-        yield Explored(
+        yield SearchSummary(
             study=name,
             trials=len(record.trials),
             epochs=_epochs(record),

@@ -19,7 +19,7 @@ from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
 from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled
 from skipstack.search.analysis.exploration.standing_out import standing_out
-from skipstack.search.analysis.exploration.table import Row, Seen, rows
+from skipstack.search.analysis.exploration.table import SearchData, ValueRow, rows
 from skipstack.search.analysis.frames.curves import scores_by_epoch
 from skipstack.search.ledger.event_values import Gain, HoursOver
 from skipstack.search.ledger.events import Reason
@@ -39,7 +39,7 @@ FEW: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
+class ListedTrial:
     """A trial that is listed by itself. ``dev``: its scores by seed, the larger the better; ``values``: its measured
     values in the objectives after the score, by their columns.
     """
@@ -59,7 +59,7 @@ class Exploration:
 
     study: str
     measure: Measure
-    rows: tuple[Row, ...]
+    rows: tuple[ValueRow, ...]
     ends: dict[str, int]
     """The number of trials by end reason; ``running`` or ``paused`` for trials that have not ended."""
     reused: int
@@ -73,7 +73,7 @@ class Exploration:
     """The base config of the study."""
     config: StudyConfig
     """The config of the study."""
-    seen: Seen
+    seen: SearchData
     curves: Callable[[], pd.DataFrame]
     """The frame ``curves``, which only pictures need."""
     reached: pd.DataFrame
@@ -82,7 +82,7 @@ class Exploration:
     compared: tuple[int, ...]
     """The epochs of the rungs."""
     objectives: Objectives = ("score",)
-    front: tuple[Trial, ...] = ()
+    front: tuple[ListedTrial, ...] = ()
     """The trials on the Pareto front of several objectives, the best score first."""
     enough: Gain | None = None
     """The gain of further trials, if the study started none because it was too small."""
@@ -98,7 +98,7 @@ class Exploration:
         """The objectives after the score."""
         return further(self.objectives)
 
-    def values_of(self, trial: Trial) -> dict[str, int | float | None]:
+    def values_of(self, trial: ListedTrial) -> dict[str, int | float | None]:
         """The values of a trial by objective; those of a function as it reports them."""
         score, *_ = self.objectives
         own = self.measure.score(trial.score) if self.config.search.reported else trial.score
@@ -207,7 +207,7 @@ def explore(
     model = effects(trials["score"], whole, reached, parts)
     ranked = _ranked(trials, raced=raced)
     on_front = _front(trials.loc[ranked], study.search.further)
-    seen = Seen(
+    seen = SearchData(
         trials=trials,
         seeds=seeds,
         parts=parts,
@@ -288,10 +288,10 @@ def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> S
     return ends if len(ends) <= FEW else ()
 
 
-def _trial(seen: Seen, number: int, sought: Sequence[Further]) -> Trial:
+def _trial(seen: SearchData, number: int, sought: Sequence[Further]) -> ListedTrial:
     row: Any = seen.trials.loc[number]
     dev = seen.seeds.loc[seen.seeds["trial"] == number, "dev"]
-    return Trial(
+    return ListedTrial(
         number=number,
         score=float(row["score"]),
         dev=tuple(seen.sign * value for value in dev.tolist()),

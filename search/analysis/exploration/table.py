@@ -20,7 +20,7 @@ BASELINE, BASE, BEST = "baseline", "base", "best"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class ValueRow:
     """A value of an axis. Scores are those of ``data.tasks.measure``, by seed, in the order of ``seeds``.
 
     ``trials``: how many trials have the value, ``members``: their numbers, ``scored``: how many have a score.
@@ -57,7 +57,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
+class SearchData:
     """The data from which the rows are computed.
 
     ``trials`` (by number), ``seeds``: the frames; ``parts``: from ``levels.levels``; ``whole``: whether each trial was
@@ -79,16 +79,16 @@ class Seen:
 
 
 def rows(
-    seen: Seen, axes: Sequence[str], domains: Domains, baseline: tuple[str, float, float] | None
-) -> tuple[Row, ...]:
+    seen: SearchData, axes: Sequence[str], domains: Domains, baseline: tuple[str, float, float] | None
+) -> tuple[ValueRow, ...]:
     """The rows in the order they are shown: baseline, base, best, then axis by axis.
 
     ``baseline``: its name, and its scores on dev and test.
     """
-    found: list[Row] = []
+    found: list[ValueRow] = []
     if baseline is not None:
         name, dev, test = baseline
-        found.append(Row(axis=BASELINE, value=name, trials=0, scored=0, dev=(dev,), test=(test,)))
+        found.append(ValueRow(axis=BASELINE, value=name, trials=0, scored=0, dev=(dev,), test=(test,)))
     if seen.base is not None:
         found.append(_row(seen, BASE, f"trial {seen.base}", seen.trials.index == seen.base))
     if seen.ranked:
@@ -98,7 +98,7 @@ def rows(
     return tuple(found)
 
 
-def _axis(seen: Seen, axis: str, domains: Domains) -> Iterator[Row]:
+def _axis(seen: SearchData, axis: str, domains: Domains) -> Iterator[ValueRow]:
     """The rows of an axis in the order of its domain; trials in which it is inactive are in none."""
     own = seen.parts[axis].to_numpy()
     found = [
@@ -111,10 +111,10 @@ def _axis(seen: Seen, axis: str, domains: Domains) -> Iterator[Row]:
         yield replace(row, leads=len(reached) > 1 and best)
 
 
-def _row(seen: Seen, axis: str, value: str, member: Any) -> Row:
+def _row(seen: SearchData, axis: str, value: str, member: Any) -> ValueRow:
     group = seen.trials.loc[member, ["score", "epochs", "seconds"]]
     scored = group["score"].notna()
-    row = Row(
+    row = ValueRow(
         axis=axis,
         value=value,
         trials=len(group),

@@ -11,13 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skipstack.search.analysis.frames.columns import typed_frame
-from skipstack.search.study.record.reports import NUMBERS, Block, Layout
+from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock
 from skipstack.search.study.record.study_record import StudyRecord
 
 
 def curves(record: StudyRecord) -> pd.DataFrame:
     """A row for each epoch of each seed of each trial; see ``COLUMNS``."""
-    alike: dict[tuple[Layout, int], list[tuple[int, tuple[int, ...], Block]]] = defaultdict(list)
+    alike: dict[tuple[Layout, int], list[tuple[int, tuple[int, ...], ReportBlock]]] = defaultdict(list)
     for trial in record.trials.values():
         for block in trial.reports.blocks():
             own = block.seeds or trial.seeds
@@ -76,7 +76,7 @@ def sentences(record: StudyRecord) -> pd.DataFrame:
 
 
 def _rows(
-    layout: Layout, seeds: int, blocks: list[tuple[int, tuple[int, ...], Block]]
+    layout: Layout, seeds: int, blocks: list[tuple[int, tuple[int, ...], ReportBlock]]
 ) -> dict[str, NDArray[np.float64]]:
     """The columns of reports with the same layout and number of seeds, by name; one row per report and seed."""
     counts = [len(block.events_N) for _, _, block in blocks]

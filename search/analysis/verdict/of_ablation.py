@@ -6,7 +6,7 @@ from dataclasses import replace
 from skipstack.search.analysis.ablation.labels import label
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
-from skipstack.search.analysis.verdict.verdicts import Change, Other, WinnerTested
+from skipstack.search.analysis.verdict.verdicts import Other, WinnerChange, WinnerTested
 from skipstack.search.ledger.event_values import Role
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
@@ -54,8 +54,10 @@ def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
 
 def _changes(
     point: Mapping[str, Json], without: Mapping[str, ConfirmedRow], alone: Mapping[str, ConfirmedRow]
-) -> list[Change]:
-    return [Change(axis=axis, value=point[axis], without=row, alone=alone.get(axis)) for axis, row in without.items()]
+) -> list[WinnerChange]:
+    return [
+        WinnerChange(axis=axis, value=point[axis], without=row, alone=alone.get(axis)) for axis, row in without.items()
+    ]
 
 
 def _unknown(why: str) -> ConfirmedRow:

@@ -25,7 +25,7 @@ results, so that nothing shows how large chance is; ``unknown``: it has no inter
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class WinnerChange:
     """A change of the winner, to ``value`` on ``axis``.
 
     ``without``: the winner without it, compared with the winner. ``alone``: the base with it, compared with the base;
@@ -77,7 +77,7 @@ class WinnerTested:
     split: Split
     corpus: str
     winner: ConfirmedRow
-    changes: tuple[Change, ...]
+    changes: tuple[WinnerChange, ...]
     others: tuple[Other, ...]
 
 

@@ -12,9 +12,9 @@ from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.saying import Say
 from skipstack.data.basis.seeding import generator
-from skipstack.search.api.planning.companies import company
 from skipstack.search.api.planning.epoch_totals import EpochTotals, epoch_totals
 from skipstack.search.api.planning.extremes import extremes
+from skipstack.search.api.planning.shared_programs import trials_per_shared_program
 from skipstack.search.strategy.proposers.config import WALKS
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.config import Resource
@@ -119,7 +119,7 @@ class Forecast:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """The plan of a study. ``rungs`` are in the ``resource``; ``unmeasured`` says why, if ``networks`` are missing.
-    ``company``: how many trials share a program on the average.
+    ``trials_per_shared_program``: how many trials share a program on the average.
     """
 
     study: StudyConfig
@@ -129,7 +129,7 @@ class Plan:
     resource: Resource
     room: Room
     forecasts: tuple[Forecast, ...]
-    company: float = 1.0
+    trials_per_shared_program: float = 1.0
     one_network: tuple[OneNetwork, ...] = ()
     """Values of axes that change nothing."""
     networks: tuple[Network, ...] = ()
@@ -138,7 +138,7 @@ class Plan:
     @property
     def together(self) -> int:
         """The number of trials that a program has, as a whole number."""
-        return max(1, round(self.company))
+        return max(1, round(self.trials_per_shared_program))
 
 
 def plan(study: StudyConfig, room: Room) -> Plan:
@@ -157,7 +157,9 @@ def plan(study: StudyConfig, room: Room) -> Plan:
         resource=subject.spending.resource,
         room=room,
         forecasts=_forecasts(_courses(study, trials, space)),
-        company=company(study.search, space, trials, room.trials_per_program, on_cpu=room.device == "cpu"),
+        trials_per_shared_program=trials_per_shared_program(
+            study.search, space, trials, room.trials_per_program, on_cpu=room.device == "cpu"
+        ),
         one_network=tuple(one_networks(space, generator(study.search.seed, "plan", "one network"))),
     )
 

@@ -20,7 +20,7 @@ from skipstack.search.execution.driver.faults import (
 from skipstack.search.execution.driver.history import History, Reader
 from skipstack.search.execution.driver.hours import AT_A_REPORT, NOT_CONTINUED, Patience
 from skipstack.search.execution.driver.measuring_on_test import Measurement, measurement
-from skipstack.search.execution.driver.reuse import Known
+from skipstack.search.execution.driver.reuse import ReusableTrial
 from skipstack.search.execution.driver.study_state import StudyState
 from skipstack.search.ledger.event_values import HoursOver
 from skipstack.search.ledger.events import (
@@ -397,7 +397,7 @@ class Driver:
             parameters=self._parameters(config) if search.measures("parameters") else None,
         )
 
-    def _reuse(self, proposed: Proposed, known: Known) -> None:
+    def _reuse(self, proposed: Proposed, known: ReusableTrial) -> None:
         """Record a trial with the results of a known one, in one append. It costs nothing, so it is never stopped."""
         number, recording, time = proposed.trial, known.recording, proposed.time
         events: list[Event] = []

@@ -15,7 +15,7 @@ from skipstack.spaces.one_network import apart, network_identity
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ReusableTrial:
     """A trial that can be reused: its number, its study (empty: this one), and its recording."""
 
     study: str
@@ -35,7 +35,7 @@ class KnownTrials:
     def __init__(self, folder: StudyFolder, record: StudyRecord) -> None:
         self._folder = folder
         self._record = record
-        self._earlier: dict[str, list[Known]] = {}
+        self._earlier: dict[str, list[ReusableTrial]] = {}
         self._own: dict[str, int] = {}
         self._apart: dict[str, list[int]] = {}
         """Trials by their values on the axes that every trial reads; those of one entry may be one network."""
@@ -46,7 +46,7 @@ class KnownTrials:
         """Add the trials of an earlier study."""
         for each in event.observed:
             if each.recording is not None:
-                known = Known(event.study, each.trial, each.recording)
+                known = ReusableTrial(event.study, each.trial, each.recording)
                 self._earlier.setdefault(each.config_identity, []).append(known)
 
     def proposed(self, proposed: Proposed) -> None:
@@ -60,7 +60,7 @@ class KnownTrials:
             self._own.setdefault(identity, trial.number)
             self._apart.setdefault(apart(trial.point), []).append(trial.number)
 
-    def standing_for(self, proposed: Proposed) -> Known | None:
+    def standing_for(self, proposed: Proposed) -> ReusableTrial | None:
         """The known trial to reuse for a new one, with its weights copied to the new one's folder; None if there is
         none.
         """
@@ -71,7 +71,7 @@ class KnownTrials:
                 return known
         return None
 
-    def _candidates(self, proposed: Proposed) -> Iterator[Known]:
+    def _candidates(self, proposed: Proposed) -> Iterator[ReusableTrial]:
         """The known trials of this config, then those of another config that is the same network."""
         name, space = proposed.config_identity, self._record.space
         if (own := self._own.get(name)) is not None:
@@ -83,10 +83,10 @@ class KnownTrials:
             if number != own and network_identity(self._record.trials[number].config) == network:
                 yield self._known(number)
 
-    def _known(self, number: int) -> Known:
-        return Known("", number, self._record.recording(self._record.trials[number]))
+    def _known(self, number: int) -> ReusableTrial:
+        return ReusableTrial("", number, self._record.recording(self._record.trials[number]))
 
-    def _take_weights(self, known: Known, number: int) -> bool:
+    def _take_weights(self, known: ReusableTrial, number: int) -> bool:
         """Copy the best weights; False if they are missing. A diverged trial may have none, and needs none."""
         folder = StudyFolder(Path(known.study)) if known.study else self._folder
         source, target = folder.trial(known.trial) / BEST, self._folder.trial(number) / BEST

@@ -25,9 +25,9 @@ from skipstack.search.ledger.events import (
     Suggested,
     WarmStarted,
 )
-from skipstack.search.strategy.objectives.enough import Enough
 from skipstack.search.strategy.objectives.objectives import vector
 from skipstack.search.strategy.objectives.pareto import Vector
+from skipstack.search.strategy.objectives.stopping_rule import StoppingRule
 from skipstack.search.strategy.proposers.build import proposer
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.scheduler import Decision
@@ -67,7 +67,7 @@ class StudyState:
             search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials - asked
         )
         self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.lanes_of_a_trial)
-        self._enough = None if search.enough is None else Enough(search.enough)
+        self._enough = None if search.enough is None else StoppingRule(search.enough)
         self.longest = 0.0
         """The seconds of the longest epoch so far."""
         self.decision = Decision("continue")

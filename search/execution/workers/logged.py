@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import final
 
-from skipstack.search.execution.workers.hearing import heard
+from skipstack.search.execution.workers.output_capture import captured
 from skipstack.search.execution.workers.trial_log import TrialLog
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 
@@ -32,7 +32,7 @@ class LoggedWorkers(Workers):
         log = _log(task, f"attempt {task.attempt}, {_seeds(task)}")
         with ExitStack() as failed:
             failed.callback(log.close)
-            with heard(log, own_process=self.own_process):
+            with captured(log, own_process=self.own_process):
                 worker = self.workers(task)
             failed.pop_all()
         return LoggedWorker(task, worker, log, own_process=self.own_process)
@@ -40,7 +40,7 @@ class LoggedWorkers(Workers):
     def test(self, task: TrialTask) -> Measured:
         """Measure on test as ``workers`` do."""
         log = _log(task, "on the test split")
-        with closing(log), heard(log, own_process=self.own_process):
+        with closing(log), captured(log, own_process=self.own_process):
             return self.workers.test(task)
 
 
@@ -56,12 +56,12 @@ class LoggedWorker(Worker):
 
     def run_epoch(self) -> EpochResult | None:
         """The next epoch."""
-        with heard(self._log, own_process=self._own_process):
+        with captured(self._log, own_process=self._own_process):
             return self._worker.run_epoch()
 
     def close(self) -> None:
         """Close the inner worker, and the log."""
-        with closing(self._log), heard(self._log, own_process=self._own_process):
+        with closing(self._log), captured(self._log, own_process=self._own_process):
             self._worker.close()
 
 

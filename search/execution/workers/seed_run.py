@@ -17,7 +17,7 @@ from skipstack.search.execution.driver.functions import takes_report
 from skipstack.search.execution.workers.call_checkpoints import CallCheckpoint
 from skipstack.search.execution.workers.call_models import CallModels
 from skipstack.search.execution.workers.global_random_state import GlobalRandomState
-from skipstack.search.execution.workers.hearing import speaking
+from skipstack.search.execution.workers.output_capture import output_of
 from skipstack.search.execution.workers.reporting import (
     SCORE,
     Objective,
@@ -98,7 +98,7 @@ class SeedRun:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """Give this call its turn during the block: its random state, and its name in the log."""
-        with self._chance.own(), speaking(self._words):
+        with self._chance.own(), output_of(self._words):
             yield
 
     def _lend(self) -> None:

@@ -40,7 +40,7 @@ from skipstack.models.training.evaluate import evaluate
 from skipstack.models.training.loop import dtype_of
 from skipstack.models.views.program import inputs_of
 from skipstack.search.publishing.bundles.checks import (
-    Counts,
+    CheckedMetrics,
     Provenance,
     Shapes,
     Tags,
@@ -187,7 +187,7 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
     except (UserError, UnicodeDecodeError) as error:
         raise UserError(f"{path / 'vocabulary.json'}: {error}") from None
     tags = checked(path, files, "tags.json", Tags).root
-    metrics = checked(path, files, "metrics.json", Counts).root
+    metrics = checked(path, files, "metrics.json", CheckedMetrics).root
     task = TASKS[provenance.task]
     task.check_cut_off(config.data.minimum_tag_count)
     task.check_longest(config.data.longest)

@@ -89,7 +89,7 @@ class Tags(RootModel[tuple[Annotated[str, AfterValidator(_of_one_line)], ...]]):
         return self
 
 
-class Counts(RootModel[dict[str, dict[str, NonNegativeInt | NonNegativeFloat]]]):
+class CheckedMetrics(RootModel[dict[str, dict[str, NonNegativeInt | NonNegativeFloat]]]):
     """Metrics as they are read."""
 
 

@@ -36,7 +36,7 @@ ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-10}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Comparison:
+class ProgramComparison:
     """The comparison of program and network: how many sentences and decisions, and the largest score difference."""
 
     sentences: int
@@ -57,7 +57,7 @@ def check_program(config: TrialConfig, to: Path) -> None:
         raise UserError(f"--torch-export: {reason}")
 
 
-def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> Comparison:
+def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComparison:
     """Write the program of a bundle's network ``to`` a new file, if both agree on ``corpus``.
 
     Raises UserError if torch cannot export the network, and if the program's decisions differ.
@@ -101,7 +101,9 @@ def _exported(bundle: Bundle, sentences: list[list[str]], length: int | None) ->
 
 
 @torch.no_grad()
-def _compared(bundle: Bundle, program: ExportedProgram, sentences: list[list[str]], length: int | None) -> Comparison:
+def _compared(
+    bundle: Bundle, program: ExportedProgram, sentences: list[list[str]], length: int | None
+) -> ProgramComparison:
     """Compare single sentences and all in a batch: the result must not depend on the batch."""
     run, decisions, largest = program.module(), 0, 0.0
     for batch in (sentences[:1], sentences[-1:], sentences):
@@ -121,7 +123,7 @@ def _compared(bundle: Bundle, program: ExportedProgram, sentences: list[list[str
         largest = max(largest, _difference(ours["scores_UBK"], scores_UBK, inside_UB))
     if not largest <= ROUNDING[scores_UBK.dtype]:
         raise UserError(f"--torch-export: the program's scores are others, by up to {largest:.1e} of them")
-    return Comparison(sentences=len(sentences), decisions=decisions, largest_difference=largest)
+    return ProgramComparison(sentences=len(sentences), decisions=decisions, largest_difference=largest)
 
 
 def _difference(ours_UBK: Tensor, theirs_UBK: Tensor, inside_UB: Tensor) -> float:

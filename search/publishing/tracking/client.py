@@ -23,7 +23,7 @@ PAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ExperimentRuns:
     """The experiment of a study, by its number, and the runs of the study."""
 
     experiment_id: str
@@ -35,13 +35,13 @@ class Found:
         return self.runs[STUDY]
 
 
-def found_study(client: "MlflowClient", experiment: str, study_id: str) -> Found | None:
+def found_study(client: "MlflowClient", experiment: str, study_id: str) -> ExperimentRuns | None:
     """The study of this id in the experiment of this name; None where it is not there."""
     named = client.get_experiment_by_name(experiment)
     if named is None:
         return None
     runs = {key_of(run): run for run in search_runs(client, [named.experiment_id], of_study(study_id))}
-    return Found(named.experiment_id, runs) if STUDY in runs else None
+    return ExperimentRuns(named.experiment_id, runs) if STUDY in runs else None
 
 
 def own_run(client: "MlflowClient", experiment: str, study_id: str) -> "Run | None":

@@ -38,7 +38,7 @@ MEGABYTE: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class CorpusOfRun:
     """A corpus that a run reads: its name, the fingerprint of its content, and its config as JSON."""
 
     name: str
@@ -63,7 +63,7 @@ class Entry:
     metrics: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     log: bool = False
-    corpus: Read | None = None
+    corpus: CorpusOfRun | None = None
     status: Status | None = None
     end: int | None = None
 
@@ -124,9 +124,9 @@ def _number(run: "Run", tag: str) -> int | None:
     return None if text is None else int(text)
 
 
-def corpus_read(corpus: Corpus, fingerprint: str) -> Read:
+def corpus_read(corpus: Corpus, fingerprint: str) -> CorpusOfRun:
     """The corpus with this config and this content."""
-    return Read(title_of(corpus)[:500], fingerprint, canonical_json(corpus.model_dump(mode="json"))[:60_000])
+    return CorpusOfRun(title_of(corpus)[:500], fingerprint, canonical_json(corpus.model_dump(mode="json"))[:60_000])
 
 
 def source_tags(placed: Placed) -> dict[str, str]:

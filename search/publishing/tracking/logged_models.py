@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.publishing.tracking.client import Found, connected, found_study, got, told
+from skipstack.search.publishing.tracking.client import ExperimentRuns, connected, found_study, got, told
 from skipstack.search.publishing.tracking.entry import NOTE, note
 from skipstack.search.publishing.tracking.model_folder import is_own, provenance, save_model, save_own_model
 from skipstack.search.publishing.tracking.names import LONGEST
@@ -52,7 +52,7 @@ class BestBundle:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredModel:
     """A model in a store: the ``place`` of its files, the run that it belongs to, if any, and its ``card``; its id as a
     logged model, None of one among artifacts.
     """
@@ -63,7 +63,9 @@ class Kept:
     model_id: str | None
 
 
-def keep(client: "MlflowClient", uri: str, found: Found, bundle: BestBundle, study_id: str) -> Kept | None:
+def keep(
+    client: "MlflowClient", uri: str, found: ExperimentRuns, bundle: BestBundle, study_id: str
+) -> StoredModel | None:
     """The bundle of this study as a model in the store at ``uri``, made if need be. None where the weights are gone.
 
     One whose files were not written to the end is made again.
@@ -83,7 +85,7 @@ def keep(client: "MlflowClient", uri: str, found: Found, bundle: BestBundle, stu
             model = _log(client, found, bundle, study_id, Path(folder))
     card = model.tags.get(NOTE) or got(uri, f"{model.artifact_location}/data/bundle/{CARD}")
     run_id = _complete(client, found, bundle, model, card)
-    return Kept(model.artifact_location, run_id, card, str(model.model_id))
+    return StoredModel(model.artifact_location, run_id, card, str(model.model_id))
 
 
 def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
@@ -108,7 +110,7 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
         return version
 
 
-def _version(client: "MlflowClient", kept: Kept, name: str) -> int:
+def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
     """The version of this name that the model is, made if need be."""
     for version in client.search_model_versions(f"name = '{name}'"):
         if version.source == kept.place:  # `models:/ID` is looked for in MLflow's own store
@@ -118,7 +120,7 @@ def _version(client: "MlflowClient", kept: Kept, name: str) -> int:
     return int(made.version)
 
 
-def _logged(client: "MlflowClient", found: Found, having: str) -> "list[LoggedModel] | None":
+def _logged(client: "MlflowClient", found: ExperimentRuns, having: str) -> "list[LoggedModel] | None":
     """The logged models of a study that match the filter ``having``; None if client or server has no logged models."""
     from mlflow.exceptions import MlflowException
 
@@ -132,7 +134,7 @@ def _logged(client: "MlflowClient", found: Found, having: str) -> "list[LoggedMo
         return None
 
 
-def _among_artifacts(client: "MlflowClient", found: Found, bundle: BestBundle) -> Kept | None:
+def _among_artifacts(client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle) -> StoredModel | None:
     """The bundle as a folder among the artifacts of its trial's run, or else of the study's; made if need be."""
     from mlflow.entities import Metric, RunTag
 
@@ -152,15 +154,17 @@ def _among_artifacts(client: "MlflowClient", found: Found, bundle: BestBundle) -
             own = _scores(bundle, provenance(place / "bundle"))
         at = run.info.end_time or run.info.start_time
         client.log_batch(run_id, [Metric(name, value, at, 0) for name, value in own.items()], (), [RunTag(tag, card)])
-    return Kept(f"{run.info.artifact_uri}/{within}", run_id, card, None)
+    return StoredModel(f"{run.info.artifact_uri}/{within}", run_id, card, None)
 
 
-def _run_of(found: Found, bundle: BestBundle) -> "Run | None":
+def _run_of(found: ExperimentRuns, bundle: BestBundle) -> "Run | None":
     """The run of the trial that trained the network; None where the user deleted it."""
     return found.runs.get((None, bundle.trial))
 
 
-def _log(client: "MlflowClient", found: Found, bundle: BestBundle, study_id: str, folder: Path) -> "LoggedModel":
+def _log(
+    client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle, study_id: str, folder: Path
+) -> "LoggedModel":
     run = _run_of(found, bundle)
     run_id = None if run is None else str(run.info.run_id)
     model = client.create_logged_model(
@@ -191,7 +195,9 @@ def _card(folder: Path) -> str:
     return (folder / "bundle" / CARD).read_text(encoding="utf-8")[:LONGEST]
 
 
-def _complete(client: "MlflowClient", found: Found, bundle: BestBundle, model: "LoggedModel", card: str) -> str | None:
+def _complete(
+    client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle, model: "LoggedModel", card: str
+) -> str | None:
     """Give a model what it lacks: its card as its description, its trial's run as its origin, and the metrics of its
     network with their corpus. Returns the id of that run.
     """

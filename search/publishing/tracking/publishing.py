@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from skipstack.data.basis.redaction import redacted, without_secrets
-from skipstack.search.publishing.tracking.client import Found, connected, found_study, own_run, put
+from skipstack.search.publishing.tracking.client import ExperimentRuns, connected, found_study, own_run, put
 from skipstack.search.publishing.tracking.entry import NOTE, RunKey
 from skipstack.search.publishing.tracking.logged_models import BestBundle, keep
 from skipstack.search.publishing.tracking.names import stored_name
@@ -40,7 +40,7 @@ class Publication:
 
 
 @dataclass(slots=True)
-class Shown:
+class PublishingResult:
     """The result of publishing a study: the number of its experiment, once it is known. ``missing``: one line on why
     something is missing, or None; ``otherwise``: one line on what is shown in another way than by newer versions of
     MLflow, or None.
@@ -51,24 +51,24 @@ class Shown:
     otherwise: str | None = None
 
 
-def published(uri: str, experiment: str, study_id: str, what: str) -> Shown | None:
+def published(uri: str, experiment: str, study_id: str, what: str) -> PublishingResult | None:
     """The place of a study whose last publication had the source ``what`` (``made_of``); None: publish it (again)."""
     try:
         client = connected(uri)
         run = own_run(client, experiment, study_id)
         if run is None or run.data.tags.get(PUBLISHED) != what:
             return None
-        return Shown(experiment_id=run.info.experiment_id)
+        return PublishingResult(experiment_id=run.info.experiment_id)
     except Exception:  # noqa: BLE001 (what the store refuses is told where it is written)
         return None
 
 
-def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> Shown:
+def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> PublishingResult:
     """Write a publication beside the numbers of a study, which the store has already.
 
     The ``loop``, whose listener waits, tries again where the store fails; nothing is written twice.
     """
-    shown = Shown()
+    shown = PublishingResult()
     told: set[object] = set()
 
     def progressed(part: object) -> None:
@@ -92,7 +92,7 @@ def _publish(
     experiment: str,
     study_id: str,
     publication: Publication,
-    shown: Shown,
+    shown: PublishingResult,
     progressed: Callable[[object], None],
 ) -> None:
     client = connected(uri)
@@ -122,7 +122,7 @@ def _publish(
         client.set_tag(found.study.info.run_id, PUBLISHED, publication.made_of)
 
 
-def _say(client: "MlflowClient", found: Found, key: RunKey, publication: Publication, between: str) -> None:
+def _say(client: "MlflowClient", found: ExperimentRuns, key: RunKey, publication: Publication, between: str) -> None:
     """Write the note, metrics and tags that the run lacks or has otherwise. ``between``: as for ``stored_name``."""
     from mlflow.entities import Metric, RunTag
 

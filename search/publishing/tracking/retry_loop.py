@@ -20,7 +20,7 @@ ATTEMPTS: Final = 5
 """Failures in a row, without progress between them, after which work that is to end is given up."""
 
 
-class Listener(Protocol):
+class WorkOwner(Protocol):
     """The owner of the work, who is told how it goes and may wait for its end."""
 
     def waits(self, seconds: float) -> bool:
@@ -36,7 +36,7 @@ class Listener(Protocol):
 class RetryLoop:
     """Calls work again and again, for a ``listener``."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: WorkOwner) -> None:
         self._listener = listener
         self._progress = False
 

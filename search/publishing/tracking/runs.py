@@ -18,7 +18,7 @@ from functools import cache
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import canonical_json, identity
-from skipstack.search.analysis.ablation.comparisons import Comparison, compared, in_words, means
+from skipstack.search.analysis.ablation.comparisons import RowComparison, compared, in_words, means
 from skipstack.search.ledger.events import (
     SCORELESS,
     Ablated,
@@ -83,7 +83,7 @@ class ExpectedRuns:
         self._code_version = ""
         self._source: dict[str, str] = {}
         self._ended = 0
-        self._further: dict[int, list[Comparison]] = {}
+        self._further: dict[int, list[RowComparison]] = {}
         self._best: TrialRecord | None = None
 
     @property
@@ -231,7 +231,7 @@ class ExpectedRuns:
             part = self._stand(row, entry.start)
             part.corpus, part.tags = entry.corpus, entry.tags | part.tags
 
-    def _stand(self, row: Comparison, start: int, end: int | None = None) -> Entry:
+    def _stand(self, row: RowComparison, start: int, end: int | None = None) -> Entry:
         """A run for a row that no run trains; a mean ``end``s in the moment in which it is there."""
         trial, entry = row.trials[0], self._part(row)
         entry.name, entry.start = self._named(row), start
@@ -243,12 +243,12 @@ class ExpectedRuns:
             entry.status, entry.end = "FINISHED", end
         return entry
 
-    def _part(self, row: Comparison) -> Entry:
+    def _part(self, row: RowComparison) -> Entry:
         trial = row.trials[0].number if len(row.trials) == 1 else None
         assert self._ablation is not None, "only ablations have rows"
         return self.pending.setdefault((self._ablation, trial, part_of(row.row, row.reference)), Entry())
 
-    def _named(self, row: Comparison) -> str:
+    def _named(self, row: RowComparison) -> str:
         """A row in words, with its corpus where there are several."""
         if len(row.trials) > 1:
             return f"{row.row}, mean of {len(row.trials)} corpora"
@@ -346,7 +346,7 @@ def _columns(paths: tuple[str, ...], between: str) -> dict[str, str]:
     return {path: column_of(short, between) for path, short in names_by_path(paths).items()}
 
 
-def _row_tags(row: Comparison) -> dict[str, str]:
+def _row_tags(row: RowComparison) -> dict[str, str]:
     """The tags that say which row of an ablation a run is."""
     tags = {"row": row.row, "reference": row.reference, "corpus": row.corpus, "role": "ablation row"}
     return {f"skipstack.{name}": value for name, value in tags.items() if value}

@@ -22,7 +22,13 @@ from skipstack.data.basis.redaction import hide
 from skipstack.search.ledger.following import Following
 from skipstack.search.publishing.tracking.child_process import ChildProcess, Link, NoAnswerError
 from skipstack.search.publishing.tracking.logged_models import BestBundle, register
-from skipstack.search.publishing.tracking.publishing import Publication, Shown, publish, published, unpublished
+from skipstack.search.publishing.tracking.publishing import (
+    Publication,
+    PublishingResult,
+    publish,
+    published,
+    unpublished,
+)
 from skipstack.search.publishing.tracking.recording import Recorder, unrecorded
 from skipstack.search.publishing.tracking.retry_loop import RetryLoop
 from skipstack.search.study.record.folder import StudyFolder
@@ -137,24 +143,24 @@ class TrackingProcess:
                 self.end()
         return trouble
 
-    def published(self, experiment: str, study_id: str, what: str) -> Shown | None:
+    def published(self, experiment: str, study_id: str, what: str) -> PublishingResult | None:
         """The place where this was published before, as ``publishing.published`` returns it."""
         self._ask(self._uri, _published, self._uri, experiment, study_id, what)
         try:
-            shown: Shown | None = self._answer(PATIENCE)
+            shown: PublishingResult | None = self._answer(PATIENCE)
         except NoAnswerError as ended:
-            return Shown(missing=unpublished(self._uri, str(ended)))
+            return PublishingResult(missing=unpublished(self._uri, str(ended)))
         return shown
 
-    def publish(self, experiment: str, study_id: str, publication: Publication) -> Shown:
+    def publish(self, experiment: str, study_id: str, publication: Publication) -> PublishingResult:
         """Publish a study as ``publishing.publish`` does, once ``close`` returned None."""
         best = publication.best
         sent = replace(publication, best=None if best is None else replace(best, write=_elsewhere))
         self._ask(self._uri, _publish, self._uri, experiment, study_id, sent)
         try:
-            shown: Shown = self._answer(PATIENCE, best)
+            shown: PublishingResult = self._answer(PATIENCE, best)
         except NoAnswerError as ended:
-            return Shown(missing=unpublished(self._uri, str(ended)))
+            return PublishingResult(missing=unpublished(self._uri, str(ended)))
         return shown
 
     def register(self, uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
@@ -252,11 +258,11 @@ def _record(link: Link, uri: str, folder: Path, private: bool, compare: bool) ->
     return Recorder(uri, news.events, loop, folder=folder, private=private, compare=compare).run()
 
 
-def _published(_: Link, uri: str, experiment: str, study_id: str, what: str) -> Shown | None:
+def _published(_: Link, uri: str, experiment: str, study_id: str, what: str) -> PublishingResult | None:
     return published(uri, experiment, study_id, what)
 
 
-def _publish(link: Link, uri: str, experiment: str, study_id: str, publication: Publication) -> Shown:
+def _publish(link: Link, uri: str, experiment: str, study_id: str, publication: Publication) -> PublishingResult:
     best = publication.best
     asked = replace(publication, best=None if best is None else replace(best, write=partial(_want, link)))
     return publish(uri, experiment, study_id, asked, RetryLoop(_Owner(link, waits=True)))

@@ -13,8 +13,8 @@ from skipstack.search.publishing.tracking.client import connected, own_run, put,
 from skipstack.search.publishing.tracking.entry import (
     NOTE,
     STUDY,
+    CorpusOfRun,
     Entry,
-    Read,
     RunKey,
     is_whole,
     key_of,
@@ -267,7 +267,7 @@ class Writer:
         return {(name, point.step) for name, history in histories for point in history}
 
 
-def _dataset(corpus: Read) -> "DatasetInput":
+def _dataset(corpus: CorpusOfRun) -> "DatasetInput":
     """A corpus as MLflow shows what a run has read."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 

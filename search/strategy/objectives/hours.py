@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from skipstack.search.ledger.events import Event, Finished, Interrupted, Measuring, Shortened, Tested, Untested
-from skipstack.search.strategy.objectives.enough import WORK
+from skipstack.search.strategy.objectives.stopping_rule import WORK
 
 HOUR: Final = 3600.0
 """Seconds of an hour."""

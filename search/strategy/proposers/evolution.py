@@ -9,8 +9,8 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.search.strategy.proposers.config import EvolutionConfig
-from skipstack.search.strategy.proposers.proposer import Curve, Proposer, Seen
-from skipstack.search.strategy.proposers.standing import Standing, best_first
+from skipstack.search.strategy.proposers.proposer import Curve, ProposedPoints, Proposer
+from skipstack.search.strategy.proposers.ranks import Rank, best_first
 from skipstack.spaces.space import Point, Space
 
 
@@ -32,9 +32,9 @@ class Evolution(Proposer):
         self._space = space
         self._seed = seed
         self._config = config
-        self._seen = Seen(space)
+        self._seen = ProposedPoints(space)
         self._points: dict[int, Point] = {}
-        self._living: deque[tuple[Point, Standing]] = deque(maxlen=config.population)
+        self._living: deque[tuple[Point, Rank]] = deque(maxlen=config.population)
 
     def ask(self, number: int) -> Point | None:
         """A child of the best of a sample; None if the space is exhausted."""
@@ -66,7 +66,7 @@ class Evolution(Proposer):
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """A trial of an earlier study enters the population, as one of this study would."""
-        if (standing := Standing.of(reason, curve, further)) is not None:
+        if (standing := Rank.of(reason, curve, further)) is not None:
             self._living.append((point, standing))
 
     def _parent(self, source: np.random.Generator) -> Point:

@@ -14,7 +14,7 @@ from skipstack.search.strategy.proposers.ascent import Promises
 from skipstack.search.strategy.proposers.costs import Costs
 from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
 from skipstack.search.strategy.proposers.improvement import HypervolumeImprovement, Improvement
-from skipstack.search.strategy.proposers.proposer import Curve, Proposer, Seen
+from skipstack.search.strategy.proposers.proposer import Curve, ProposedPoints, Proposer
 from skipstack.search.strategy.proposers.regression import Kernel, Process, fitted
 from skipstack.spaces.space import Point, Space
 
@@ -76,7 +76,7 @@ class GaussianProcess(Proposer):
         self._cooled = cooled
         self._random_trials = max(random_trials, 2)
         self._costs = Costs(space)
-        self._seen = Seen(space)
+        self._seen = ProposedPoints(space)
         self._encoding = Encoding(space)
         self._scored: list[_Scored] = []
         """The trials with a score, in the order in which they ended."""

@@ -25,7 +25,7 @@ class Uniform(Protocol):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Kind:
+class AxisKind:
     """The kind of an axis: ``values`` of a choice, or 0; ``step`` between positions of integers, or 0."""
 
     values: int
@@ -39,7 +39,7 @@ class Parzen:
     ``_Categories``.
     """
 
-    def __init__(self, kinds: Sequence[Kind], rows_NA: Numbers, weights_N: Numbers) -> None:
+    def __init__(self, kinds: Sequence[AxisKind], rows_NA: Numbers, weights_N: Numbers) -> None:
         weights_K = np.append(weights_N, 1.0)
         self._weights_K = weights_K / weights_K.sum()
         self._axes = [

@@ -10,20 +10,20 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import SCORELESS, Reason
 from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.search.strategy.proposers.config import PathConfig
-from skipstack.search.strategy.proposers.proposer import Curve, Listed, Proposer, Seen
+from skipstack.search.strategy.proposers.proposer import Curve, Listed, ProposedPoints, Proposer
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point, Space
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NextChange:
     """A possible next change, and the points after it, one for each start."""
 
     axis: str
     points: tuple[Point, ...]
 
 
-def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> list[Candidate]:
+def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> list[NextChange]:
     """The candidates for the next step after the changes in ``taken``, in the order of the axes.
 
     Changes without an effect, since their axis is inactive, and changes that the space does not allow are left out.
@@ -35,13 +35,13 @@ def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> l
         there = [_at(space, start, {**taken, axis: config.changes[axis]}) for start in config.starts]
         moved = all(canonical_json(point) != canonical_json(before) for point, before in zip(there, here, strict=True))
         if moved and all(map(space.allowed, there)):
-            found.append(Candidate(axis, tuple(there)))
+            found.append(NextChange(axis, tuple(there)))
     return found
 
 
 def steps(
     space: Space, config: PathConfig, scores: Mapping[str, float | None]
-) -> Iterator[tuple[list[Candidate], Candidate | None]]:
+) -> Iterator[tuple[list[NextChange], NextChange | None]]:
     """The steps so far: the candidates, and the one taken; None if a score is missing, or no candidate has one.
 
     ``scores``: of the ended trials, by the canonical JSON of their points; None: a trial without a score.
@@ -55,9 +55,9 @@ def steps(
         taken[best.axis] = config.changes[best.axis]
 
 
-def _best(found: Sequence[Candidate], scores: Mapping[str, float | None]) -> Candidate | None:
+def _best(found: Sequence[NextChange], scores: Mapping[str, float | None]) -> NextChange | None:
     """The candidate with the highest mean score over the starts, the first of equals."""
-    means: list[tuple[float, Candidate]] = []
+    means: list[tuple[float, NextChange]] = []
     for candidate in found:
         texts = [canonical_json(point) for point in candidate.points]
         if any(text not in scores for text in texts):
@@ -85,7 +85,7 @@ class Path(Proposer):
         self._space = space
         self._config = config
         self._listed = Listed(space, (*config.points, *config.starts))
-        self._seen = Seen(space)
+        self._seen = ProposedPoints(space)
         self._points: dict[int, str] = {}
         self._scores: dict[str, float | None] = {}
 

@@ -8,8 +8,8 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.statistics.descriptive import rank_correlation
 from skipstack.search.strategy.objectives.pareto import Vector
-from skipstack.search.strategy.proposers.proposer import Curve, Proposer, Seen
-from skipstack.search.strategy.proposers.standing import Standing, best_first
+from skipstack.search.strategy.proposers.proposer import Curve, ProposedPoints, Proposer
+from skipstack.search.strategy.proposers.ranks import Rank, best_first
 from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.spaces.space import Point, Space
 
@@ -44,10 +44,10 @@ class Prior(Proposer):
         self._space = space
         self._beliefs = space.beliefs
         self._seed = seed
-        self._seen = Seen(space)
+        self._seen = ProposedPoints(space)
         self._learner = Tpe(space, seed, objectives, cooled)
         self._points: dict[int, Point] = {}
-        self._scored: dict[int, tuple[float, Standing]] = {}
+        self._scored: dict[int, tuple[float, Rank]] = {}
         """The nearness to the belief and the standing of each trial with a score, by number."""
 
     @property
@@ -103,7 +103,7 @@ class Prior(Proposer):
         self._learner.observed(point, reason, curve, further)
 
     def _stands(self, number: int, reason: Reason, curve: Curve, further: Vector) -> None:
-        standing = Standing.of(reason, curve, further)
+        standing = Rank.of(reason, curve, further)
         if standing is not None:
             self._scored[number] = (self._nearness(self._points[number]), standing)
 

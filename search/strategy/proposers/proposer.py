@@ -73,7 +73,7 @@ class Proposer(ABC):
         """
 
 
-class Seen:
+class ProposedPoints:
     """The points that were proposed. Different points of a space give different configs."""
 
     def __init__(self, space: Space) -> None:
@@ -108,7 +108,7 @@ class Walk(Proposer):
     """The points of a finite space, or some of them, in a fixed order."""
 
     def __init__(self, space: Space, points: Iterator[Point]) -> None:
-        self._seen = Seen(space)
+        self._seen = ProposedPoints(space)
         self._points = points
         self._next = next(self._points, None)
         self._ahead: deque[Point] = deque()
@@ -180,7 +180,7 @@ class Random(Proposer):
     """
 
     def __init__(self, space: Space, seed: int) -> None:
-        self._seen = Seen(space)
+        self._seen = ProposedPoints(space)
         self._seed = seed
 
     def ask(self, number: int) -> Point | None:

@@ -13,9 +13,9 @@ from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.search.strategy.proposers.costs import Charged, Costs
 from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
-from skipstack.search.strategy.proposers.parzen import Kind, Parzen, Uniform
-from skipstack.search.strategy.proposers.proposer import Curve, Proposer, Seen
-from skipstack.search.strategy.proposers.standing import Standing, leading
+from skipstack.search.strategy.proposers.parzen import AxisKind, Parzen, Uniform
+from skipstack.search.strategy.proposers.proposer import Curve, ProposedPoints, Proposer
+from skipstack.search.strategy.proposers.ranks import Rank, leading
 from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from skipstack.spaces.space import Point, Space
 
@@ -35,7 +35,7 @@ class _Trial:
     """A row of the history; without ``standing``, it runs."""
 
     row: Numbers
-    standing: Standing | None = None
+    standing: Rank | None = None
 
 
 @final
@@ -70,7 +70,7 @@ class Tpe(Proposer):
         self._objectives = objectives
         self._cooled = cooled
         self._costs = Costs(space)
-        self._seen = Seen(space)
+        self._seen = ProposedPoints(space)
         self._encoding = Encoding(space)
         self._trials: list[_Trial] = []
         """The trials that run or have a score, in the order in which they began."""
@@ -130,7 +130,7 @@ class Tpe(Proposer):
         if (standing := _standing(reason, curve, further)) is not None:
             self._trials.append(_Trial(self._encoding.row(point), standing))
 
-    def _learnt(self, over: Sequence[Standing]) -> list["_Group"]:
+    def _learnt(self, over: Sequence[Rank]) -> list["_Group"]:
         """l(x) and g(x) of each group of axes."""
         rows_ND = np.array([trial.row for trial in self._trials])
         over_N = np.array([trial.standing is not None for trial in self._trials])
@@ -184,17 +184,17 @@ class _Group:
         return best
 
 
-def _standing(reason: Reason, curve: Curve, further: Vector) -> Standing | None:
+def _standing(reason: Reason, curve: Curve, further: Vector) -> Rank | None:
     """The standing of a trial; None if nothing is learnt from it: it diverged or failed, or lacks an objective."""
-    return Standing.of(reason, curve, further) if all(map(math.isfinite, further)) else None
+    return Rank.of(reason, curve, further) if all(map(math.isfinite, further)) else None
 
 
-def _kind(domain: Domain) -> Kind | None:
+def _kind(domain: Domain) -> AxisKind | None:
     """The kind of an axis; None if it has a single value."""
     match domain:
         case Choice(values):
-            return Kind(len(values), 0.0) if len(values) > 1 else None
+            return AxisKind(len(values), 0.0) if len(values) > 1 else None
         case Integer(low, high):
-            return Kind(0, 1 / (high - low)) if high > low else None
+            return AxisKind(0, 1 / (high - low)) if high > low else None
         case Real(low, high) | Log(low, high):
-            return Kind(0, 0.0) if high > low else None
+            return AxisKind(0, 0.0) if high > low else None

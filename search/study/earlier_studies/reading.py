@@ -23,7 +23,7 @@ INFORMATIVE = ("completed", "stopped", "diverged")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class UsableTrials:
     """The usable trials of an earlier study: ``observed`` on this study's corpora, ``elsewhere`` on others; and the
     numbers of those left out, by reason.
     """
@@ -33,16 +33,16 @@ class Found:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-class Reading:
+class TrialFinder:
     """Finds the trials of earlier studies that a ``study`` on these corpora can use."""
 
     def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
         self.study = study
         self.translation = Translation(study, corpora)
 
-    def of(self, path: str, record: StudyRecord) -> Found:
+    def of(self, path: str, record: StudyRecord) -> UsableTrials:
         """The usable trials of the study in the folder ``path``. Raises UserError if there are none."""
-        found = Found()
+        found = UsableTrials()
         refusals: list[str] = []
         scored: dict[int, tuple[Point, float]] = {}
         for trial in record.trials.values():

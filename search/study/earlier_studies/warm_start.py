@@ -7,7 +7,7 @@ from pathlib import Path
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import CorpusPrepared, Observed, Suggested, WarmStarted
 from skipstack.search.study.config import StudyConfig
-from skipstack.search.study.earlier_studies.reading import Found, Reading
+from skipstack.search.study.earlier_studies.reading import TrialFinder, UsableTrials
 from skipstack.search.study.earlier_studies.suggestions import suggestions
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.selection import FIXED_DESIGNS
@@ -42,7 +42,7 @@ def warm_starts(
     comparable: the best of those trials are tried first (``suggestions.py``). Raises UserError for a study of which no
     trial counts.
     """
-    reading = Reading(study, corpora)
+    reading = TrialFinder(study, corpora)
     read = {path: reading.of(path, record) for path, record in earlier.items()}
     counting: dict[tuple[str, str], Observed] = {}
     for takes_over in (True, False):
@@ -68,7 +68,7 @@ def _content(observed: Observed) -> tuple[str, str]:
     return observed.config_identity, repr(observed.curve)
 
 
-def _suggested(study: StudyConfig, base: Point, elsewhere: Mapping[str, Found], time: float) -> Suggested:
+def _suggested(study: StudyConfig, base: Point, elsewhere: Mapping[str, UsableTrials], time: float) -> Suggested:
     kind = study.search.proposer.kind
     if kind in FIXED_DESIGNS:
         raise UserError(

@@ -18,7 +18,7 @@ from skipstack.search.ledger.ledger import events_of
 from skipstack.search.ledger.lines import Line
 from skipstack.search.ledger.numeric_columns import NumericColumns
 from skipstack.search.study.record.next_event import check_report
-from skipstack.search.study.record.reports import NUMBERS, Block, Layout
+from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock
 from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 4
@@ -37,7 +37,7 @@ class _Columns:
     events: "array[int]" = field(default_factory=lambda: array("q"))
     """The number of each report in the ledger."""
 
-    def blocks(self) -> Iterator[tuple[int, Block]]:
+    def blocks(self) -> Iterator[tuple[int, ReportBlock]]:
         """The reports of each trial in order. Raises ValueError if a decision belongs to another report."""
         columns = dict(zip(self.lines.paths, self.lines.columns().T, strict=True))
         for key in ("trial", "epoch"):  # a NaN is unequal, too
@@ -48,7 +48,7 @@ class _Columns:
         numbers_N4 = np.stack([columns[0, name][order_N] for name in NUMBERS], axis=1)
         metrics = [columns[0, "metrics", name, lane] for name, lanes in self.layout for lane in range(lanes)]
         metrics_NM = np.stack(metrics, axis=1)[order_N]
-        every = Block(self.layout, (), numbers_N4, metrics_NM, np.frombuffer(self.events, np.int64)[order_N])
+        every = ReportBlock(self.layout, (), numbers_N4, metrics_NM, np.frombuffer(self.events, np.int64)[order_N])
         starts = np.flatnonzero(np.diff(trial_N[order_N], prepend=-1)).tolist()
         for first, last in pairwise([*starts, len(trial_N)]):
             yield int(trial_N[order_N[first]]), every.between(first, last)
@@ -81,7 +81,7 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
                     record.events += 1
                 else:
                     record.apply(event)
-    blocks: dict[int, list[Block]] = defaultdict(list)
+    blocks: dict[int, list[ReportBlock]] = defaultdict(list)
     try:
         for each in columns:
             for number, block in each.blocks():
@@ -114,7 +114,7 @@ def _layout(events: tuple[Event, ...]) -> Layout:
             return ()
 
 
-def _report(record: StudyRecord, number: int, blocks: list[Block], late: list[tuple[int, Reported]]) -> None:
+def _report(record: StudyRecord, number: int, blocks: list[ReportBlock], late: list[tuple[int, Reported]]) -> None:
     """Add all reports of a trial to its record, in the order of the ledger."""
     if len(blocks) > 1:
         blocks = sorted(

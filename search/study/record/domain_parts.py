@@ -18,14 +18,14 @@ LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DomainPart:
     """A part of a domain's values, with its label in tables. Each value belongs to exactly one part."""
 
     label: str
     holds: Callable[[Json], bool]
 
 
-def parts(domain: Domain) -> tuple[Part, ...]:
+def parts(domain: Domain) -> tuple[DomainPart, ...]:
     """The parts of a domain in its order.
 
     Ranges are equally wide (``Log``: in the logarithm) up to rounding. Inner bounds are rounded before values are
@@ -41,7 +41,7 @@ def parts(domain: Domain) -> tuple[Part, ...]:
             starts = [domain.low + len(domain.values) * k // RANGES for k in range(RANGES)]
             ends = [*(start - 1 for start in starts[1:]), domain.high]
             return tuple(
-                Part(f"{start} – {end}", partial(_between, start, end + 1))
+                DomainPart(f"{start} – {end}", partial(_between, start, end + 1))
                 for start, end in zip(starts, ends, strict=True)
             )
         case Real():
@@ -71,17 +71,17 @@ def short_name(domain: Domain, value: Json) -> str:
     return named or short_text(value)
 
 
-def _single(value: Json, name: str | None = None) -> Part:
+def _single(value: Json, name: str | None = None) -> DomainPart:
     text = canonical_json(value)  # with ==, the values 1, 1.0 and true would be one
-    return Part(name or value_text(value), lambda other: canonical_json(other) == text)
+    return DomainPart(name or value_text(value), lambda other: canonical_json(other) == text)
 
 
-def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[Part]:
+def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[DomainPart]:
     bounds = [low, *_rounded(low, cuts, high), high]
     for start, end in pairwise(bounds):
         # The last range includes its upper bound, so it ends at the next larger float.
         beyond = math.nextafter(high, math.inf) if end == high else end
-        yield Part(f"{_short(start)} – {_short(end)}", partial(_between, start, beyond))
+        yield DomainPart(f"{_short(start)} – {_short(end)}", partial(_between, start, beyond))
 
 
 def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:

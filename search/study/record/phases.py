@@ -25,7 +25,7 @@ Phase = Literal["waiting", "training", "paused", "measuring"]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PhaseSpan:
     """A phase of a trial, in Unix seconds. ``state``: how it ended: in the next phase, by the reason of the trial's end
     or of a fault, ``measured`` or ``interrupted``; of one under way, ``waiting``, ``running``, ``paused`` or
     ``measuring``.
@@ -45,7 +45,7 @@ class Phases:
     """
 
     def __init__(self) -> None:
-        self.over: list[Span] = []
+        self.over: list[PhaseSpan] = []
         """The phases that have ended, in the order of their ends."""
         self._now: dict[int, tuple[Phase, float]] = {}
         self._time = 0.0
@@ -88,12 +88,12 @@ class Phases:
         """The trials that are in a phase, in the order in which it began."""
         return [number for number, (current, _) in self._now.items() if current == phase]
 
-    def spans(self) -> Iterator[Span]:
+    def spans(self) -> Iterator[PhaseSpan]:
         """The phases so far, those under way up to the last event."""
         yield from self.over
         for number, (phase, began) in self._now.items():
             state = "running" if phase == "training" else phase
-            yield Span(number, phase, began, self._time, state, under_way=True)
+            yield PhaseSpan(number, phase, began, self._time, state, under_way=True)
 
     def _phase(self, number: int) -> Phase | None:
         return self._now[number][0] if number in self._now else None
@@ -101,7 +101,7 @@ class Phases:
     def _begin(self, number: int, phase: Phase, time: float) -> None:
         before = self._now.pop(number, None)
         if before is not None:
-            self.over.append(Span(number, before[0], before[1], max(time, before[1]), phase))
+            self.over.append(PhaseSpan(number, before[0], before[1], max(time, before[1]), phase))
         self._now[number] = phase, time
 
     def _end(self, number: int, time: float, state: str) -> None:
@@ -109,7 +109,7 @@ class Phases:
             phase, began = self._now.pop(number)
             if phase == "waiting" and not self._says_who_waits:
                 phase = "training"  # nobody knows which part of it was waiting
-            self.over.append(Span(number, phase, began, time, state))
+            self.over.append(PhaseSpan(number, phase, began, time, state))
 
     def _leave(self, time: float) -> None:
         """End the phases in which a worker runs or is awaited; paused trials stay paused."""

@@ -29,7 +29,7 @@ Form = tuple[Layout, tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class ReportBlock:
     """Consecutive reports of a trial with the same layout and ``seeds`` (empty: all seeds of the trial).
 
     ``numbers_N4``: the columns of ``NUMBERS``; ``metrics_NM``: the lanes of each metric in turn; ``events_N``: the
@@ -42,10 +42,10 @@ class Block:
     metrics_NM: NDArray[np.float64]
     events_N: NDArray[np.int64]
 
-    def between(self, first: int, last: int) -> "Block":
+    def between(self, first: int, last: int) -> "ReportBlock":
         """The reports from index ``first`` up to, but without, ``last``."""
         cut = slice(first, last)
-        return Block(self.layout, self.seeds, self.numbers_N4[cut], self.metrics_NM[cut], self.events_N[cut])
+        return ReportBlock(self.layout, self.seeds, self.numbers_N4[cut], self.metrics_NM[cut], self.events_N[cut])
 
 
 @final
@@ -77,7 +77,7 @@ class Reports(Sequence[Reported]):
             self._metrics.extend(lanes)
         self.events.append(event)
 
-    def extend(self, trial: int, block: Block) -> None:
+    def extend(self, trial: int, block: ReportBlock) -> None:
         """Append a block of reports of a trial, none with a latency."""
         shared = {"kind": "reported", "trial": trial, "seeds": block.seeds, "latency": None}
         form = (block.layout, tuple(shared[name] for name in REST))
@@ -88,7 +88,7 @@ class Reports(Sequence[Reported]):
         self._metrics.frombytes(block.metrics_NM.tobytes())
         self.events.frombytes(block.events_N.tobytes())
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[ReportBlock]:
         """The reports in order, in as few blocks as possible."""
         numbers_N4, metrics = np.array(self._numbers).reshape(-1, len(NUMBERS)), np.array(self._metrics)
         events_N, starts = np.array(self.events), [*self._starts, len(metrics)]
@@ -96,7 +96,7 @@ class Reports(Sequence[Reported]):
         for (layout, seeds), alike in groupby(self._forms, lambda form: (form[0], form[1][REST.index("seeds")])):
             last = first + len(list(alike))
             metrics_NM = metrics[starts[first] : starts[last]].reshape(last - first, -1)
-            yield Block(layout, seeds, numbers_N4[first:last], metrics_NM, events_N[first:last])
+            yield ReportBlock(layout, seeds, numbers_N4[first:last], metrics_NM, events_N[first:last])
             first = last
 
     @property

@@ -45,7 +45,7 @@ from skipstack.search.strategy.objectives.hours import Working
 from skipstack.search.strategy.objectives.pareto import front
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.extension import extended, shortened
-from skipstack.search.study.record.idle_seeds import idle_seeds
+from skipstack.search.study.record.identical_seeds import idle_seeds
 from skipstack.search.study.record.next_event import WrongEventError, check_next, wrong_event
 from skipstack.search.study.record.ranking import fingerprint_of, measure_of
 from skipstack.search.study.record.trial_record import TrialRecord

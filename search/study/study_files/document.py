@@ -76,7 +76,7 @@ class FileContent(Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ValueSource:
     """The source of a value: a file, with its lines, or a command-line option."""
 
     name: str
@@ -86,11 +86,11 @@ class Source:
         """An error with the position of ``path`` before the message."""
         return UserError(at(path, lines=self.lines, file=self.name) + message)
 
-    def at_scale(self, scale: str) -> "Source":
+    def at_scale(self, scale: str) -> "ValueSource":
         """The same file with the lines of a scale replacing those of the fields that it overrides."""
         lines = self.lines or {}
         own = {path[2:]: line for path, line in lines.items() if path[:2] == ("scales", scale) and len(path) > 2}
-        return Source(self.name, {**lines, **own})
+        return ValueSource(self.name, {**lines, **own})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Document:
     ``code``: its own code files, as named in the file.
     """
 
-    source: Source
+    source: ValueSource
     raw: Raw
     scales: tuple[str, ...]
     code: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
     except OSError as error:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None
     data, lines = read_yaml(text, name)
-    return document(data, Source(name, {_of_today(path): line for path, line in lines.items()}), scale, base)
+    return document(data, ValueSource(name, {_of_today(path): line for path, line in lines.items()}), scale, base)
 
 
 def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
@@ -138,7 +138,7 @@ def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
     )
 
 
-def document(data: Any, source: Source, scale: str | None = None, base: Raw | None = None) -> Document:
+def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw | None = None) -> Document:
     """The data of a study file, merged over the preset that it extends. Raises UserError as ``read_document`` does, and
     for data without a key, which would silently be the study of all defaults.
     """
@@ -160,7 +160,7 @@ def document(data: Any, source: Source, scale: str | None = None, base: Raw | No
     return Document(source, raw, tuple(dict.fromkeys([*extended.scales, *file.scales])), file.code)
 
 
-def _extended(name: str | None, source: Source, scale: str | None, base: Raw | None) -> Document:
+def _extended(name: str | None, source: ValueSource, scale: str | None, base: Raw | None) -> Document:
     if name is None:
         own = TrialConfig().model_dump(mode="json") if base is None else base
         search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # its default depends on replicates
@@ -172,7 +172,7 @@ def _extended(name: str | None, source: Source, scale: str | None, base: Raw | N
     return read_document(presets()[name], name, scale)
 
 
-def _over(below: Raw, above: FileContent | Scale, source: Source) -> Raw:
+def _over(below: Raw, above: FileContent | Scale, source: ValueSource) -> Raw:
     axes: Raw = below["axes"]
     for path, axis in above.axes.items():
         axes = with_axis(axes, path, None if axis is None else axis.model_dump(mode="json"), source)
@@ -194,7 +194,7 @@ def merged(below: Any, above: Any) -> Any:
     return {**below, **{key: merged(below.get(key), value) for key, value in above.items()}}
 
 
-def in_full(search: Raw, source: Source) -> Raw:
+def in_full(search: Raw, source: ValueSource) -> Raw:
     """The search options of ``source``, with words expanded to mappings of that kind.
 
     Raises UserError for a key of earlier versions, with what to write instead.
@@ -212,7 +212,7 @@ def replacement(key: str, value: Any) -> str:
     return f"search.{key}: a key of earlier versions (allowed: search.{new}: {{{written}}})"
 
 
-def with_axis(axes: Raw, path: str, axis: Any, source: Source) -> Raw:
+def with_axis(axes: Raw, path: str, axis: Any, source: ValueSource) -> Raw:
     """The axes with one added, or replaced in its position; None removes it, with UserError if there is none."""
     if axis is not None:
         return {**axes, path: axis}

@@ -10,7 +10,7 @@ from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.data.labels.trees import TREES
 from skipstack.search.ledger.upgrade import REPLACED
 from skipstack.search.study.config import SearchConfig
-from skipstack.search.study.study_files.document import Raw, Source, in_full, replacement, with_axis
+from skipstack.search.study.study_files.document import Raw, ValueSource, in_full, replacement, with_axis
 from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.paths import trial_paths, unknown_path
@@ -29,7 +29,7 @@ class Setting:
     ``adds``: the value is appended to the study's own.
     """
 
-    source: Source
+    source: ValueSource
     path: tuple[str, ...]
     value: Any
     adds: bool = False
@@ -74,23 +74,23 @@ def corpus_setting(name: str, raw: Raw) -> Setting:
     if own.get("tags") == TREES and has_trees:
         wanted["tags"] = TREES
     same = wanted.items() <= own.items()
-    return Setting(Source(f"--corpus {name}"), ("base", "data", "corpus"), own if same else wanted)
+    return Setting(ValueSource(f"--corpus {name}"), ("base", "data", "corpus"), own if same else wanted)
 
 
 def option_setting(option: str, path: str, value: float) -> Setting:
     """An option that abbreviates a path: ``--epochs 3``, ``--hours 0.5``."""
-    return Setting(Source(f"--{option} {value}"), tuple(path.split(".")), value)
+    return Setting(ValueSource(f"--{option} {value}"), tuple(path.split(".")), value)
 
 
 def added_constraints(constraints: Sequence[str | ConstraintFunction]) -> Setting:
     """``constraints=`` of the library: further ones than the study's own."""
     named = [each if isinstance(each, str) else each.name for each in constraints]
-    return Setting(Source("constraints="), ("constraints",), named, adds=True)
+    return Setting(ValueSource("constraints="), ("constraints",), named, adds=True)
 
 
 def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
     """``--set PATH=VALUE``, the value as YAML. Raises UserError for an invalid path; ``known``: the paths of a base."""
-    source = Source(f"--set {text}")
+    source = ValueSource(f"--set {text}")
     path, equals, value = text.partition("=")
     if not equals:
         raise source.error([], "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)")
@@ -100,14 +100,14 @@ def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
 
 def given_setting(path: str, value: Any, known: Known = trial_paths) -> Setting:
     """A Python value for a path as in ``parsed_setting``."""
-    return _setting(path, value, Source(f"settings {path}"), known)
+    return _setting(path, value, ValueSource(f"settings {path}"), known)
 
 
-def _setting(path: str, value: Any, source: Source, known: Known) -> Setting:
+def _setting(path: str, value: Any, source: ValueSource, known: Known) -> Setting:
     return Setting(source, _parts(path, value, source, known), value, adds=path == ADDED)
 
 
-def _parts(path: str, value: Any, source: Source, known_in_base: Known) -> tuple[str, ...]:
+def _parts(path: str, value: Any, source: ValueSource, known_in_base: Known) -> tuple[str, ...]:
     """The path in the file. Fields of the base may be given without the prefix ``base``."""
     first, _, rest = path.partition(".")
     if path in ("about", "constraints", ADDED):

@@ -18,7 +18,7 @@ from skipstack.search.study.study_files.document import (
     Document,
     FileContent,
     Raw,
-    Source,
+    ValueSource,
     document,
     presets,
     read_document,
@@ -89,7 +89,7 @@ def load_study(
     nothing = None if function is None else dict[str, Any]()
     if isinstance(given, Mapping):
         name = MAPPING if function is None else function.name
-        corpora, file = Path.cwd(), document(given, Source(MAPPING), scale, nothing)
+        corpora, file = Path.cwd(), document(given, ValueSource(MAPPING), scale, nothing)
     else:
         path, preset = find_study(given)
         name, corpora = preset or path.stem, Path.cwd() if preset else path.resolve().parent
@@ -199,7 +199,7 @@ class _Check:
     ``constraints`` of its own.
     """
 
-    def __init__(self, file: Source, settings: Sequence[Setting], *, constraints: int) -> None:
+    def __init__(self, file: ValueSource, settings: Sequence[Setting], *, constraints: int) -> None:
         self._file = file
         self._settings = settings
         self._constraints = constraints
@@ -241,7 +241,7 @@ class _Check:
         except UserError as error:
             raise self._author(("base",)).error(["base"], str(error)) from None
 
-    def _author(self, path: Sequence[str | int]) -> Source:
+    def _author(self, path: Sequence[str | int]) -> ValueSource:
         near = [each for each in self._settings if all(a == b for a, b in zip(each.path, path, strict=False))]
         if path[:1] == ("constraints",) and len(path) > 1 and isinstance(path[1], int) and path[1] < self._constraints:
             near = [each for each in near if not each.adds]

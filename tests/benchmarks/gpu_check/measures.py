@@ -23,7 +23,7 @@ from skipstack.data.basis.system import usable_cpus
 from skipstack.models.ground.device import clock
 from skipstack.models.kernels import abilities
 from skipstack.models.kernels.choice import in_a_line
-from skipstack.search.execution.engines.room import Allotment, share_of
+from skipstack.search.execution.engines.capacity import Allotment, share_of
 from skipstack.search.execution.workers.worker import TrainingWorker
 from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.folder import StudyFolder

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.search.statistics.chance import Part, chance, half_width
+from skipstack.search.statistics.chance import VarianceComponent, chance, half_width
 from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.pseudo_values import pseudo_values
 
@@ -198,7 +198,7 @@ def _differences(
     return [_measured(of_seeds_NR[:, :seeds].mean(axis=1), chance(table_NRS[:, :seeds])) for seeds in asked]
 
 
-def _measured(value_N: Values, parts: Sequence[Part]) -> Values:
+def _measured(value_N: Values, parts: Sequence[VarianceComponent]) -> Values:
     return np.stack([value_N, half_width(parts, 1 - LEVEL), half_width(parts[:1], 1 - LEVEL)])
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.search.statistics.chance import Part, half_width
+from skipstack.search.statistics.chance import VarianceComponent, half_width
 from skipstack.search.statistics.folds import chance_of_folds
 from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.rounding import ROUNDING
@@ -140,26 +140,26 @@ def partition(generator: np.random.Generator, sets: int, examples: int, folds: i
     return places
 
 
-def _parts(found_NC: Values, folds: int) -> dict[str, tuple[Part, ...]]:
+def _parts(found_NC: Values, folds: int) -> dict[str, tuple[VarianceComponent, ...]]:
     """The variance of each mean as each interval has it."""
     calls = found_NC.shape[1]
     parts = {
-        PLAIN: (Part(found_NC.var(axis=1, ddof=1) / calls, calls - 1),),
+        PLAIN: (VarianceComponent(found_NC.var(axis=1, ddof=1) / calls, calls - 1),),
         CORRECTED: chance_of_folds(found_NC, folds, held_out=True),
     }
     if (partitions := calls // folds) > 1:
         means_NP = found_NC.reshape(len(found_NC), partitions, folds).mean(axis=2)
-        parts[PARTITIONS] = (Part(means_NP.var(axis=1, ddof=1) / partitions, partitions - 1),)
+        parts[PARTITIONS] = (VarianceComponent(means_NP.var(axis=1, ddof=1) / partitions, partitions - 1),)
     return parts
 
 
-def _share_covered(values_NC: Values, parts: tuple[Part, ...]) -> float:
+def _share_covered(values_NC: Values, parts: tuple[VarianceComponent, ...]) -> float:
     """The truth is the mean over all data sets."""
     means_N, half_N = values_NC.mean(axis=1), half_width(parts, 1 - LEVEL)
     return float((np.abs(means_N - means_N.mean()) <= half_N)[half_N > ROUNDING].mean())
 
 
-def _share_above(values_NC: Values, parts: tuple[Part, ...]) -> float:
+def _share_above(values_NC: Values, parts: tuple[VarianceComponent, ...]) -> float:
     half_N = half_width(parts, 1 - LEVEL)
     return float(((values_NC.mean(axis=1) > half_N) & (half_N > ROUNDING)).mean())
 

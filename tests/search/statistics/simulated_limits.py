@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from skipstack.search.statistics.chance import Part, chance, half_width, p_value
+from skipstack.search.statistics.chance import VarianceComponent, chance, half_width, p_value
 from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.pseudo_values import pseudo_values
 from tests.search.statistics.simulated import Values, accuracy, f1
@@ -172,9 +172,9 @@ def _johnson(one_NR: Values, other_NR: Values) -> Values:
     return p_value(moved_N, _parts(difference_NR))
 
 
-def _parts(difference_NR: Values) -> list[Part]:
+def _parts(difference_NR: Values) -> list[VarianceComponent]:
     R = difference_NR.shape[1]
-    return [Part(difference_NR.var(axis=1, ddof=1) / R, R - 1)]
+    return [VarianceComponent(difference_NR.var(axis=1, ddof=1) / R, R - 1)]
 
 
 def _flips(one_NR: Values, other_NR: Values) -> Values:

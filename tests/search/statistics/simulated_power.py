@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.search.statistics.chance import Part, chance, p_value
+from skipstack.search.statistics.chance import VarianceComponent, chance, p_value
 from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.power import Noise, chances, noise, smallest_difference
 from skipstack.search.statistics.pseudo_values import pseudo_values
@@ -43,7 +43,7 @@ class _Families:
     """Differences to the base without any effect, the parts of their variances, and what some families estimate."""
 
     values_QN: Values
-    parts: tuple[Part, ...]
+    parts: tuple[VarianceComponent, ...]
     estimated: dict[int, list[Noise]]
 
 
@@ -62,7 +62,9 @@ def stated(rows: int, repeats: int, *, source: int = 0) -> dict[int, Stated]:
 
 def _stated(found: _Families, rows: int, seeds: int) -> Stated:
     deviation = float(np.sqrt(2 * found.parts[0].variance.mean() * seeds) / 2)  # of a difference: both networks vary
-    p_QN = p_value(found.values_QN[:rows], [Part(part.variance[:rows], part.degrees) for part in found.parts])
+    p_QN = p_value(
+        found.values_QN[:rows], [VarianceComponent(part.variance[:rows], part.degrees) for part in found.parts]
+    )
     smallest, detected, half, shown = [], [], [], []
     for number, estimated in enumerate(found.estimated[rows]):
         said = smallest_difference(estimated, seeds=seeds, sentences=SENTENCES, questions=rows)
@@ -85,7 +87,7 @@ def _marked(
 ) -> tuple[NDArray[np.bool_], Values]:
     """Whether these families mark their first row, if it has this effect, and how large they show it."""
     value_N = found.values_QN[0, which_N] + effect
-    own_N = p_value(value_N, [Part(part.variance[0, which_N], part.degrees) for part in found.parts])
+    own_N = p_value(value_N, [VarianceComponent(part.variance[0, which_N], part.degrees) for part in found.parts])
     return first_is_marked(np.concatenate([own_N[None], p_QN[1:, which_N]])), value_N
 
 
@@ -94,7 +96,7 @@ def _families(repeats: int, source: int) -> dict[int, _Families]:
     generator = np.random.default_rng([source, repeats])
     world, of_counts = World("no effect"), MEASURES["accuracy"]
     values: dict[int, list[Values]] = {seeds: [] for seeds in SEEDS}
-    parts: dict[int, list[tuple[Part, ...]]] = {seeds: [] for seeds in SEEDS}
+    parts: dict[int, list[tuple[VarianceComponent, ...]]] = {seeds: [] for seeds in SEEDS}
     estimated: dict[int, dict[int, list[Noise]]] = {seeds: {rows: [] for rows in ROWS} for seeds in SEEDS}
     for size in chunks(repeats, 25):
         networks = [(world.row, 0.0)] * (1 + max(ROWS))
@@ -114,7 +116,7 @@ def _families(repeats: int, source: int) -> dict[int, _Families]:
         seeds: _Families(
             np.concatenate(values[seeds], axis=1),
             tuple(
-                Part(np.concatenate([each.variance for each in alike], axis=1), alike[0].degrees)
+                VarianceComponent(np.concatenate([each.variance for each in alike], axis=1), alike[0].degrees)
                 for alike in zip(*parts[seeds], strict=True)
             ),
             estimated[seeds],

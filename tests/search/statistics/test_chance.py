@@ -11,7 +11,7 @@ from scipy.stats import t, ttest_1samp
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from skipstack.search.statistics.chance import SMALLEST_P, Part, chance, half_width, mean_squares, p_value
+from skipstack.search.statistics.chance import SMALLEST_P, VarianceComponent, chance, half_width, mean_squares, p_value
 
 Values = NDArray[np.float64]
 S = 500
@@ -58,7 +58,7 @@ def test_tables_with_other_seeds_add_their_variances_and_share_their_sentences()
 @pytest.mark.parametrize("seeds", [2, 3, 10])
 def test_a_single_source_gives_students_t(seeds: int) -> None:
     values = np.random.default_rng(seeds).normal(0.5, 1.0, seeds)
-    parts = [Part(np.asarray(values.var(ddof=1) / seeds), seeds - 1)]
+    parts = [VarianceComponent(np.asarray(values.var(ddof=1) / seeds), seeds - 1)]
     theirs = ttest_1samp(values, 0.0)
     low, high = theirs.confidence_interval(0.95)
     assert half_width(parts, 0.95) == pytest.approx((high - low) / 2)
@@ -66,14 +66,14 @@ def test_a_single_source_gives_students_t(seeds: int) -> None:
 
 
 def test_p_is_the_level_at_which_the_bound_is_met_and_goes_from_the_smallest_to_1() -> None:
-    parts = [Part(np.array([1.0, 1.0, 1.0]), 2), Part(np.array([0.5, 0.5, 0.5]), 499)]
+    parts = [VarianceComponent(np.array([1.0, 1.0, 1.0]), 2), VarianceComponent(np.array([0.5, 0.5, 0.5]), 499)]
     p = p_value(np.array([0.0, 3.0, 1e12]), parts)
     assert p[0] == pytest.approx(1.0)
     assert p[2] == pytest.approx(SMALLEST_P)
     assert t.isf(p[1] / 2, 2) ** 2 + 0.5 * t.isf(p[1] / 2, 499) ** 2 == pytest.approx(9.0)
 
 
-def _normal(seeds: int) -> Iterator[tuple[Values, list[Part], float]]:
+def _normal(seeds: int) -> Iterator[tuple[Values, list[VarianceComponent], float]]:
     """Means of normal tables, and the parts of their variance as they would be measured, for many true variances.
 
     In units of the cells' variance; for normal tables mean squares are independent and have chi-squared distributions.
@@ -85,7 +85,10 @@ def _normal(seeds: int) -> Iterator[tuple[Values, list[Part], float]]:
         sizes = [1 + of_seeds, 1 + of_sentences, 1]
         squares = [size * generator.chisquare(d, DRAWN) / d for size, d in zip(sizes, degrees, strict=True)]
         mean = generator.normal(0, np.sqrt(1 + of_seeds + of_sentences), DRAWN)
-        parts = [Part(squares[0], degrees[0]), Part(np.maximum(squares[1] - squares[2], 0), degrees[1])]
+        parts = [
+            VarianceComponent(squares[0], degrees[0]),
+            VarianceComponent(np.maximum(squares[1] - squares[2], 0), degrees[1]),
+        ]
         terms = sum(square**2 / d for square, d in zip(squares, degrees, strict=True))
         total = parts[0].variance + parts[1].variance
         satterthwaite = np.where(parts[1].variance > 0, np.maximum(total**2 / terms, degrees[0]), degrees[0])
@@ -117,7 +120,7 @@ def test_p_is_below_any_level_at_most_as_often_as_the_level_says(seeds: int) -> 
             tolerance = 4 * np.sqrt(level * (1 - level) / DRAWN)
             assert below <= level + tolerance
         worst = max(worst, float((np.sqrt(square) > half_width(parts, 1 - level)).mean()))
-        p = p_value(mean[some], [Part(part.variance[some], part.degrees) for part in parts])
+        p = p_value(mean[some], [VarianceComponent(part.variance[some], part.degrees) for part in parts])
         assert ((p <= level) == (square >= bound)[some]).all()
     assert (worst > 2 * level) == (seeds == 2)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from skipstack.search.statistics.chance import Part, half_width
+from skipstack.search.statistics.chance import VarianceComponent, half_width
 from skipstack.search.statistics.estimates import SAME_ON_ALL_CORPORA, Estimate, mean_over_corpora
 
 
@@ -34,6 +34,8 @@ def test_planted_effects_are_covered_however_unequal_the_errors_are(corpora: int
     for apart, largest in product((0.0, 0.005), (1, 5)):
         errors = 0.003 * np.linspace(1, largest, corpora)
         effects = generator.normal(0, apart, (4000, corpora)) + generator.normal(0, errors, (4000, corpora))
-        of_mean = Part(effects.var(axis=1, ddof=1) / corpora, corpora - 1)  # as the first test has it, 4,000 at once
+        of_mean = VarianceComponent(
+            effects.var(axis=1, ddof=1) / corpora, corpora - 1
+        )  # as the first test has it, 4,000 at once
         covered = (np.abs(effects.mean(axis=1)) <= half_width([of_mean], 0.95)).mean()
         assert 0.94 <= covered <= 0.985

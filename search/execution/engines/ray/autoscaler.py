@@ -14,10 +14,10 @@ from ray.util.placement_group import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.execution.engines.growth import Growth, MachineType
+from skipstack.search.execution.engines.autoscaling import Autoscaling, MachineType
+from skipstack.search.execution.engines.capacity import Resources
 from skipstack.search.execution.engines.ray.head import nodes
 from skipstack.search.execution.engines.ray.machines import Question
-from skipstack.search.execution.engines.room import Resources
 
 HEAD: Final = "node:__internal_head__"
 """A resource that only the cluster's head has."""
@@ -26,7 +26,7 @@ SIGNS: Final = ("RAY_enable_autoscaler_v2", "RAY_NODE_TYPE_NAME", "RAY_USAGE_STA
 """Environment variables of a head whose autoscaler runs elsewhere, as on Kubernetes."""
 
 
-def growth() -> Growth | None:
+def autoscaling() -> Autoscaling | None:
     """The machines that may join the cluster; None if it has no autoscaler, and for a client of a cluster elsewhere.
 
     Ray has no function for this: the answer is in the config with which the autoscaler was started on the head. If no
@@ -39,9 +39,9 @@ def growth() -> Growth | None:
     if found is None:
         return None
     if found["kinds"] is None:
-        return Growth()
+        return Autoscaling()
     kinds = (MachineType(name, kind["resources"], kind["most"]) for name, kind in found["kinds"].items())
-    return Growth(tuple(kinds), found["most"], head["Resources"])
+    return Autoscaling(tuple(kinds), found["most"], head["Resources"])
 
 
 def _asked_of(head: str) -> dict[str, Any] | None:

@@ -21,14 +21,27 @@ from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import Engine
 from skipstack.search.execution.driver.interruption import terminated_as_interrupted
-from skipstack.search.execution.engines.growth import Growth, needed
-from skipstack.search.execution.engines.newcomers import Newcomers
-from skipstack.search.execution.engines.ray.autoscaler import demanded, growth
-from skipstack.search.execution.engines.ray.cards import Cards
+from skipstack.search.execution.engines.allocation import Allocator
+from skipstack.search.execution.engines.autoscaling import Autoscaling, needed
+from skipstack.search.execution.engines.capacity import (
+    LOOKED_AT,
+    Allotment,
+    Machines,
+    Resources,
+    allotted,
+    described,
+    in_words,
+    no_capacity,
+    nothing_known,
+    slots,
+)
+from skipstack.search.execution.engines.new_machines import NewMachines
+from skipstack.search.execution.engines.ray.autoscaler import autoscaling, demanded
 from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers
 from skipstack.search.execution.engines.ray.copying.file_server import FileService
 from skipstack.search.execution.engines.ray.copying.mark import Mark
 from skipstack.search.execution.engines.ray.copying.study import copying, gather
+from skipstack.search.execution.engines.ray.gpu_failures import GpuFailures
 from skipstack.search.execution.engines.ray.loop import SlotScheduler, SlotSearcher, StudyIsOver, StudyLoop
 from skipstack.search.execution.engines.ray.machines import (
     Question,
@@ -42,24 +55,11 @@ from skipstack.search.execution.engines.ray.machines import (
     resources,
 )
 from skipstack.search.execution.engines.ray.metrics import watched
-from skipstack.search.execution.engines.ray.orders import Prepare
+from skipstack.search.execution.engines.ray.orders import PrepareProcess
 from skipstack.search.execution.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
 from skipstack.search.execution.engines.ray.process import borrowed, settings_of_slots, silenced
 from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 from skipstack.search.execution.engines.ray.worker_process import WorkerProcess
-from skipstack.search.execution.engines.room import (
-    LOOKED_AT,
-    Allotment,
-    Machines,
-    Resources,
-    allotted,
-    described,
-    in_words,
-    nothing_known,
-    nowhere,
-    slots,
-)
-from skipstack.search.execution.engines.settling import Settling
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, Workers
@@ -84,7 +84,7 @@ class RayEngine(Engine):
     """Runs trials in actors of a Ray cluster: the one at ``address``, or the one that this process has already joined,
     or one that is started here and ended with the study. Afterwards the process, and Ray in it, is as it was before.
 
-    Each trial takes ``cpus_per_trial`` and ``gpus_per_trial`` of a GPU (``search/execution/engines/room.py``), and
+    Each trial takes ``cpus_per_trial`` and ``gpus_per_trial`` of a GPU (``search/execution/engines/capacity.py``), and
     twice as much once it ran out of memory. ``concurrent``: largest number of trials that run at a time; None: as many
     as fit. For ``auto``, workers answer ``gpu_memory``, the bytes of a GPU, and ``memory``, the bytes that training a
     trial takes. ``sharing``: which trials share a process, which takes these resources for them together. Raises
@@ -115,19 +115,19 @@ class RayEngine(Engine):
         """The workers of a study whose files may have to be copied."""
         self._unseeing: str | None = None
         """Number of machines that do not see the study's folder, in words."""
-        self._newcomers: Newcomers | None = None
+        self._new_machines: NewMachines | None = None
         """Asks machines that join whether they see the folder, until the user is told of one that does not."""
         self._machines: Machines = {}
         """The machines of the cluster, as of the last look."""
         self._looked = self._told = -math.inf
         self._untold = False
         self._leaving = ExitStack()
-        self._cards = Cards()
+        self._gpu_failures = GpuFailures()
         try:
             for borrowing in (borrowed(), joined(address)):
                 self._leaving.enter_context(borrowing)
-            self._settling = Settling(
-                lambda: self._cards.left(machines()),
+            self._allocator = Allocator(
+                lambda: self._gpu_failures.left(machines()),
                 lambda there, answers: allotted(
                     gpus_per_trial,
                     device,
@@ -140,14 +140,14 @@ class RayEngine(Engine):
                 partial(on_gpu, gpu_memory) if gpus_per_trial == "auto" and device != "cpu" else None,
             )
             with lost_cluster_interrupts():
-                self._growth = growth() if self._joined else None
-            there, joining = resources(), self._growth or Growth(())
+                self._autoscaling = autoscaling() if self._joined else None
+            there, joining = resources(), self._autoscaling or Autoscaling(())
             self._least = needed(gpus_per_trial, device, there, joining, cpus=float(cpus_per_trial))
-            if self._growth is None or slots(there, self._least):
-                self._settling.begin()
-                self._settled()
+            if self._autoscaling is None or slots(there, self._least):
+                self._allocator.begin()
+                self._put_into_words()
             elif not joining.may_hold(self._least):
-                raise nowhere(self._least, there, joining.in_words())
+                raise no_capacity(self._least, there, joining.in_words())
         except BaseException:
             self.close()
             raise
@@ -155,11 +155,11 @@ class RayEngine(Engine):
     @property
     def allotment(self) -> Allotment:
         """The resources of each trial on the machines that are there."""
-        return self._settling.allotment
+        return self._allocator.allotment
 
-    def _settled(self) -> None:
+    def _put_into_words(self) -> None:
         """Put into words what each trial gets, on which cluster, and what may join it."""
-        may_join = None if self._growth is None else f"what may join has: {self._growth.in_words()}"
+        may_join = None if self._autoscaling is None else f"what may join has: {self._autoscaling.in_words()}"
         bound = None if self._concurrent is None else f"at most {self._concurrent} at a time"
         self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, self._unseeing, may_join]))
         self._told, self._untold = time.monotonic(), False
@@ -178,7 +178,7 @@ class RayEngine(Engine):
         if trouble is not None:
             raise UserError(trouble)
         self._unseeing = unseeing(sum(not answer.sees for _, answer in found), len(found))
-        self._settled()
+        self._put_into_words()
 
     def run(self, driver: Driver) -> None:
         """Run trials in slots that Tune keeps open (``loop.py``), then measurements, in processes that have imported
@@ -191,16 +191,16 @@ class RayEngine(Engine):
         if preflight is not None and preflight.copies:
             self._copying = self._leaving.enter_context(copying(self.worker, driver, preflight.mark))
             if self._unseeing is None:
-                self._newcomers = Newcomers(machines(), partial(_sight, preflight.mark))
+                self._new_machines = NewMachines(machines(), partial(_sight, preflight.mark))
         gauges = self._leaving.enter_context(watched(driver))
         self._machines = machines()
         loop = StudyLoop(
             driver,
-            Prepare(self._copying or self.worker, preflight),
-            self._settling,
+            PrepareProcess(self._copying or self.worker, preflight),
+            self._allocator,
             capacity=self._capacity,
             most_slots=self._most_slots,
-            cards=self._cards,
+            gpu_failures=self._gpu_failures,
             say=lambda words: self.say(words),
             look=self._look,
             on_idle=lambda: self.on_idle(),
@@ -261,17 +261,17 @@ class RayEngine(Engine):
 
     def _most_slots(self, needs: Resources) -> int:
         """Number of slots of these resources that the cluster may hold: an autoscaler sees pending ones as demand."""
-        most = None if self._growth is None else self._growth.places(needs)
+        most = None if self._autoscaling is None else self._autoscaling.slots(needs)
         if most is None:
-            most = MOST_SLOTS if self._growth is not None else slots(self._capacity(), needs)
+            most = MOST_SLOTS if self._autoscaling is not None else slots(self._capacity(), needs)
         return min(most, MOST_SLOTS)
 
     def _await_machines(self, record: Callable[[], StudyRecord]) -> None:
         """Wait for new machines if the cluster has no room yet. Raises UserError if none comes."""
-        if self._settling.is_settled:
+        if self._allocator.is_allocated:
             return
-        assert self._growth is not None, "without an autoscaler, what there is was settled at once"
-        trial, joining, known = self._least, self._growth.in_words(), record()
+        assert self._autoscaling is not None, "without an autoscaler, what there is was settled at once"
+        trial, joining, known = self._least, self._autoscaling.in_words(), record()
         ready = known.study.search.trials - sum(each.reason is not None for each in known.trials.values())
         ready = max(1, ready if self._concurrent is None else min(ready, self._concurrent))
         self.say(
@@ -281,10 +281,10 @@ class RayEngine(Engine):
         with terminated_as_interrupted(), demanded(trial, self._most_slots(trial), ready):
             while not slots(there := resources(), trial):
                 if time.monotonic() > until:
-                    raise nowhere(trial, there, f"{joining}, and none came within {AWAITED_SECONDS / 60:g} min")
+                    raise no_capacity(trial, there, f"{joining}, and none came within {AWAITED_SECONDS / 60:g} min")
                 time.sleep(LOOKED_AT)
-        self._settling.begin()
-        self._settled()
+        self._allocator.begin()
+        self._put_into_words()
 
     def _look(self) -> None:
         """Look every few seconds which machines have joined or left, and settle the resources of trials anew."""
@@ -293,24 +293,24 @@ class RayEngine(Engine):
             return
         self._looked = now
         with lost_cluster_interrupts():
-            self._untold |= self._settling.look()
+            self._untold |= self._allocator.look()
             self._machines = machines()
-            first_unseeing = self._newcomers is not None and self._has_unseeing(self._newcomers)
+            first_unseeing = self._new_machines is not None and self._has_unseeing(self._new_machines)
         if first_unseeing or (self._untold and now - self._told > TOLD_EVERY):
-            self._settled()
+            self._put_into_words()
             self.say(self.words)
 
-    def _has_unseeing(self, newcomers: Newcomers) -> bool:
+    def _has_unseeing(self, new_machines: NewMachines) -> bool:
         """Whether a first machine has joined that does not see the study's folder, so that files are copied to it."""
         there = machines()
-        self._unseeing = unseeing(newcomers.unseeing(there), len(there))
+        self._unseeing = unseeing(new_machines.unseeing(there), len(there))
         if self._unseeing is not None:
-            self._newcomers = None
+            self._new_machines = None
         return self._unseeing is not None
 
     def _capacity(self) -> list[Resources]:
         """The resources of each machine, without the GPUs that are left alone."""
-        return [has for _, has in self._cards.left(self._machines).values()]
+        return [has for _, has in self._gpu_failures.left(self._machines).values()]
 
     @property
     def _copies(self) -> bool:

@@ -40,15 +40,15 @@ from skipstack.data.basis.saying import Say
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.faults import DeviceBrokenError, Fault
 from skipstack.search.execution.driver.measuring_on_test import Measurement
-from skipstack.search.execution.engines.ray.cards import IN_A_ROW, Card, Cards
+from skipstack.search.execution.engines.allocation import Allocator
+from skipstack.search.execution.engines.capacity import Resources, enlarged, slots
 from skipstack.search.execution.engines.ray.copying.copying_workers import PartedError, UnsentResult
 from skipstack.search.execution.engines.ray.deaths import Death, Kernel, failures, unborn
+from skipstack.search.execution.engines.ray.gpu_failures import IN_A_ROW, GpuFailures, ProcessGpus
 from skipstack.search.execution.engines.ray.machines import check_answers, lost_cluster_interrupts, machines
-from skipstack.search.execution.engines.ray.orders import Change, Measure, Prepare, give
+from skipstack.search.execution.engines.ray.orders import ChangeTrials, MeasureTrial, PrepareProcess, give
 from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 from skipstack.search.execution.engines.ray.worker_process import Greeting, breaks
-from skipstack.search.execution.engines.room import Resources, enlarged, slots
-from skipstack.search.execution.engines.settling import Settling
 from skipstack.search.ledger.events import LOSSES
 from skipstack.search.study.task import EpochResult, Measured, TrialTask
 
@@ -104,9 +104,10 @@ class Slot:
 class StudyLoop:
     """Connects Tune's slots with the driver of a study: opens slots, gives them trials, and reports the outcomes.
 
-    ``prepare``: the first order to every process. ``settling`` gives the resources of each trial, ``capacity`` those of
-    the machines, and ``most_slots`` the largest number of open slots of some resources. ``concurrent``: largest number
-    of trials that run at a time. ``cards``: the GPUs of the cluster; ``say`` tells the user of one that is left alone.
+    ``prepare``: the first order to every process. ``allocator`` gives the resources of each trial, ``capacity`` those
+    of the machines, and ``most_slots`` the largest number of open slots of some resources. ``concurrent``: largest
+    number of trials that run at a time. ``gpu_failures``: which GPUs break trials; ``say`` tells the user of one that
+    is left alone.
     ``look`` is called again and again, to look at the machines; ``on_idle`` while a CPU is idle; ``part`` before a
     trial that has ended or paused sends its remaining files, ``on_late_files`` afterwards; ``gpus_taken`` with the
     number of GPUs that trials take.
@@ -115,12 +116,12 @@ class StudyLoop:
     def __init__(
         self,
         driver: Driver,
-        prepare: Prepare,
-        settling: Settling,
+        prepare: PrepareProcess,
+        allocator: Allocator,
         *,
         capacity: Callable[[], Sequence[Resources]],
         most_slots: Callable[[Resources], int],
-        cards: Cards,
+        gpu_failures: GpuFailures,
         say: Say,
         look: Callable[[], None],
         on_idle: Callable[[], None],
@@ -132,10 +133,10 @@ class StudyLoop:
     ) -> None:
         self.driver = driver
         self._prepare = prepare
-        self._settling = settling
+        self._allocator = allocator
         self._capacity = capacity
         self._most_slots = most_slots
-        self._cards = cards
+        self._gpu_failures = gpu_failures
         self._say = say
         self._look = look
         self._on_idle = on_idle
@@ -198,13 +199,13 @@ class StudyLoop:
             del self.slots[name]
         return name in self.slots and not self.finished
 
-    def returned(self, name: str, outcomes: Mapping[int, Any], card: Card) -> bool:
+    def returned(self, name: str, outcomes: Mapping[int, Any], gpus: ProcessGpus) -> bool:
         """Handle the end of a slot's step; returns whether the slot stays."""
         slot, self._dry = self.slots[name], False
-        outcomes = {number: self._on_card(outcome, card) for number, outcome in outcomes.items()}
+        outcomes = {number: self._on_gpus(outcome, gpus) for number, outcome in outcomes.items()}
         left, parting = list[int](), list[int]()
         if any(map(breaks, outcomes.values())):
-            self._broke(name, slot, outcomes, card)
+            self._broke(name, slot, outcomes, gpus)
             return False
         for number, outcome in outcomes.items():
             if slot.measures is not None:
@@ -268,7 +269,7 @@ class StudyLoop:
 
     def _wanted(self) -> Resources | None:
         """The resources of the next slot: of a waiting trial that no slot will take, or else of ready trials."""
-        unserved, allotment = self._unserved(), self._settling.allotment
+        unserved, allotment = self._unserved(), self._allocator.allotment
         if unserved:
             return next((each for each in unserved if self._may_open(each)), None)
         for slot in self.slots.values():
@@ -315,7 +316,7 @@ class StudyLoop:
         task = job.task if isinstance(job, Measurement) else job
         program = None if isinstance(job, Measurement) else self._program(task)
         counted = task if program is None else replace(program, number=task.number)
-        allotment = self._settling.allotment
+        allotment = self._allocator.allotment
         if not allotment.is_known(counted):
             return None
         return enlarged(allotment.ordinary(counted), task.share, self._capacity())
@@ -344,26 +345,28 @@ class StudyLoop:
             elif job is not None:
                 slot.program = self._program(job)
                 joined = [job, *self._mates(slot, self._free(slot) - 1)]
-        change = Change(left, parting if len(slot.tasks) > 1 else (), self._taken(slot, joined))
+        change = ChangeTrials(left, parting if len(slot.tasks) > 1 else (), self._taken(slot, joined))
         assert slot.greeting is not None, "it has ended a step"
-        if change != Change():
+        if change != ChangeTrials():
             give(slot.greeting.process, change)
         if measurement is not None:
             slot.measures, confined = measurement.task.number, partial(self._confined, slot)
             self.driver.measuring(slot.measures)
             measurement = Measurement(confined(measurement.task), tuple(map(confined, measurement.training)))
-            give(slot.greeting.process, Measure(measurement))
+            give(slot.greeting.process, MeasureTrial(measurement))
         if slot.tasks or measurement is not None:
             slot.since = time.monotonic()
             return True
         if self.finished or slot.is_fence:
-            return not self.finished and (self._cards.is_left_alone(slot.greeting.card) or not slot.is_idle_for_long)
+            return not self.finished and (
+                self._gpu_failures.is_left_alone(slot.greeting.gpus) or not slot.is_idle_for_long
+            )
         return not (self._others_wait(slot) or (slot.is_idle_for_long and len(self.slots) > 1))
 
     def _avoids_card(self, slot: Slot) -> bool:
         """Whether a slot without work leaves because its GPU is left alone; one that takes no GPU stays, as a fence."""
         assert slot.greeting is not None, "it has a GPU, or none"
-        if slot.is_fence or slot.has_work or not self._cards.is_left_alone(slot.greeting.card):
+        if slot.is_fence or slot.has_work or not self._gpu_failures.is_left_alone(slot.greeting.gpus):
             return False
         slot.is_fence = not slot.resources.get("gpu")
         if not slot.is_fence:
@@ -405,7 +408,7 @@ class StudyLoop:
     def _has_broken(self, slot: Slot, job: Job) -> bool:
         """Whether a trial has broken the GPU of a slot, from which no result has come since."""
         assert slot.greeting is not None, "it asks for work"
-        return isinstance(job, TrialTask) and self._cards.has_broken(slot.greeting.card, job.number)
+        return isinstance(job, TrialTask) and self._gpu_failures.has_broken(slot.greeting.gpus, job.number)
 
     def _others_wait(self, slot: Slot) -> bool:
         """Whether a job that does not fit this slot waits for its room."""
@@ -427,7 +430,7 @@ class StudyLoop:
         return confined
 
     def _confined(self, slot: Slot, task: TrialTask) -> TrialTask:
-        return self._settling.allotment.confined(task, slot.resources)
+        return self._allocator.allotment.confined(task, slot.resources)
 
     def _mates(self, slot: Slot, count: float) -> list[TrialTask]:
         """Up to ``count`` trials of a slot's program. So many are kept waiting as a slot holds, so that mates meet."""
@@ -459,7 +462,7 @@ class StudyLoop:
         """The program that a trial may share, on the device that trials use now; None: it trains by itself."""
         if task.number in self._alone:
             return None
-        allotment = self._settling.allotment
+        allotment = self._allocator.allotment
         return self._sharing.program_of(allotment.confined(task, allotment.resources))
 
     def _is_parting(self, job: Job) -> bool:
@@ -502,39 +505,39 @@ class StudyLoop:
             raise outcome  # no measurement would fare better
         self.driver.measured(number, outcome)
 
-    def _on_card(self, outcome: Any, card: Card) -> Any:
+    def _on_gpus(self, outcome: Any, gpus: ProcessGpus) -> Any:
         """Note that a GPU works if it gave a result. A missing GPU that worked before is a fault of the GPU."""
-        if isinstance(outcome, NoGpuError) and self._cards.has_worked(card):
+        if isinstance(outcome, NoGpuError) and self._gpu_failures.has_worked(gpus):
             return Fault("crashed", f"its GPU is gone: {outcome}", broken="device")
         if isinstance(outcome, EpochResult | Measured):
-            self._cards.worked(card)
+            self._gpu_failures.worked(gpus)
         return outcome
 
-    def _broke(self, name: str, slot: Slot, outcomes: Mapping[int, Any], card: Card) -> None:
+    def _broke(self, name: str, slot: Slot, outcomes: Mapping[int, Any], gpus: ProcessGpus) -> None:
         """Handle a process that can use its GPU no more, and ends; if the GPU is left alone, it is the GPU's fault."""
         number, fault = next((number, outcome) for number, outcome in outcomes.items() if breaks(outcome))
         if fault.broken == "device":
-            if self._cards.broke(card, number):
+            if self._gpu_failures.broke(gpus, number):
                 words = f"{IN_A_ROW} times in a row, a trial broke there ({fault.message})"
-                self._say(f"{card.words} is left alone: {words}")
-            if self._cards.is_left_alone(card):
-                fault = replace(fault, reason="lost", message=f"{fault.message}; {card.words} is left alone")
+                self._say(f"{gpus.words} is left alone: {words}")
+            if self._gpu_failures.is_left_alone(gpus):
+                fault = replace(fault, reason="lost", message=f"{fault.message}; {gpus.words} is left alone")
         for each, outcome in outcomes.items():
             if slot.measures is None and not (breaks(outcome) or self._stays(slot, each, outcome)):
                 del slot.tasks[each]
         del self.slots[name]
         self._faulted(slot, fault)
-        if self._cards.is_left_alone(card):
+        if self._gpu_failures.is_left_alone(gpus):
             self._fence(slot)
-            left = [has for _, has in self._cards.left(machines()).values()]
-            if not slots(left, self._settling.allotment.resources):
+            left = [has for _, has in self._gpu_failures.left(machines()).values()]
+            if not slots(left, self._allocator.allotment.resources):
                 raise DeviceBrokenError(
-                    f"trials fit nowhere else, and {card.words} breaks them, {IN_A_ROW} in a row ({fault.message}; "
+                    f"trials fit nowhere else, and {gpus.words} breaks them, {IN_A_ROW} in a row ({fault.message}; "
                     "allowed: GPUs that compute, or --device cpu)"
                 )
 
     def _death(self, greeting: Greeting, error: RayError | None, words: str) -> Death:
-        return Death(greeting.process, greeting.card.machine, error, words, self._kernel)
+        return Death(greeting.process, greeting.gpus.machine, error, words, self._kernel)
 
     def _doomed(self, slot: Slot, death: Death) -> None:
         """Report a process's death to its trials, at once or when its cause is clear."""
@@ -622,7 +625,7 @@ class StudyLoop:
             return False
         if any(slot.is_idle for slot in slots):
             return True
-        has_room = len(slots) < self._most_slots(self._settling.allotment.usual)
+        has_room = len(slots) < self._most_slots(self._allocator.allotment.usual)
         return has_room and self.driver.ready <= self._running()
 
     def keep(self, call: Callable[[], Value]) -> Value:
@@ -680,11 +683,11 @@ class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
         if name not in loop.slots:
             return str(TrialScheduler.STOP)
         if "trouble" in result:
-            loop.keep(partial(refuse, result["card"], result["trouble"]))
+            loop.keep(partial(refuse, result["gpus"], result["trouble"]))
         if "greeting" in result:
             stays = loop.keep(lambda: loop.greeted(name, result["greeting"]))
         else:
-            stays = loop.keep(lambda: loop.returned(name, dict(result["outcomes"]), result["card"]))
+            stays = loop.keep(lambda: loop.returned(name, dict(result["outcomes"]), result["gpus"]))
         return str(TrialScheduler.CONTINUE if stays else TrialScheduler.STOP)
 
     def on_trial_error(self, tune_controller: Any, trial: Any) -> None:
@@ -712,9 +715,9 @@ class StudyIsOver(Stopper):  # type: ignore[misc]
         return self._loop.finished
 
 
-def refuse(card: Card, trouble: str) -> None:
+def refuse(gpus: ProcessGpus, trouble: str) -> None:
     """Raises UserError: the machine of a process cannot train."""
-    raise UserError(f"machine {card.name}: {trouble}")
+    raise UserError(f"machine {gpus.name}: {trouble}")
 
 
 def words_of(trial: Any) -> str:

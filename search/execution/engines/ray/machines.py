@@ -26,10 +26,10 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.system import usable_cpus
 from skipstack.search.execution.driver.faults import ClusterLostError, WorkersSilentError
+from skipstack.search.execution.engines.capacity import Machines
 from skipstack.search.execution.engines.ray.head import check_this_machine, leave_cluster, nodes, raylet_socket
 from skipstack.search.execution.engines.ray.sockets import in_session_folder
 from skipstack.search.execution.engines.ray.token import authenticated
-from skipstack.search.execution.engines.room import Machines
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Size of the object store in a cluster that we start: tasks and reports are small, and weights go to files."""

@@ -11,7 +11,7 @@ from skipstack.search.study.task import TrialTask, Workers
 
 
 @dataclass(frozen=True, slots=True)
-class Prepare:
+class PrepareProcess:
     """Order to get ready: the workers of the study, and the checks that the machine must pass; None on the driver's own
     machine.
     """
@@ -21,7 +21,7 @@ class Prepare:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangeTrials:
     """Order to release the trials that ``left``, and to train those that ``joined``, too. Trials that are ``parting``
     have ended or paused: they only send their remaining files.
     """
@@ -32,13 +32,13 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class MeasureTrial:
     """Order to measure a trial on the test split."""
 
     measurement: Measurement
 
 
-Order = Prepare | Change | Measure
+Order = PrepareProcess | ChangeTrials | MeasureTrial
 
 
 def give(process: ActorHandle, order: Order) -> None:

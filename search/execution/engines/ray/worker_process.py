@@ -20,10 +20,10 @@ with uncollected():  # these imports are half of a worker's start
     from skipstack.search.execution.driver.device_errors import broken_here
     from skipstack.search.execution.driver.faults import DiskLostError, Fault, OutOfSpaceError, fault_of
     from skipstack.search.execution.driver.measuring_on_test import Measurement, measured
-    from skipstack.search.execution.engines.ray.cards import Card, this_card
     from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers, PartedError
     from skipstack.search.execution.engines.ray.copying.scratch import leave
-    from skipstack.search.execution.engines.ray.orders import Change, Measure, Order, Prepare
+    from skipstack.search.execution.engines.ray.gpu_failures import ProcessGpus, own_gpus
+    from skipstack.search.execution.engines.ray.orders import ChangeTrials, MeasureTrial, Order, PrepareProcess
     from skipstack.search.study.task import Workers
 
 BROKEN_BEFORE = "its process was left with a GPU that an earlier trial broke"
@@ -38,7 +38,7 @@ class Greeting:
     """A new process: its handle, and the GPUs that it may use."""
 
     process: ActorHandle
-    card: Card
+    gpus: ProcessGpus
 
 
 class WorkerProcess(tune.Trainable):  # type: ignore[misc]
@@ -52,7 +52,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         """Set up only what cannot fail: Tune would not say why."""
         self._greeted = False
         self._orders: deque[bytes] = deque()
-        self._prepared: Prepare | None = None
+        self._prepared: PrepareProcess | None = None
         self._attempts: list[Attempt] = []
         self._parting: set[int] = set()
         self._broken = False
@@ -77,21 +77,21 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         """Run a step. ``outcomes``: the result or the error of each trial whose turn it is, or of a measurement.
         ``trouble``: the reason why this process cannot train.
         """
-        result: dict[str, Any] = {"outcomes": (), "card": this_card()}  # a mapping would be flattened
+        result: dict[str, Any] = {"outcomes": (), "gpus": own_gpus()}  # a mapping would be flattened
         if not self._greeted:
             self._greeted = True
-            return {**result, "greeting": Greeting(ray.get_runtime_context().current_actor, this_card())}
+            return {**result, "greeting": Greeting(ray.get_runtime_context().current_actor, own_gpus())}
         outcomes: dict[int, Any] = {}
         while self._orders:
             try:
                 order: Order = cloudpickle.loads(self._orders.popleft())
-                if isinstance(order, Prepare) and (trouble := self._prepare(order)) is not None:
+                if isinstance(order, PrepareProcess) and (trouble := self._prepare(order)) is not None:
                     return {**result, "trouble": trouble}
             except Exception as error:  # noqa: BLE001 (such as a module that this machine lacks)
                 return {**result, "trouble": one_line(error)}
-            if isinstance(order, Change):
+            if isinstance(order, ChangeTrials):
                 outcomes |= self._change(order)
-            elif isinstance(order, Measure):
+            elif isinstance(order, MeasureTrial):
                 outcomes |= self._measure(order.measurement)
         if not outcomes and self._attempts:
             outcomes = self._trained()
@@ -103,7 +103,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         self._broken = any(map(breaks, outcomes.values()))
         return {**result, "outcomes": tuple(outcomes.items())}
 
-    def _prepare(self, order: Prepare) -> str | None:
+    def _prepare(self, order: PrepareProcess) -> str | None:
         trouble = None if order.preflight is None else order.preflight.trouble()
         if trouble is None and isinstance(order.workers, CopyingWorkers):
             order.workers.stay()
@@ -115,7 +115,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         assert self._prepared is not None, "a process is prepared before it gets any work"
         return self._prepared.workers
 
-    def _change(self, order: Change) -> dict[int, Any]:
+    def _change(self, order: ChangeTrials) -> dict[int, Any]:
         """Release trials, and take in others; returns the faults of those that cannot begin."""
         for attempt in [each for each in self._attempts if each.number in order.left]:
             self._end(attempt)
@@ -148,7 +148,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
             return work()
         except (OutOfSpaceError, DiskLostError) as cause:
             joined = self._prepared is not None and self._prepared.preflight is not None  # else there is one machine
-            return type(cause)(f"{cause}; met on machine {this_card().name}") if joined else cause
+            return type(cause)(f"{cause}; met on machine {own_gpus().name}") if joined else cause
         except (UserError, PartedError) as cause:
             return cause
         except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)

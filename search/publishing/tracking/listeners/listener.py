@@ -8,7 +8,7 @@ from skipstack.spaces.subject import Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class HeardTrial:
+class TrialInfo:
     """A trial as listeners know it. ``ablation``: the number of its ablation; None: a trial of the search.
 
     ``values``: the values of its axes, by their paths; ``seeds``: those of its lanes or calls.
@@ -32,7 +32,7 @@ class HeardTrial:
 
 
 @dataclass(frozen=True, slots=True)
-class HeardStudy:
+class StudyInfo:
     """The study: its name; its ``identity``, which no other study has; its folder, in which a listener may write into a
     folder of its own name.
     """
@@ -52,16 +52,16 @@ class Listener:
     now: float = 0.0
     """The time of the current event, in Unix seconds."""
 
-    def __init__(self, study: HeardStudy) -> None:
+    def __init__(self, study: StudyInfo) -> None:
         self.study = study
 
-    def reported(self, trial: HeardTrial, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
+    def reported(self, trial: TrialInfo, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
         """A trial has reported the ``metrics`` of an epoch, each with a value for each of ``trial.seeds``."""
 
-    def tested(self, trial: HeardTrial, metrics: Mapping[str, Sequence[float]]) -> None:
+    def tested(self, trial: TrialInfo, metrics: Mapping[str, Sequence[float]]) -> None:
         """A trial was measured on test."""
 
-    def ended(self, trial: HeardTrial, reason: str, score: float | None) -> None:
+    def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
         """A trial has ended: ``completed``, ``stopped``, ``failed`` and so on; its score, the mean over its seeds."""
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from skipstack.data.basis.errors import UserError, unknown
-from skipstack.search.publishing.tracking.listeners.listener import HeardStudy, Listener
+from skipstack.search.publishing.tracking.listeners.listener import Listener, StudyInfo
 
 HERE: Final = __package__
 
@@ -40,7 +40,7 @@ def with_whole_paths(also: Sequence[str]) -> tuple[str, ...]:
     return tuple(name if name in BUILT_IN else str(Path(name).resolve()) for name in also)
 
 
-def made(name: str, study: HeardStudy) -> Listener:
+def made(name: str, study: StudyInfo) -> Listener:
     """The listener, ready to hear the study. Raises UserError if a file has no class of a listener, or several."""
     if name in BUILT_IN:
         _, module, own = BUILT_IN[name]

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from skipstack.search.publishing.tracking.listeners.listener import HeardStudy, HeardTrial, Listener
+from skipstack.search.publishing.tracking.listeners.listener import Listener, StudyInfo, TrialInfo
 
 if TYPE_CHECKING:
     from tensorboardX import SummaryWriter
@@ -17,22 +17,22 @@ AT_ONCE: Final = 64
 class TensorBoardListener(Listener):
     """Scalars by epoch; values of axes and the score as hyperparameters, once a trial has ended."""
 
-    def __init__(self, study: HeardStudy) -> None:
+    def __init__(self, study: StudyInfo) -> None:
         super().__init__(study)
         self._runs = study.folder / "tensorboard"
         shutil.rmtree(self._runs, ignore_errors=True)  # the ledger has all of it, and is heard from its beginning
         self._open: dict[tuple[str, int], SummaryWriter] = {}
         self._files = 0
 
-    def reported(self, trial: HeardTrial, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
+    def reported(self, trial: TrialInfo, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
         """Write a point of each curve."""
         self._add(trial, metrics, epoch)
 
-    def tested(self, trial: HeardTrial, metrics: Mapping[str, Sequence[float]]) -> None:
+    def tested(self, trial: TrialInfo, metrics: Mapping[str, Sequence[float]]) -> None:
         """Write points of their own, under the names of test."""
         self._add(trial, metrics, None)
 
-    def ended(self, trial: HeardTrial, reason: str, score: float | None) -> None:
+    def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
         """Write how it ended, and a row of the table of hyperparameters."""
         for seed in trial.seeds:
             writer = self._writer(trial, seed)
@@ -47,12 +47,12 @@ class TensorBoardListener(Listener):
         for writer in self._open.values():
             writer.close()
 
-    def _add(self, trial: HeardTrial, metrics: Mapping[str, Sequence[float]], epoch: int | None) -> None:
+    def _add(self, trial: TrialInfo, metrics: Mapping[str, Sequence[float]], epoch: int | None) -> None:
         for seed, values in trial.by_seed(metrics):
             for name, value in values.items():
                 self._writer(trial, seed).add_scalar(name, value, epoch, walltime=self.now)
 
-    def _writer(self, trial: HeardTrial, seed: int) -> "SummaryWriter":
+    def _writer(self, trial: TrialInfo, seed: int) -> "SummaryWriter":
         from tensorboardX import SummaryWriter
 
         if (trial.name, seed) not in self._open:

@@ -7,29 +7,29 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skipstack.search.publishing.tracking.listeners.listener import HeardStudy, HeardTrial, Listener
+from skipstack.search.publishing.tracking.listeners.listener import Listener, StudyInfo, TrialInfo
 
 
 class WandbListener(Listener):
     """Metrics by epoch; values of axes as the run's config, how it ended and its score as its summary."""
 
-    def __init__(self, study: HeardStudy) -> None:
+    def __init__(self, study: StudyInfo) -> None:
         super().__init__(study)
         runs = study.folder / "wandb"
         shutil.rmtree(runs, ignore_errors=True)  # the ledger has all of it, and is heard from its beginning
         self._open: dict[tuple[str, int], Any] = {}
 
-    def reported(self, trial: HeardTrial, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
+    def reported(self, trial: TrialInfo, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
         """A step of the run."""
         for seed, values in trial.by_seed(metrics):
             self._run(trial, seed).log({"epoch": epoch, **values}, step=epoch)
 
-    def tested(self, trial: HeardTrial, metrics: Mapping[str, Sequence[float]]) -> None:
+    def tested(self, trial: TrialInfo, metrics: Mapping[str, Sequence[float]]) -> None:
         """A part of its summary."""
         for seed, values in trial.by_seed(metrics):
             self._run(trial, seed).summary.update(values)
 
-    def ended(self, trial: HeardTrial, reason: str, score: float | None) -> None:
+    def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
         """Finish the run."""
         for seed in trial.seeds:
             run = self._run(trial, seed)
@@ -42,7 +42,7 @@ class WandbListener(Listener):
         for run in self._open.values():
             run.finish()
 
-    def _run(self, trial: HeardTrial, seed: int) -> Any:
+    def _run(self, trial: TrialInfo, seed: int) -> Any:
         import wandb
 
         if (trial.name, seed) not in self._open:

@@ -39,7 +39,7 @@ from skipstack.models.training.captured import tensors
 from skipstack.models.training.evaluate import POSITIONS_ON_DEVICE, SENTENCES_AT_ONCE, STREAM_WINDOW, STREAMS
 from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loop import EpochReport, Training
-from skipstack.search.execution.engines.room import share_of
+from skipstack.search.execution.engines.capacity import share_of
 from skipstack.search.study.study_files.document import presets
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.space import Space

@@ -15,7 +15,7 @@ import torch
 from skipstack.models.conformance.accelerator.memory import Memory
 from skipstack.models.conformance.accelerator.simulated import Accelerator
 from skipstack.models.ground.device_memory import HANDLES, WORKSPACE
-from skipstack.search.execution.engines.room import share_of
+from skipstack.search.execution.engines.capacity import share_of
 from skipstack.search.study.study_files.document import presets as all_presets
 from tests.models.conformance.accelerator.caching import MIB, Allocator
 from tests.models.conformance.accelerator.presets import CARDS, limit_of

@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 from scipy.stats import spearmanr
 from scipy.stats import t as t_distribution
 
-from skipstack.search.analysis.confirmation.against import ComparedRow, Comparison, compare
+from skipstack.search.analysis.confirmation.against import ComparedRow, PaperComparison, compare
 from skipstack.search.analysis.confirmation.papers import PaperTable
 from skipstack.search.ledger.events import Event
 from skipstack.search.statistics.estimates import ONE_SEED
@@ -39,11 +39,11 @@ def trial(
     return [proposed(config, number, point), reported(number, 1, *dev), ended(number)]
 
 
-def rows_of(comparison: Comparison) -> dict[str, ComparedRow]:
+def rows_of(comparison: PaperComparison) -> dict[str, ComparedRow]:
     return {row.ours.label: row for row in comparison.rows}
 
 
-def against(record: StudyRecord, *rows: dict[str, Any]) -> Comparison:
+def against(record: StudyRecord, *rows: dict[str, Any]) -> PaperComparison:
     return compare(record, "made-up/table-1", table(*rows))
 
 

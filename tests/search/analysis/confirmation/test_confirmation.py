@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
-from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm, reach
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm, reach
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design, why_not_by_design
 from skipstack.search.analysis.confirmation.differences import difference, difference_table
 from skipstack.search.ledger.events import Event
@@ -78,11 +78,11 @@ def test_sentences_of_two_corpora_are_not_paired() -> None:
         events += [proposed(config, number, {"data.corpus.seed": number}, seeds=(0, 1, 2)), ended(number)]
         events += [on_test(number, COUNTS[number])]
     one, other = record_of(config, *events).trials.values()
-    (row,) = confirm([Row(label="other", trial=other, reference=one)], randomise=True)
+    (row,) = confirm([RowToConfirm(label="other", trial=other, reference=one)], randomise=True)
     assert row.difference is not None
     assert (row.difference.sentences, row.difference.seeds, row.p_randomised) == (None, SEEDS, None)
     assert difference_table(other, one) is None
-    (row,) = confirm([Row(label="other", trial=other, reference=one, same_sentences=True)])
+    (row,) = confirm([RowToConfirm(label="other", trial=other, reference=one, same_sentences=True)])
     assert row.difference is not None
     assert (row.difference.sentences, row.p_randomised) == (SENTENCES, None)  # as nobody asked for it
 
@@ -144,7 +144,7 @@ def test_only_studies_settled_beforehand_are_confirmations(search: dict[str, Any
     record = record_of(config, *trials(config))
     assert why_not_by_design(record) == why
     assert (by_design(record) is None) == bool(why)
-    both = [Row(label="1", trial=record.trials[1], reference=record.trials[0])]
+    both = [RowToConfirm(label="1", trial=record.trials[1], reference=record.trials[0])]
     (row,) = confirm(both, only_described=why)
     assert row.difference is not None
     assert row.difference.value == pytest.approx((COUNTS[1] - COUNTS[0])[..., 0].mean() / 10)
@@ -213,7 +213,9 @@ def test_seeds_are_paired_by_number_and_trials_without_a_common_one_are_compared
 
 def test_what_can_be_told_is_read_off_the_noise_of_the_rows() -> None:
     record = record_of(CONFIG, *trials())
-    rows = [Row(label=str(number), trial=record.trials[number], reference=record.trials[0]) for number in (1, 2, 3)]
+    rows = [
+        RowToConfirm(label=str(number), trial=record.trials[number], reference=record.trials[0]) for number in (1, 2, 3)
+    ]
     found = reach(rows, 0.001)
     assert found is not None
     assert 0.02 < found.smallest < 0.2
@@ -227,7 +229,7 @@ def test_what_can_be_told_is_read_off_the_noise_of_the_rows() -> None:
 def test_families_are_corrected_one_by_one() -> None:
     record = record_of(CONFIG, *trials())
     rows = [
-        Row(label="1", trial=record.trials[number], reference=record.trials[0], family=family)
+        RowToConfirm(label="1", trial=record.trials[number], reference=record.trials[0], family=family)
         for number, family in ((1, "a"), (1, "b"), (2, "b"))
     ]
     alone, beside, _ = confirm(rows)

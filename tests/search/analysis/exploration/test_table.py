@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.analysis.exploration.table import Row
+from skipstack.search.analysis.exploration.table import ValueRow
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event, Reason
 from skipstack.search.study.record.selection import selected
@@ -49,7 +49,7 @@ def _depths() -> StudyRecord:
     )
 
 
-def _rows(record: StudyRecord) -> dict[tuple[str, str], Row]:
+def _rows(record: StudyRecord) -> dict[tuple[str, str], ValueRow]:
     return {(row.axis, row.value): row for row in exploration_of(record).rows}
 
 

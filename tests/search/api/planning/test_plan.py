@@ -199,7 +199,7 @@ def test_trials_that_share_programs_take_their_part_of_the_seconds_and_no_less_t
     """Rates alone: all trials share. With four slots of four, sixteen trials end as one program would."""
     config = study({RATE: AXES[RATE]}, trials=16, scheduler="none")
     alone, shared = planned(config, Room(slots=4)), planned(config, Room(slots=4, trials_per_program=4))
-    assert (alone.company, shared.company) == (1.0, 4.0)
+    assert (alone.trials_per_shared_program, shared.trials_per_shared_program) == (1.0, 4.0)
     for one, other in zip(alone.forecasts, shared.forecasts, strict=True):
         assert one.hours == other.hours == pytest.approx(16 * EPOCHS * 48 / HOUR)
         assert one.elapsed == other.elapsed == pytest.approx(4 * EPOCHS * 48 / HOUR)

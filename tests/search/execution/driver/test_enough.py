@@ -24,7 +24,7 @@ from skipstack.search.ledger.events import Event, Extended, Reported, Shortened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.entry import STUDY
 from skipstack.search.publishing.tracking.runs import ExpectedRuns
-from skipstack.search.strategy.objectives.enough import EnoughConfig
+from skipstack.search.strategy.objectives.stopping_rule import StoppingRuleConfig
 from skipstack.search.study.checks import check_study
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import StudyFolder
@@ -185,7 +185,7 @@ def test_the_command_line_asks_for_it() -> None:
         ("corpus", "scale", "proposer", "trials", "epochs", "seeds", "lanes", "seed")
     )
     asked, _ = studied("quickstart", enough=True, settings=["search.enough.hours=2"], **options)
-    assert asked.search.enough == EnoughConfig(hours=2)
+    assert asked.search.enough == StoppingRuleConfig(hours=2)
     assert studied("quickstart", settings=None, **options)[0].search.enough is None
 
 

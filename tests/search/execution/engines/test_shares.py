@@ -13,12 +13,12 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.system import GPU_CONTEXT
 from skipstack.data.store.writing import store
 from skipstack.models.ground.device_memory import device_memory, limit_memory, room_of
-from skipstack.search.execution.engines.room import MARGIN, GpuShares
+from skipstack.search.execution.engines.capacity import MARGIN, GpuShares
 from skipstack.search.execution.workers import worker
 from skipstack.search.study.task import TrialTask
 from skipstack.spaces.trial import TrialConfig
 from tests.search.counted_apart import counted_apart
-from tests.search.execution.engines.test_room import Counted
+from tests.search.execution.engines.test_capacity import Counted
 from tests.search.execution.workers.test_worker import CONFIG, task
 
 GIB = 2**30

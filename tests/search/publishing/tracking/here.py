@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.publishing.tracking.publishing import Publication, Shown, publish, published
+from skipstack.search.publishing.tracking.publishing import Publication, PublishingResult, publish, published
 from skipstack.search.publishing.tracking.recording import Recorder
 from skipstack.search.publishing.tracking.retry_loop import RetryLoop
 from skipstack.search.study.record.folder import StudyFolder
@@ -77,10 +77,10 @@ class TrackingHere:
     def close(self) -> str | None:
         return self.recording.close()
 
-    def published(self, experiment: str, study_id: str, what: str) -> Shown | None:
+    def published(self, experiment: str, study_id: str, what: str) -> PublishingResult | None:
         return published(self.uri, experiment, study_id, what)
 
-    def publish(self, experiment: str, study_id: str, publication: Publication) -> Shown:
+    def publish(self, experiment: str, study_id: str, publication: Publication) -> PublishingResult:
         owner = Owner()
         owner.waiting.set()
         return publish(self.uri, experiment, study_id, publication, RetryLoop(owner))

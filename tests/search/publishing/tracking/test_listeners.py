@@ -11,8 +11,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Ended, Event, Reported
 from skipstack.search.ledger.events import Tested as Measured
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.publishing.tracking.listeners.delivery import Delivery, ListenerProcess
 from skipstack.search.publishing.tracking.listeners.named import check
-from skipstack.search.publishing.tracking.listeners.telling import Listening, Telling
 from skipstack.search.study.record.folder import StudyFolder
 from tests.pages import GUIDE, Page
 from tests.search.publishing.tracking.studies import DEPTH, SEEDS, ablated, history
@@ -73,7 +73,7 @@ def test_a_listener_hears_every_event_once_in_order_and_again_from_the_beginning
     own.write_text(OWN)
     first, rest = history()[:15], history()[15:]
     folder = written(tmp_path / "study", first)
-    telling = Telling([str(own)], folder)
+    telling = Delivery([str(own)], folder)
     telling.tell()
     assert (folder / "heard.txt").read_text().splitlines() == [*by_hand(first)]
     written(folder, [*rest, *ablated(history())])
@@ -82,7 +82,7 @@ def test_a_listener_hears_every_event_once_in_order_and_again_from_the_beginning
     whole = [*by_hand(history()), *by_hand(history(), of="ablation 1, ")]
     assert (folder / "heard.txt").read_text().splitlines() == whole
     assert telling.close() == []
-    again = Listening([str(own)], folder)
+    again = ListenerProcess([str(own)], folder)
     assert again.close() == []
     *heard, closed = (folder / "heard.txt").read_text().splitlines()
     assert (heard, closed.partition("|")[2]) == (whole, "closed")
@@ -107,7 +107,7 @@ def test_tensorboard_has_each_metric_of_each_seed(tmp_path: Path) -> None:
     events = history()
     folder = written(tmp_path / "study", events)
     for _ in range(2):  # the second writes it anew
-        telling = Telling(["tensorboard"], folder)
+        telling = Delivery(["tensorboard"], folder)
         telling.tell()
         assert telling.close() == []
     for number in range(5):
@@ -145,7 +145,7 @@ def test_wandb_has_each_metric_of_each_seed_offline(tmp_path: Path) -> None:
     from wandb.proto.wandb_internal_pb2 import Record
 
     folder = written(tmp_path / "study", history())
-    listening = Listening(["wandb"], folder)
+    listening = ListenerProcess(["wandb"], folder)
     assert listening.close() == []
     steps: dict[str, list[tuple[str, str]]] = {}
     for file in folder.glob("wandb/offline-run-*/*.wandb"):
@@ -170,7 +170,7 @@ def test_a_listener_that_raises_is_told_and_the_others_go_on(tmp_path: Path) -> 
     own = tmp_path / "broken.py"
     own.write_text(BROKEN)
     folder = written(tmp_path / "study", history())
-    telling = Telling([str(own), "tensorboard"], folder)
+    telling = Delivery([str(own), "tensorboard"], folder)
     telling.tell()
     (line,) = telling.close()
     assert line.startswith(f"--also {own}: broken.py:11: RuntimeError: no room")
@@ -195,7 +195,7 @@ def test_what_nobody_knows_is_refused_before_anything_runs(name: str, message: s
 def test_a_file_without_a_listener_is_told(tmp_path: Path) -> None:
     own = tmp_path / "empty.py"
     own.write_text("import skipstack\nfrom skipstack import Listener\n")
-    telling = Telling([str(own)], written(tmp_path / "study", history()))
+    telling = Delivery([str(own)], written(tmp_path / "study", history()))
     telling.tell()
     assert telling.close() == [
         f"--also {own}: {own}: got 0 classes of Listener (allowed: one); `skipstack sync` tells it again"
@@ -205,7 +205,7 @@ def test_a_file_without_a_listener_is_told(tmp_path: Path) -> None:
 def test_the_reader_of_the_guide_prints_what_it_hears(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = tmp_path / "mine.py"
     own.write_text(Page(GUIDE / "results.md").files["mine.py"])
-    telling = Telling([str(own)], written(tmp_path / "study", history()))
+    telling = Delivery([str(own)], written(tmp_path / "study", history()))
     telling.tell()
     assert telling.close() == []
     lines = capsys.readouterr().out.splitlines()

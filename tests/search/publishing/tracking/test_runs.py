@@ -21,7 +21,7 @@ from skipstack.search.ledger.events import (
     StudyOpened,
 )
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.publishing.tracking.entry import Entry, Read
+from skipstack.search.publishing.tracking.entry import CorpusOfRun, Entry
 from skipstack.search.publishing.tracking.names import LONGEST
 from skipstack.search.publishing.tracking.runs import ExpectedRuns, study_id
 from skipstack.search.study.config import StudyConfig
@@ -82,7 +82,7 @@ def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
     flat = {path: str(value) for path, value in config.flatten().items()}
     assert trial.params == flat | {"axis.depth": "1"}
     assert TrialConfig.model_validate_json(trial.files["config.json"]) == config
-    assert trial.corpus == Read("grammar", "f1f2", canonical_json(config.data.corpus.model_dump(mode="json")))
+    assert trial.corpus == CorpusOfRun("grammar", "f1f2", canonical_json(config.data.corpus.model_dump(mode="json")))
     assert isinstance(events[0], StudyOpened)
     assert trial.tags == {
         "skipstack.study": study_id(events[0]),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import Ended, Proposed, Reason
-from skipstack.search.strategy.objectives.enough import Enough, EnoughConfig
+from skipstack.search.strategy.objectives.stopping_rule import StoppingRule, StoppingRuleConfig
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
 
@@ -55,7 +55,7 @@ def stopped(scores: NDArray[np.float64], generator: np.random.Generator) -> NDAr
 
 
 def trial(
-    state: Enough, number: int, time: float, seconds: float, by_seed: list[float], reason: Reason = "completed"
+    state: StoppingRule, number: int, time: float, seconds: float, by_seed: list[float], reason: Reason = "completed"
 ) -> None:
     """A trial that takes some seconds, and nothing else happens meanwhile."""
     state.happened(Proposed(time=time, trial=number, point={}, config_identity="", seeds=(0, 1)))
@@ -67,13 +67,13 @@ def asked(
     scores: NDArray[np.float64],
     deviation: float,
     hourly: float,
-    config: EnoughConfig,
+    config: StoppingRuleConfig,
     behind: NDArray[np.bool_] | None = None,
 ) -> Iterator[Gain | None]:
     """After each trial, what is said. ``hourly``: trials an hour; ``behind``: which are stopped. The two seeds of a
     trial lie symmetrically around its score, so that the deviation of seeds is known exactly.
     """
-    state, seconds, apart = Enough(config), 3600 / hourly, deviation / 2**0.5
+    state, seconds, apart = StoppingRule(config), 3600 / hourly, deviation / 2**0.5
     ends: list[Reason] = ["completed"] * len(scores)
     if behind is not None:
         ends = ["stopped" if each else "completed" for each in behind]
@@ -96,7 +96,7 @@ def endings(world: str, *, deviation: float, hourly: float, studies: int, stops:
     found = []
     for study in range(studies):
         scores, behind = drawn(np.random.default_rng([2, study]), MOST)
-        says = enumerate(asked(scores, deviation, hourly, EnoughConfig(), behind), start=1)
+        says = enumerate(asked(scores, deviation, hourly, StoppingRuleConfig(), behind), start=1)
         number, gain = next(((number, gain) for number, gain in says if gain is not None), (0, None))
         if gain is not None:
             really = further(truth, float(scores[:number].max()), round(hourly))

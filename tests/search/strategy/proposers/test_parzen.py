@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skipstack.search.strategy.proposers.parzen import Kind, Parzen
+from skipstack.search.strategy.proposers.parzen import AxisKind, Parzen
 
-CHOICE, INTEGER, REAL = Kind(3, 0.0), Kind(0, 1 / 7), Kind(0, 0.0)
+CHOICE, INTEGER, REAL = AxisKind(3, 0.0), AxisKind(0, 1 / 7), AxisKind(0, 0.0)
 KINDS = [CHOICE, INTEGER, REAL]
 
 
@@ -63,7 +63,7 @@ def test_it_is_the_mixture_of_scipys_distributions() -> None:
 
 
 def test_integers_far_from_a_kernel_are_exact() -> None:
-    parzen = Parzen([Kind(0, 1 / 999)], np.zeros((200, 1)), np.full(200, 1e9))
+    parzen = Parzen([AxisKind(0, 1 / 999)], np.zeros((200, 1)), np.full(200, 1e9))
     at, width = 0.0, (1 + 1 / 999) / 100
     inside = stats.norm.cdf((1 + 1 / 1998) / width) - stats.norm.cdf(-1 / 1998 / width)
     for place in (5, 50, 60):

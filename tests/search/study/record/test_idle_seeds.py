@@ -1,7 +1,7 @@
 """Seeds that change nothing are told; seeds that change a single number are not."""
 
 from skipstack.search.ledger.events import Event, Reported
-from skipstack.search.study.record.idle_seeds import first_report, idle_seeds, seeds_say_the_same
+from skipstack.search.study.record.identical_seeds import first_report, idle_seeds, seeds_say_the_same
 from tests.search.made_up import DEPTH, ended, proposed, record_of, reported, study
 
 CONFIG = study({DEPTH: {"choice": [1, 3, 5]}}, proposer="random", scheduler="none", seeds=3)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import ray
 
-from skipstack.search.execution.engines.growth import Growth, MachineType
+from skipstack.search.execution.engines.autoscaling import Autoscaling, MachineType
 from skipstack.search.execution.engines.ray import autoscaler
-from skipstack.search.execution.engines.ray.autoscaler import autoscaler_at, growth
+from skipstack.search.execution.engines.ray.autoscaler import autoscaler_at, autoscaling
 
 HEAD_ID = "ab" * 28
 HEAD = {"CPU": 1.0, autoscaler.HEAD: 1.0}
@@ -61,25 +61,25 @@ def test_the_config_on_the_head_says_which_machines_may_join_and_nothing_else_of
     config = tmp_path / "config.yaml"
     config.write_text(json.dumps(CONFIG))
     with monitored("10.0.0.1:6379", config):
-        assert growth() == Growth(
+        assert autoscaling() == Autoscaling(
             (MachineType("small", {"CPU": 4}, 4), MachineType("any", {"CPU": 8, "GPU": 1}, 6)), 6, HEAD
         )
         assert "s3cret" not in str(autoscaler_at("10.0.0.1:6379"))
         cluster.address = "10.0.0.2:6379"
-        assert growth() is None, "that one is another cluster's"
+        assert autoscaling() is None, "that one is another cluster's"
         cluster.address = "10.0.0.1:6379"
         config.write_text(json.dumps({**CONFIG, "head_node_type": "none"}).replace('{"CPU": 8, "GPU": 1}', "{}"))
-        assert growth() == Growth(), "what some machines have is not said"
+        assert autoscaling() == Autoscaling(), "what some machines have is not said"
         config.unlink()
-        assert growth() == Growth(), "there is one, who knows of what"
+        assert autoscaling() == Autoscaling(), "there is one, who knows of what"
 
 
 @pytest.mark.parametrize("sign", autoscaler.SIGNS)
 def test_where_the_config_is_elsewhere_variables_of_the_head_show_that_there_is_an_autoscaler(
     sign: str, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert growth() is None
+    assert autoscaling() is None
     monkeypatch.setenv(sign, "0")
-    assert growth() is None
+    assert autoscaling() is None
     monkeypatch.setenv(sign, "1")
-    assert growth() == Growth(), "of which no more is known"
+    assert autoscaling() == Autoscaling(), "of which no more is known"

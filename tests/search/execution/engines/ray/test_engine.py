@@ -14,7 +14,7 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.execution.driver.run_study import run_study
-from skipstack.search.execution.engines.newcomers import Newcomers
+from skipstack.search.execution.engines.new_machines import NewMachines
 from skipstack.search.execution.engines.ray import engine as module
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.engines.ray.machines import check_address
@@ -313,11 +313,11 @@ def test_that_files_are_copied_is_said_once_when_the_first_machine_joins_that_ne
     monkeypatch.setattr(module, "LOOKED_AT", 0.0)
     monkeypatch.setattr(module, "machines", lambda: there)
     study: Any = object.__new__(RayEngine)
-    study._joined, study._growth, study._concurrent, study._where = True, None, None, None
+    study._joined, study._autoscaling, study._concurrent, study._where = True, None, None, None
     study._looked = study._told = -math.inf
     study._untold, study._unseeing, study.say = False, None, said.append
-    study._settling = SimpleNamespace(look=lambda: False, allotment=SimpleNamespace(words="1 CPU each"))
-    study._newcomers = Newcomers(
+    study._allocator = SimpleNamespace(look=lambda: False, allotment=SimpleNamespace(words="1 CPU each"))
+    study._new_machines = NewMachines(
         there, lambda machine: SimpleNamespace(is_over=lambda: True, answer=lambda: there[machine])
     )
     study._look()

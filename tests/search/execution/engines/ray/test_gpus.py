@@ -12,8 +12,8 @@ import ray
 import skipstack
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.engines.capacity import Allotment
 from skipstack.search.execution.engines.ray.engine import RayEngine
-from skipstack.search.execution.engines.room import Allotment
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.task import EpochResult, TrialTask
@@ -55,7 +55,7 @@ def test_on_a_cluster_that_has_gpus_a_trial_computes_on_its_own_share_alone(
     found = {}
     try:
         for given in (engine.allotment, Allotment({"cpu": 1.0}, ""), Allotment({"cpu": 1.0, "gpu": 0.34}, "")):
-            engine._settling._allotment = given
+            engine._allocator._allotment = given
             folder = open_toy(tmp_path / str(len(found)), toy_study(trials=6, epochs=1))
             with Ledger(folder.ledger) as ledger:
                 driver = Driver(folder, ledger, device="auto", clock=time.time)
@@ -80,7 +80,7 @@ def cards_seen(config: Mapping[str, float], report: skipstack.Report) -> None:
     """Waits for another trial, so that two hold their cards at the same time."""
     seen = [int(each) for each in os.environ["CUDA_VISIBLE_DEVICES"].split(",")]
     time.sleep(0.5)
-    report(config["x"], cards=float(len(seen)), first=float(min(seen)))
+    report(config["x"], gpu_failures=float(len(seen)), first=float(min(seen)))
 
 
 def test_a_function_gets_as_many_whole_gpus_as_it_asked_for(tmp_path: Path) -> None:

@@ -15,31 +15,31 @@ from skipstack.data.basis.errors import NoGpuError, UserError
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.faults import DIED, DeviceBrokenError, Fault, WorkersSilentError
 from skipstack.search.execution.driver.measuring_on_test import Measurement
+from skipstack.search.execution.engines.capacity import Allotment, GpuShares, Resources, share_of, slots
 from skipstack.search.execution.engines.ray import loop as module
-from skipstack.search.execution.engines.ray.cards import Card, Cards
+from skipstack.search.execution.engines.ray.gpu_failures import GpuFailures, ProcessGpus
 from skipstack.search.execution.engines.ray.loop import StudyLoop
-from skipstack.search.execution.engines.ray.orders import Change, Measure, Order, Prepare
+from skipstack.search.execution.engines.ray.orders import ChangeTrials, MeasureTrial, Order, PrepareProcess
 from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 from skipstack.search.execution.engines.ray.worker_process import Greeting
-from skipstack.search.execution.engines.room import Allotment, GpuShares, Resources, share_of, slots
 from skipstack.search.execution.workers.programs import program_of
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.task import TrialTask, Worker
 from tests.search.changed import searched
-from tests.search.execution.engines.test_room import Counted
+from tests.search.execution.engines.test_capacity import Counted
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_driver, toy_study
 
 pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend
 
 GIB = 2**30
-CARD = Card("ab", "host (10.0.0.1)", ())
+CARD = ProcessGpus("ab", "host (10.0.0.1)", ())
 
 
 @dataclass
 class Process:
     """A slot's process, which is played: it takes orders as Ray's would, and keeps workers of toys."""
 
-    card: Card = CARD
+    gpus: ProcessGpus = CARD
     orders: list[Order] = field(default_factory=list)
     workers: dict[int, Worker] = field(default_factory=dict)
     measures: Measurement | None = None
@@ -52,11 +52,11 @@ class Process:
     def step(self) -> dict[int, Any]:
         """What it gives of each trial."""
         for order in self.orders:
-            if isinstance(order, Change):
+            if isinstance(order, ChangeTrials):
                 for number in order.left:
                     del self.workers[number]
                 self.workers |= {task.number: ToyWorker(task) for task in order.joined}
-            elif isinstance(order, Measure):
+            elif isinstance(order, MeasureTrial):
                 self.measures = order.measurement
         self.orders.clear()
         if self.measures is not None:
@@ -96,17 +96,17 @@ class Played:
             found.append(resources)
         return found
 
-    def start(self, name: str, card: Card = CARD) -> Process:
-        process: Any = Process(card)
+    def start(self, name: str, gpus: ProcessGpus = CARD) -> Process:
+        process: Any = Process(gpus)
         self.processes[name] = process
-        assert self.loop.greeted(name, Greeting(process, card))
-        assert isinstance(process.orders[0], Prepare)
+        assert self.loop.greeted(name, Greeting(process, gpus))
+        assert isinstance(process.orders[0], PrepareProcess)
         return self.processes[name]
 
     def step(self, name: str, outcomes: dict[int, Any] | None = None) -> None:
         process = self.processes[name]
         given = process.step() if outcomes is None else outcomes
-        if not self.loop.returned(name, given, process.card):
+        if not self.loop.returned(name, given, process.gpus):
             del self.processes[name]
         self.most = max(self.most, sum(len(slot.tasks) for slot in self.loop.slots.values()))
 
@@ -136,17 +136,17 @@ def playing(
     counted = GpuShares(80 * GIB, lambda task: Counted(len(task.seeds) * GIB)) if shares else None
     resources = {"cpu": 1.0, "gpu": share} if share else {"cpu": 1.0}
     allotment = Allotment({"cpu": 1.0, "gpu": 0.01} if shares else resources, "", counted)
-    settling: Any = SimpleNamespace(allotment=allotment)
+    allocator: Any = SimpleNamespace(allotment=allotment)
     folder = open_toy(path, searched(toy_study(**{"trials": 6, "proposer": "grid", **study.pop("toy", {})}), **study))
     with Ledger(folder.ledger) as ledger:
         driver = toy_driver(folder, ledger)
         loop = StudyLoop(
             driver,
-            Prepare(ToyWorker, None),
-            settling,
+            PrepareProcess(ToyWorker, None),
+            allocator,
             capacity=lambda: machines,
             most_slots=lambda needs: slots(machines, needs),
-            cards=Cards(),
+            gpu_failures=GpuFailures(),
             say=(said if said is not None else []).append,
             look=lambda: None,
             on_idle=lambda: None,
@@ -227,7 +227,7 @@ def test_a_slot_takes_of_a_gpu_what_a_program_of_all_its_trials_takes(tmp_path: 
         played.start("slot 0")
         played.step("slot 0", {})
         change = played.processes["slot 0"].orders[-1]
-        assert isinstance(change, Change)
+        assert isinstance(change, ChangeTrials)
         lanes = sum(len(task.seeds) for task in change.joined)
         assert len(change.joined) == 3
         assert resources["gpu"] == share_of(lanes * GIB, 80 * GIB)
@@ -305,7 +305,7 @@ def test_where_no_process_starts_for_long_a_machine_is_asked_whether_any_does(
 
 BROKEN = Fault("crashed", "its GPU failed: AcceleratorError", broken="device")
 FENCE = {"cpu": 0.0, "gpu": 1.0}
-FIRST, SECOND = Card("ab", "host (10.0.0.1)", ("0",)), Card("ab", "host (10.0.0.1)", ("1",))
+FIRST, SECOND = ProcessGpus("ab", "host (10.0.0.1)", ("0",)), ProcessGpus("ab", "host (10.0.0.1)", ("1",))
 
 
 @pytest.fixture
@@ -334,7 +334,7 @@ def test_a_gpu_that_breaks_trials_gets_no_more_of_them_though_ray_starts_process
         assert first not in played.loop.slots
         assert fence in played.loop.slots
         played.run()
-        assert not any(isinstance(order, Change) for process in (elsewhere, there) for order in process.orders)
+        assert not any(isinstance(order, ChangeTrials) for process in (elsewhere, there) for order in process.orders)
     reasons = [trial.reason for trial in driver.record.trials.values()]
     assert reasons == ["completed"] * 6, "none is tried there again before others, so none pays for the GPU"
 

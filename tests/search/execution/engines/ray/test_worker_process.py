@@ -12,8 +12,8 @@ from ray import cloudpickle
 from skipstack.search.execution.driver.faults import Fault, OutOfSpaceError
 from skipstack.search.execution.driver.measuring_on_test import Measurement
 from skipstack.search.execution.engines.ray import worker_process as module
-from skipstack.search.execution.engines.ray.cards import Card
-from skipstack.search.execution.engines.ray.orders import Change, Measure, Order, Prepare
+from skipstack.search.execution.engines.ray.gpu_failures import ProcessGpus
+from skipstack.search.execution.engines.ray.orders import ChangeTrials, MeasureTrial, Order, PrepareProcess
 from skipstack.search.execution.engines.ray.worker_process import BROKEN_BEFORE, WorkerProcess
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.task import EpochResult, TrialTask
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Ray starts wherever it is asked where it is, and later studies of the process would then train there."""
     found: list[float] = []
-    monkeypatch.setattr(module, "this_card", lambda: Card("ab", "host-7 (10.0.0.7)", ("0",)))
+    monkeypatch.setattr(module, "own_gpus", lambda: ProcessGpus("ab", "host-7 (10.0.0.7)", ("0",)))
     monkeypatch.setattr(time, "sleep", found.append)
     return found
 
@@ -59,24 +59,24 @@ def epochs(result: dict[str, Any]) -> dict[int, int]:
 
 
 def test_trials_that_are_joined_train_an_epoch_a_step_until_they_are_let_go_of(tasks: list[TrialTask]) -> None:
-    worker = process(Prepare(ToyWorker, None), Change(joined=tuple(tasks[:1])))
+    worker = process(PrepareProcess(ToyWorker, None), ChangeTrials(joined=tuple(tasks[:1])))
     assert [epochs(worker.step()) for _ in range(2)] == [{0: 1}, {0: 2}]
-    worker.order(cloudpickle.dumps(Change(left=(0,), joined=tuple(tasks[1:]))))
+    worker.order(cloudpickle.dumps(ChangeTrials(left=(0,), joined=tuple(tasks[1:]))))
     assert [epochs(worker.step()) for _ in range(2)] == [{1: 1, 2: 1}, {1: 2, 2: 2}]
-    worker.order(cloudpickle.dumps(Change(left=(1, 2))))
+    worker.order(cloudpickle.dumps(ChangeTrials(left=(1, 2))))
     assert epochs(worker.step()) == {}
 
 
 def test_a_process_without_work_waits_longer_and_longer_before_it_asks_again(
     tasks: list[TrialTask], slept: list[float]
 ) -> None:
-    worker = process(Prepare(ToyWorker, None))
+    worker = process(PrepareProcess(ToyWorker, None))
     for _ in range(9):
         assert worker.step()["outcomes"] == ()
     assert slept == [0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0, 1.0, 1.0]
-    worker.order(cloudpickle.dumps(Change(joined=tuple(tasks[:1]))))
+    worker.order(cloudpickle.dumps(ChangeTrials(joined=tuple(tasks[:1]))))
     worker.step()
-    worker.order(cloudpickle.dumps(Change(left=(0,))))
+    worker.order(cloudpickle.dumps(ChangeTrials(left=(0,))))
     worker.step()
     assert slept[9:] == [0.02]
 
@@ -84,17 +84,17 @@ def test_a_process_without_work_waits_longer_and_longer_before_it_asks_again(
 def test_those_that_are_parting_send_what_is_left_of_them_before_others_train_on(
     tasks: list[TrialTask], tmp_path: Path
 ) -> None:
-    worker = process(Prepare(ToyWorker, None), Change(joined=tuple(tasks)))
+    worker = process(PrepareProcess(ToyWorker, None), ChangeTrials(joined=tuple(tasks)))
     worker.step()
-    worker.order(cloudpickle.dumps(Change(parting=(1,))))
+    worker.order(cloudpickle.dumps(ChangeTrials(parting=(1,))))
     assert epochs(worker.step()) == {1: 2}
 
 
 def test_a_trial_is_measured_after_others_are_let_go_of(tasks: list[TrialTask]) -> None:
-    worker = process(Prepare(ToyWorker, None), Change(joined=tuple(tasks[:1])))
+    worker = process(PrepareProcess(ToyWorker, None), ChangeTrials(joined=tuple(tasks[:1])))
     worker.step()
-    worker.order(cloudpickle.dumps(Change(left=(0,))))
-    worker.order(cloudpickle.dumps(Measure(Measurement(tasks[1]))))
+    worker.order(cloudpickle.dumps(ChangeTrials(left=(0,))))
+    worker.order(cloudpickle.dumps(MeasureTrial(Measurement(tasks[1]))))
     ((number, outcome),) = worker.step()["outcomes"]
     assert (number, outcome) == (1, ToyWorker.test(tasks[1]))
 
@@ -108,7 +108,7 @@ class Missing:
 
 def test_what_a_machine_cannot_read_is_its_trouble() -> None:
     workers: Any = Missing()
-    assert process(Prepare(workers, None)).step()["trouble"] == (
+    assert process(PrepareProcess(workers, None)).step()["trouble"] == (
         "ModuleNotFoundError: No module named 'a_module_that_is_missing'"
     )
 
@@ -122,7 +122,7 @@ class Troubled:
 
 def test_what_the_preflight_finds_is_its_trouble_too() -> None:
     preflight: Any = Troubled()
-    assert process(Prepare(ToyWorker, preflight)).step()["trouble"] == "its code is another"
+    assert process(PrepareProcess(ToyWorker, preflight)).step()["trouble"] == "its code is another"
 
 
 FULL = "trials/000001: not written, the disk is full (allowed: a disk with room)"
@@ -145,7 +145,7 @@ def test_of_several_machines_the_one_is_named_that_met_a_full_disk(
     preflight: Any, where: str, tasks: list[TrialTask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "host-7")
-    worker = process(Prepare(FullWorker, preflight), Change(joined=tuple(tasks[:1])))
+    worker = process(PrepareProcess(FullWorker, preflight), ChangeTrials(joined=tuple(tasks[:1])))
     ((_, outcome),) = worker.step()["outcomes"]
     assert isinstance(outcome, OutOfSpaceError)
     assert str(outcome) == FULL + where
@@ -156,14 +156,16 @@ def test_work_is_not_begun_in_a_process_that_an_earlier_trial_has_left_broken(
 ) -> None:
     monkeypatch.setattr(module, "broken_here", lambda: "CUDA error: unspecified")
     fault = Fault("lost", f"{BROKEN_BEFORE}: CUDA error: unspecified", broken="program")
-    assert dict(process(Prepare(ToyWorker, None), Change(joined=tuple(tasks))).step()["outcomes"]) == dict.fromkeys(
-        (0, 1, 2), fault
-    )
-    assert dict(process(Prepare(ToyWorker, None), Measure(Measurement(tasks[2]))).step()["outcomes"]) == {2: fault}
+    assert dict(
+        process(PrepareProcess(ToyWorker, None), ChangeTrials(joined=tuple(tasks))).step()["outcomes"]
+    ) == dict.fromkeys((0, 1, 2), fault)
+    assert dict(process(PrepareProcess(ToyWorker, None), MeasureTrial(Measurement(tasks[2]))).step()["outcomes"]) == {
+        2: fault
+    }
 
 
 def test_a_report_carries_nothing_of_what_its_worker_was_given(tasks: list[TrialTask]) -> None:
-    worker = process(Prepare(Heavy, None), Change(joined=tuple(tasks[:1])))
+    worker = process(PrepareProcess(Heavy, None), ChangeTrials(joined=tuple(tasks[:1])))
     told = worker.train()
     assert epochs(told) == {0: 1}
     assert len(cloudpickle.dumps(told)) < 2_500
@@ -175,4 +177,4 @@ def test_the_first_step_says_where_the_process_is(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(ray, "get_runtime_context", Here)
     greeting = WorkerProcess(config={"resources": {}}).step()["greeting"]
-    assert (greeting.process, greeting.card.gpus) == ("itself", ("0",))
+    assert (greeting.process, greeting.gpus.gpus) == ("itself", ("0",))

@@ -14,7 +14,7 @@ LOOKED_AT = 200
 """Maximum number of trials that are compared for what they have in common."""
 
 
-def company(search: SearchConfig, space: Space, trials: int, most: int, *, on_cpu: bool) -> float:
+def trials_per_shared_program(search: SearchConfig, space: Space, trials: int, most: int, *, on_cpu: bool) -> float:
     """The mean number of trials of a program that holds up to ``most``, of a study of so many ``trials``. The trials
     come in the order of a walk, or at random.
     """

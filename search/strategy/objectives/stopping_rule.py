@@ -31,7 +31,7 @@ WORK: Final = (Proposed, Reused, Started, Begun, Reported, Used, Decided, Promot
 """Events between which trials are trained. Time next to other events does not count: no driver may have run."""
 
 
-class EnoughConfig(Frozen):
+class StoppingRuleConfig(Frozen):
     """The study starts no further trial once ``hours`` more would raise its best score by less than ``deviations``
     times the standard deviation between seeds of one config, in expectation.
     """
@@ -42,7 +42,7 @@ class EnoughConfig(Frozen):
     """The minimum number of trials with a score before the rule applies."""
 
 
-class Enough:
+class StoppingRule:
     """Estimates from the trials so far whether more of them are worth their time.
 
     Trials count in the order of proposal, up to the first that has neither ended nor paused: those that end early are a
@@ -53,7 +53,7 @@ class Enough:
     best trial is paused at a rung, the rule does not apply: it may still improve.
     """
 
-    def __init__(self, config: EnoughConfig) -> None:
+    def __init__(self, config: StoppingRuleConfig) -> None:
         self._config = config
         self._seconds = 0.0
         self._last: float | None = None

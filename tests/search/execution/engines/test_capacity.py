@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.execution.engines.room import Allotment, Answers, Resources, allotted, enlarged, slots
+from skipstack.search.execution.engines.capacity import Allotment, Answers, Resources, allotted, enlarged, slots
 from skipstack.search.study.task import TrialTask
 from tests.search.toy import toy_study
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import Placed, Reported, Resumed, Started
-from skipstack.search.strategy.objectives.enough import Enough, EnoughConfig
+from skipstack.search.strategy.objectives.stopping_rule import StoppingRule, StoppingRuleConfig
 from tests.search.strategy.objectives.endings import HEAVY, WORLDS, asked, endings, trial
 
 STUDIES = 40
 SCORES = st.lists(st.floats(0.0, 1.0), min_size=4, max_size=30)
 
 
-def said(scores: list[float], deviation: float, hourly: float, config: EnoughConfig) -> list[Gain | None]:
+def said(scores: list[float], deviation: float, hourly: float, config: StoppingRuleConfig) -> list[Gain | None]:
     return list(asked(np.array(scores), deviation, hourly, config))
 
 
@@ -50,26 +50,26 @@ def test_the_more_seeds_deviate_the_sooner_it_is_enough() -> None:
 @given(SCORES, st.integers(4, 30))
 def test_of_few_trials_nothing_is_said(scores: list[float], least: int) -> None:
     scores = [score + 1e-3 * number for number, score in enumerate(scores)]
-    config = EnoughConfig(minimum_trials=least, deviations=1e9)
+    config = StoppingRuleConfig(minimum_trials=least, deviations=1e9)
     says = said(scores, 1.0, 1.0, config)
     assert [each is not None for each in says] == [number >= least for number in range(1, len(scores) + 1)]
 
 
 @given(SCORES)
 def test_of_single_seeds_or_of_seeds_that_are_alike_nothing_is_said(scores: list[float]) -> None:
-    state = Enough(EnoughConfig(minimum_trials=4, deviations=1e9))
+    state = StoppingRule(StoppingRuleConfig(minimum_trials=4, deviations=1e9))
     for number, score in enumerate(scores):
         trial(state, number, number, 1.0, [score])
         assert state.gain() is None
     if len(set(scores)) > 1:
-        assert said(scores, 0.0, 1.0, EnoughConfig(minimum_trials=4))[-1] is None
+        assert said(scores, 0.0, 1.0, StoppingRuleConfig(minimum_trials=4))[-1] is None
 
 
 @given(SCORES, st.floats(0.01, 5.0), st.floats(0.1, 100.0), st.floats(0.01, 3.0))
 def test_what_is_said_follows_from_its_numbers(
     scores: list[float], deviation: float, hourly: float, deviations: float
 ) -> None:
-    for gain in said(scores, deviation, hourly, EnoughConfig(minimum_trials=4, deviations=deviations)):
+    for gain in said(scores, deviation, hourly, StoppingRuleConfig(minimum_trials=4, deviations=deviations)):
         if gain is not None:
             assert gain.most < deviations * deviation
             assert gain.seed_deviation == pytest.approx(deviation)
@@ -80,7 +80,7 @@ def test_what_is_said_follows_from_its_numbers(
 def test_a_study_whose_last_trials_still_raised_the_best_goes_on() -> None:
     """Scores that rise as a proposer learns, by 0.2 a trial: independent ones of the same values would say enough."""
     rising = [0.2 * number for number in range(40)]
-    config = EnoughConfig(deviations=2.0)
+    config = StoppingRuleConfig(deviations=2.0)
     assert said(rising, 1.0, 40.0, config)[-1] is None
     mixed = np.random.default_rng(0).permutation(rising[:-1]).tolist()
     order = [*sorted(mixed, reverse=True)]
@@ -93,7 +93,7 @@ def test_pauses_of_the_study_count_for_nothing() -> None:
     scores = generator.normal(size=30)
 
     def gain(night: float, *, worked: bool) -> Gain | None:
-        state = Enough(EnoughConfig(deviations=100.0))
+        state = StoppingRule(StoppingRuleConfig(deviations=100.0))
         for number, score in enumerate(scores.tolist()):
             time = 60.0 * number + night * (number >= 15)
             if number == 15 and not worked:
@@ -121,7 +121,7 @@ def test_pauses_of_the_study_count_for_nothing() -> None:
 
 
 def test_a_clock_that_is_set_back_adds_nothing() -> None:
-    state = Enough(EnoughConfig(minimum_trials=4, deviations=1e9))
+    state = StoppingRule(StoppingRuleConfig(minimum_trials=4, deviations=1e9))
     state.happened(Started(time=1e9, trial=0))
     for number in range(6):
         trial(state, number, 3600.0 * number, 3600.0, [0.1 * number, 0.2 * number])
@@ -132,7 +132,7 @@ def test_a_clock_that_is_set_back_adds_nothing() -> None:
 
 def test_trials_count_up_to_the_first_that_is_not_over() -> None:
     """Those that are over early are the worse ones."""
-    state, alone = (Enough(EnoughConfig(minimum_trials=4, deviations=1e9)) for _ in range(2))
+    state, alone = (StoppingRule(StoppingRuleConfig(minimum_trials=4, deviations=1e9)) for _ in range(2))
     state.happened(Started(time=0.0, trial=0))
     for number in range(1, 40):
         trial(state, number, 60.0 * number, 60.0, [0.1 * number, 0.1])
@@ -143,7 +143,7 @@ def test_trials_count_up_to_the_first_that_is_not_over() -> None:
 
 
 def test_nothing_is_enough_while_the_best_waits_at_a_rung() -> None:
-    state = Enough(EnoughConfig(minimum_trials=4, deviations=1e9))
+    state = StoppingRule(StoppingRuleConfig(minimum_trials=4, deviations=1e9))
     for number in range(6):
         trial(state, number, 60.0 * number, 60.0, [0.1 * number, 0.2 * number])
     assert state.gain() is not None
@@ -154,7 +154,7 @@ def test_nothing_is_enough_while_the_best_waits_at_a_rung() -> None:
 
 
 def test_trials_without_a_score_take_their_time_and_add_nothing() -> None:
-    state = Enough(EnoughConfig(minimum_trials=4, deviations=1e9))
+    state = StoppingRule(StoppingRuleConfig(minimum_trials=4, deviations=1e9))
     for number in range(10):
         trial(state, number, 60.0 * number, 60.0, [0.1 * number, 0.2])
     before = state.gain()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from skipstack.search.execution.engines.room import SMALLEST, Resources, in_words, slots
+from skipstack.search.execution.engines.capacity import SMALLEST, Resources, in_words, slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class MachineType:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class Autoscaling:
     """The machines that may join. ``types``: their kinds, None if the autoscaler does not tell them; ``most``: the
     largest number of all together, None: any; ``head``: the resources of the machine that is always there.
     """
@@ -30,7 +30,7 @@ class Growth:
         """Whether some machine that may join has room for a trial, as far as is known."""
         return self.types is None or any(slots([each.has], trial) for each in self.types)
 
-    def places(self, trial: Resources) -> int | None:
+    def slots(self, trial: Resources) -> int | None:
         """Number of such trials that run in parallel once all machines have joined; None if nothing bounds it."""
         if self.types is None:
             return None
@@ -64,7 +64,7 @@ def needed(
     gpus_per_trial: float | Literal["auto"],
     device: str,
     machines: Sequence[Resources],
-    growth: Growth,
+    autoscaling: Autoscaling,
     *,
     cpus: float = 1.0,
 ) -> Resources:
@@ -73,6 +73,6 @@ def needed(
     """
     if gpus_per_trial != "auto":
         return {"cpu": cpus, "gpu": float(gpus_per_trial)} if gpus_per_trial else {"cpu": cpus}
-    everywhere = [*machines, *(each.has for each in growth.types or ())]
+    everywhere = [*machines, *(each.has for each in autoscaling.types or ())]
     some = {"cpu": cpus, "gpu": SMALLEST}
     return some if device != "cpu" and any(slots([has], some) for has in everywhere) else {"cpu": cpus}

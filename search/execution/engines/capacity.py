@@ -1,4 +1,4 @@
-"""The room on a cluster's machines: where trials fit, which share of a GPU each needs, and what each gets."""
+"""The capacity of a cluster's machines: where trials fit, which share of a GPU each needs, and what each gets."""
 
 import logging
 import math
@@ -207,11 +207,11 @@ def allotted(
             f"--device {device}: {made.words} (allowed: GPUs that torch finds, and a share of them above 0)"
         )
     if not slots(machines, made.resources):
-        raise nowhere(made.resources, machines)
+        raise no_capacity(made.resources, machines)
     return made
 
 
-def nowhere(trial: Resources, machines: Sequence[Resources], joining: str = "") -> UserError:
+def no_capacity(trial: Resources, machines: Sequence[Resources], joining: str = "") -> UserError:
     """The error for a trial that fits no machine. ``joining``: the resources of machines that may join, in words."""
     more = f"; what may join has: {joining}" if joining else ""
     return UserError(

@@ -46,7 +46,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def heard(log: TrialLog, *, own_process: bool) -> Iterator[None]:
+def captured(log: TrialLog, *, own_process: bool) -> Iterator[None]:
     """Capture in ``log`` what is printed in the block, and the whole traceback of an error that leaves it.
 
     ``own_process``: nothing but trials, one at a time, runs in this process.
@@ -54,7 +54,7 @@ def heard(log: TrialLog, *, own_process: bool) -> Iterator[None]:
     log.begin()
     before = _listener.set(log)
     try:
-        with _streams_heard(log), _process_heard(log) if own_process else nullcontext():
+        with _streams_captured(log), _process_captured(log) if own_process else nullcontext():
             try:
                 yield
             except Exception as error:
@@ -69,7 +69,7 @@ def heard(log: TrialLog, *, own_process: bool) -> Iterator[None]:
 
 
 @contextmanager
-def speaking(speaker: str) -> Iterator[None]:
+def output_of(speaker: str) -> Iterator[None]:
     """Log the block's output as that of ``speaker``, such as ``seed 0``: only one call of a trial runs at a time."""
     log = _listener.get()
     if log is None:
@@ -84,7 +84,7 @@ def speaking(speaker: str) -> Iterator[None]:
     log.speaker = None  # unless it raised: the traceback is this call's
 
 
-class _Heard:
+class _CapturedStream:
     """A stream that shows what it did before, and is captured."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -123,11 +123,13 @@ def _tell(stream: TextIO, text: str) -> None:
 
 
 @contextmanager
-def _streams_heard(log: TrialLog) -> Iterator[None]:
+def _streams_captured(log: TrialLog) -> Iterator[None]:
     with _lock:
         if not _listening:
             found = _streams().items()  # a function may have kept a captured one
-            _exchange({name: _Heard(stream) for name, stream in found if not isinstance(stream, _Heard)})
+            _exchange(
+                {name: _CapturedStream(stream) for name, stream in found if not isinstance(stream, _CapturedStream)}
+            )
         _listening.append(log)
     try:
         yield
@@ -135,7 +137,7 @@ def _streams_heard(log: TrialLog) -> Iterator[None]:
         with _lock:
             _listening.remove(log)
             if not _listening:  # streams that the function itself has replaced stay
-                _exchange({name: each.shows for name, each in _streams().items() if isinstance(each, _Heard)})
+                _exchange({name: each.shows for name, each in _streams().items() if isinstance(each, _CapturedStream)})
 
 
 def _streams() -> dict[str, Any]:
@@ -250,7 +252,7 @@ def _descriptors() -> _Descriptors:
 
 
 @contextmanager
-def _process_heard(log: TrialLog) -> Iterator[None]:
+def _process_captured(log: TrialLog) -> Iterator[None]:
     """Capture the descriptors during the block; if the process crashes, its traceback is written into the log."""
     was = faulthandler.is_enabled()
     if log.descriptor is not None:

@@ -14,7 +14,7 @@ class Sight(Protocol):
         """Whether the machine sees the folder; something other than a bool if it did not answer."""
 
 
-class Newcomers:
+class NewMachines:
     """Asks machines that join after the ``known`` ones, by id, until one does not see the study's folder. ``ask`` sends
     the question to one machine; nobody waits for the answer.
     """

@@ -7,7 +7,7 @@ from typing import Final
 
 import ray
 
-from skipstack.search.execution.engines.room import Machines
+from skipstack.search.execution.engines.capacity import Machines
 
 IN_A_ROW: Final = 3
 """Number of failures in a row, without a result in between, after which a GPU is left alone."""
@@ -17,7 +17,7 @@ TRIALS_IN_A_ROW: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ProcessGpus:
     """The GPUs that a process on a machine may use, by their numbers there; none if Ray gave it none.
 
     ``machine``: the id of its node; ``name``: for people.
@@ -36,14 +36,14 @@ class Card:
 
 
 @lru_cache(maxsize=1)
-def this_card() -> Card:
+def own_gpus() -> ProcessGpus:
     """The GPUs of this process of the cluster."""
     here = ray.get_runtime_context()
     name = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
-    return Card(here.get_node_id(), name, tuple(here.get_accelerator_ids().get("GPU", ())))
+    return ProcessGpus(here.get_node_id(), name, tuple(here.get_accelerator_ids().get("GPU", ())))
 
 
-class Cards:
+class GpuFailures:
     """The state of a cluster's GPUs while a study runs: failures in a row, and which GPUs are left alone.
 
     Ray cannot be told which GPU of a machine to assign, so slots without work keep others off a GPU that is left alone
@@ -51,36 +51,36 @@ class Cards:
     """
 
     def __init__(self) -> None:
-        self._row: dict[Card, list[int]] = {}
+        self._row: dict[ProcessGpus, list[int]] = {}
         """The trials that broke on each GPU since its last result."""
-        self._worked: set[Card] = set()
-        self._alone: set[Card] = set()
+        self._worked: set[ProcessGpus] = set()
+        self._alone: set[ProcessGpus] = set()
 
-    def worked(self, card: Card) -> None:
+    def worked(self, gpus: ProcessGpus) -> None:
         """Note that a GPU returned an epoch or a measurement."""
-        self._row.pop(card, None)
-        self._worked.add(card)
+        self._row.pop(gpus, None)
+        self._worked.add(gpus)
 
-    def has_worked(self, card: Card) -> bool:
+    def has_worked(self, gpus: ProcessGpus) -> bool:
         """Whether a GPU ever returned a result."""
-        return card in self._worked
+        return gpus in self._worked
 
-    def broke(self, card: Card, trial: int) -> bool:
+    def broke(self, gpus: ProcessGpus, trial: int) -> bool:
         """Note that a process with this trial broke on a GPU; returns whether that GPU is left alone from now on."""
-        row = self._row.setdefault(card, [])
+        row = self._row.setdefault(gpus, [])
         row.append(trial)
-        if self.is_left_alone(card) or len(row) < IN_A_ROW or len(set(row)) < TRIALS_IN_A_ROW:
+        if self.is_left_alone(gpus) or len(row) < IN_A_ROW or len(set(row)) < TRIALS_IN_A_ROW:
             return False
-        self._alone.add(card)
+        self._alone.add(gpus)
         return True
 
-    def has_broken(self, card: Card, trial: int) -> bool:
+    def has_broken(self, gpus: ProcessGpus, trial: int) -> bool:
         """Whether a trial broke on a GPU since the last result from there."""
-        return trial in self._row.get(card, ())
+        return trial in self._row.get(gpus, ())
 
-    def is_left_alone(self, card: Card) -> bool:
+    def is_left_alone(self, gpus: ProcessGpus) -> bool:
         """Whether a GPU should get no more trials."""
-        return card in self._alone
+        return gpus in self._alone
 
     def left(self, machines: Machines) -> Machines:
         """The machines without the GPUs that are left alone."""

@@ -2,10 +2,10 @@
 
 import pytest
 
-from skipstack.search.execution.engines.ray.cards import Card, Cards
+from skipstack.search.execution.engines.ray.gpu_failures import GpuFailures, ProcessGpus
 
-FIRST, SECOND = Card("ab", "one (10.0.0.1)", ("0",)), Card("ab", "one (10.0.0.1)", ("1",))
-WITHOUT = Card("cd", "two (10.0.0.2)", ())
+FIRST, SECOND = ProcessGpus("ab", "one (10.0.0.1)", ("0",)), ProcessGpus("ab", "one (10.0.0.1)", ("1",))
+WITHOUT = ProcessGpus("cd", "two (10.0.0.2)", ())
 MACHINES = {"ab": (FIRST.name, {"CPU": 8.0, "GPU": 2.0}), "cd": (WITHOUT.name, {"CPU": 4.0, "GPU": 0.0})}
 
 
@@ -13,23 +13,23 @@ MACHINES = {"ab": (FIRST.name, {"CPU": 8.0, "GPU": 2.0}), "cd": (WITHOUT.name, {
     ("trials", "alone"),
     [([1, 2], False), ([1, 2, 3], True), ([1, 1, 1], False), ([1, 1, 1, 2], True), ([1, 2, "works", 3], False)],
 )
-def test_a_card_is_left_alone_that_breaks_three_in_a_row_and_not_one_trial_alone(
+def test_a_gpu_is_left_alone_that_breaks_three_in_a_row_and_not_one_trial_alone(
     trials: list[int | str], alone: bool
 ) -> None:
-    cards = Cards()
+    failures = GpuFailures()
     for each in trials:
         if isinstance(each, str):
-            cards.worked(FIRST)
+            failures.worked(FIRST)
         else:
-            cards.broke(FIRST, each)
-    assert cards.is_left_alone(FIRST) == alone
-    assert not cards.is_left_alone(SECOND)
+            failures.broke(FIRST, each)
+    assert failures.is_left_alone(FIRST) == alone
+    assert not failures.is_left_alone(SECOND)
 
 
-def left_alone(*cards: Card) -> Cards:
-    found = Cards()
-    for card in cards:
-        assert [found.broke(card, trial) for trial in range(4)] == [False, False, True, False]
+def left_alone(*failures: ProcessGpus) -> GpuFailures:
+    found = GpuFailures()
+    for gpus in failures:
+        assert [found.broke(gpus, trial) for trial in range(4)] == [False, False, True, False]
     return found
 
 
@@ -39,7 +39,7 @@ def test_machines_have_left_what_is_not_left_alone() -> None:
     assert left_alone(WITHOUT).left(MACHINES).keys() == {"ab"}
 
 
-def test_cards_are_named_as_people_find_them() -> None:
+def test_gpus_are_named_as_people_find_them() -> None:
     assert FIRST.words == "GPU 0 of machine one (10.0.0.1)"
-    assert Card("ab", "one", ("0", "3")).words == "GPUs 0 and 3 of machine one"
+    assert ProcessGpus("ab", "one", ("0", "3")).words == "GPUs 0 and 3 of machine one"
     assert WITHOUT.words == "machine two (10.0.0.2)"

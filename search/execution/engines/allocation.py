@@ -1,57 +1,60 @@
-"""The resources of each trial on a cluster's machines, settled anew when machines have joined or left."""
+"""Allocates the resources of each trial on a cluster's machines, anew when machines have joined or left."""
 
 from collections.abc import Callable, Sequence
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.execution.engines.room import Allotment, Answers, Counting, Machines, Resources, slots
+from skipstack.search.execution.engines.capacity import Allotment, Answers, Counting, Machines, Resources, slots
 
-Settle = Callable[[Sequence[Resources], Answers], Allotment]
-"""Settles each trial's resources by the machines and the sizes of their GPUs. Raises UserError if no trial fits."""
+Allocate = Callable[[Sequence[Resources], Answers], Allotment]
+"""Allocates each trial's resources by the machines and the sizes of their GPUs. Raises UserError if no trial fits."""
 
 
-class Settling:
-    """Settles the resources of each trial. ``machines`` returns the machines of the cluster, by id; ``size`` starts to
-    ask one for the bytes of its GPU, None if nobody needs to know.
+class Allocator:
+    """Allocates the resources of each trial. ``machines`` returns the machines of the cluster, by id; ``size`` starts
+    to ask one for the bytes of its GPU, None if nobody needs to know.
 
     A machine may take a minute to answer: until all have answered, trials get the same resources as before.
     """
 
     def __init__(
-        self, machines: Callable[[], Machines], settle: Settle, size: Callable[[str], Counting] | None = None
+        self, machines: Callable[[], Machines], allocate: Allocate, size: Callable[[str], Counting] | None = None
     ) -> None:
         self._machines = machines
-        self._settle = settle
+        self._allocate = allocate
         self._size = size
         self._asked: dict[str, Counting] = {}
         self._of: Machines = {}
-        """The machines for which the allotment is settled."""
+        """The machines for which the allotment was made."""
         self._allotment: Allotment | None = None
 
     @property
     def allotment(self) -> Allotment:
         """The present resources of each trial."""
-        assert self._allotment is not None, "it was settled before the first trial"
+        assert self._allotment is not None, "it was allocated before the first trial"
         return self._allotment
 
     @property
-    def is_settled(self) -> bool:
+    def is_allocated(self) -> bool:
         """Whether there is an allotment."""
         return self._allotment is not None
 
     def begin(self) -> Allotment:
-        """Settle for the machines that are there, and wait for their answers. Raises UserError as ``settle`` does."""
+        """Allocate for the machines that are there, and wait for their answers.
+
+        Raises UserError as ``allocate`` does.
+        """
         now = self._machines()
         self._ask(now)
         return self._made(now, [(now[machine][0], each.answer()) for machine, each in self._asked.items()])
 
     def look(self) -> bool:
-        """Settle anew if the machines have changed; returns whether that changed the allotment or its words.
+        """Allocate anew if the machines have changed; returns whether that changed the allotment or its words.
 
         A machine that joins and does not answer changes nothing: a trial there finds out why.
         """
         now, before = self._machines(), self._allotment
         if before is None or now == self._of or not slots([has for _, has in now.values()], before.resources):
-            return False  # without room for a single trial, there is nothing to settle
+            return False  # without room for a single trial, there is nothing to allocate
         self._ask(now)
         if not all(each.is_over() for each in self._asked.values()):
             return False
@@ -69,6 +72,6 @@ class Settling:
             self._asked = {machine: self._asked.get(machine) or self._size(machine) for machine in with_gpus}
 
     def _made(self, now: Machines, answers: Answers) -> Allotment:
-        made = self._settle([has for _, has in now.values()], answers)
+        made = self._allocate([has for _, has in now.values()], answers)
         self._allotment, self._of = made.after(self._allotment), now
         return self._allotment

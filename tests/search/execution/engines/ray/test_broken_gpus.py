@@ -1,4 +1,4 @@
-"""Processes and cards that break, on a real cluster whose GPUs are pretended: the workers train nothing."""
+"""Processes and GPUs that break, on a real cluster whose GPUs are pretended: the workers train nothing."""
 
 from functools import partial
 from pathlib import Path

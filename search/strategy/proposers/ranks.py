@@ -10,7 +10,7 @@ from skipstack.search.strategy.proposers.proposer import Curve
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Rank:
     """The rank key of a trial that ended with a score. ``reached``: the last epoch of a stopped trial, else infinity.
 
     Completed trials come before stopped ones, and stopped ones with more epochs first, as with rungs. Completed trials
@@ -22,7 +22,7 @@ class Standing:
     objectives: Vector
 
     @classmethod
-    def of(cls, reason: Reason, curve: Curve, further: Vector = ()) -> "Standing | None":
+    def of(cls, reason: Reason, curve: Curve, further: Vector = ()) -> "Rank | None":
         """The standing of a trial by its reports; None if it diverged, failed, or reported nothing."""
         if reason not in ("completed", "stopped") or not curve:
             return None
@@ -31,7 +31,7 @@ class Standing:
         return cls(reached, (merit, *further))
 
 
-def best_first(standings: Sequence[Standing]) -> list[int]:
+def best_first(standings: Sequence[Rank]) -> list[int]:
     """Indices into ``standings``, the best trial first; of equal ones, the earlier."""
     ordered: list[int] = []
     for reached in sorted({each.reached for each in standings}, reverse=True):
@@ -41,7 +41,7 @@ def best_first(standings: Sequence[Standing]) -> list[int]:
     return ordered
 
 
-def leading(standings: Sequence[Standing], most: int) -> list[int]:
+def leading(standings: Sequence[Rank], most: int) -> list[int]:
     """Indices of the ``most`` best, without ranking the others; equal ones with several objectives may be reordered."""
     found: list[int] = []
     for reached in sorted({each.reached for each in standings}, reverse=True):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.execution.engines.newcomers import Newcomers
+from skipstack.search.execution.engines.new_machines import NewMachines
 
 
 @dataclass
@@ -26,13 +26,13 @@ def test_those_that_join_are_asked_once_and_counted_when_they_answer() -> None:
         assert machine not in asked, "each is asked once"
         return asked.setdefault(machine, Asked())
 
-    newcomers = Newcomers(["head"], ask)
-    assert newcomers.unseeing(["head"]) == 0
+    new_machines = NewMachines(["head"], ask)
+    assert new_machines.unseeing(["head"]) == 0
     assert not asked, "the head was asked before the study"
-    assert newcomers.unseeing(["head", "a", "b", "c"]) == 0
+    assert new_machines.unseeing(["head", "a", "b", "c"]) == 0
     asked["b"].told = True
     asked["c"].told = UserError("no answer within 120 s")
-    assert newcomers.unseeing(["head", "a", "b", "c", "d"]) == 0, "what is not known is not said"
+    assert new_machines.unseeing(["head", "a", "b", "c", "d"]) == 0, "what is not known is not said"
     asked["a"].told = asked["d"].told = False
-    assert newcomers.unseeing(["head", "a", "c", "d"]) == 2
-    assert newcomers.unseeing(["head", "a", "c", "d"]) == 0, "they are counted once"
+    assert new_machines.unseeing(["head", "a", "c", "d"]) == 2
+    assert new_machines.unseeing(["head", "a", "c", "d"]) == 0, "they are counted once"

@@ -11,7 +11,7 @@ from skipstack.search.ledger.events import Ablated, Ended, Event, Reported, Test
 from skipstack.search.ledger.following import Following
 from skipstack.search.publishing.tracking.child_process import ChildProcess, Link, NoAnswerError
 from skipstack.search.publishing.tracking.entry import axis_value
-from skipstack.search.publishing.tracking.listeners.listener import HeardStudy, HeardTrial, Listener
+from skipstack.search.publishing.tracking.listeners.listener import Listener, StudyInfo, TrialInfo
 from skipstack.search.publishing.tracking.listeners.named import made, with_whole_paths
 from skipstack.search.publishing.tracking.runs import study_id
 from skipstack.search.study.record.folder import StudyFolder
@@ -26,7 +26,7 @@ LOOK_AGAIN: Final = 1.0
 END: Final = "the study is over"
 
 
-class Listening:
+class ListenerProcess:
     """The process in which listeners hear a study, as its owner sees it."""
 
     def __init__(self, also: Sequence[str], folder: Path) -> None:
@@ -51,7 +51,7 @@ class Listening:
 def serve(link: Link) -> None:
     """The loop of the process: it tells the listeners what is new until the study is over."""
     also, folder = link.recv()
-    telling = Telling(also, folder)
+    telling = Delivery(also, folder)
     while True:
         over = link.poll(LOOK_AGAIN) and link.recv() == END
         telling.tell()
@@ -60,7 +60,7 @@ def serve(link: Link) -> None:
             return
 
 
-class Telling:
+class Delivery:
     """Tells the listeners called ``also`` of the study in ``folder``, from its beginning."""
 
     def __init__(self, also: Sequence[str], folder: Path) -> None:
@@ -90,7 +90,7 @@ class Telling:
 
     def _begin(self) -> None:
         assert self._record.opened is not None, "a ledger begins with study_opened"
-        study = HeardStudy(self._record.study.name, study_id(self._record.opened), self._folder)
+        study = StudyInfo(self._record.study.name, study_id(self._record.opened), self._folder)
         for name in self._names:
             try:
                 self._listeners[name] = made(name, study)
@@ -119,23 +119,23 @@ def _calls(record: StudyRecord, event: Event, ablation: int | None = None) -> It
             yield from _calls(record.ablations[number], event.event, number)
         case Reported(trial=number):
             trial, seeds = record.trials[number], event.seeds
-            heard = _heard(trial, ablation, seeds or trial.seeds)
+            heard = _info(trial, ablation, seeds or trial.seeds)
             yield lambda listener: listener.reported(heard, event.epoch, event.metrics)
         case Tested(trial=number):
-            heard = _heard(record.trials[number], ablation, record.trials[number].seeds)
+            heard = _info(record.trials[number], ablation, record.trials[number].seeds)
             yield lambda listener: listener.tested(heard, event.metrics)
         case Ended(trial=number):
             trial = record.trials[number]
-            heard, score = _heard(trial, ablation, trial.seeds), trial.score
+            heard, score = _info(trial, ablation, trial.seeds), trial.score
             yield lambda listener: listener.ended(heard, event.reason, score)
         case _:
             pass
 
 
-def _heard(trial: TrialRecord, ablation: int | None, seeds: Sequence[int]) -> HeardTrial:
+def _info(trial: TrialRecord, ablation: int | None, seeds: Sequence[int]) -> TrialInfo:
     domains = trial.space.domains
     values = {path: _value(domains[path], value) for path, value in trial.point.items()}
-    return HeardTrial(trial.number, ablation, values, seeds)
+    return TrialInfo(trial.number, ablation, values, seeds)
 
 
 def _value(domain: Domain, value: Json) -> Scalar:
