@@ -9,17 +9,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from skipstack.search.publishing.tracking.child_process import ChildProcess, NoAnswerError
-from tests.search.publishing.tracking import works
+from skipstack.data.basis.child_process import ChildProcess, NoAnswerError
+from tests.data.basis import works
 from tests.search.publishing.tracking.test_recording import wait_until
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 SCRIPT = """
 import signal, sys
 for sent, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     signal.signal(sent, usual)  # whatever started the tests may ignore them
-from skipstack.search.publishing.tracking.child_process import ChildProcess
-from tests.search.publishing.tracking import works
+from skipstack.data.basis.child_process import ChildProcess
+from tests.data.basis import works
 
 print("begun", flush=True)  # twice, if the child process loaded this script
 child = ChildProcess(getattr(works, sys.argv[1]))
