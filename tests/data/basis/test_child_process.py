@@ -1,4 +1,4 @@
-"""A child process answers, and ends with whoever started it, however that one ends."""
+"""A child process answers, and ends with its parent, however that ends."""
 
 import os
 import signal
@@ -62,7 +62,7 @@ def test_it_finds_what_is_found_here_and_loads_nothing_of_the_main_program(
     assert not Path(said["temporary"]).exists()
 
 
-def test_it_is_asked_to_end_by_nobody_but_its_driver() -> None:
+def test_it_is_asked_to_end_by_nobody_but_its_parent() -> None:
     child = ChildProcess(works.answer)
     try:
         child.receive()
