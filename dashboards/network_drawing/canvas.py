@@ -54,8 +54,9 @@ class Canvas:
     ) -> None:
         """Text, vertically centred at ``at``."""
         weight = {"font_weight": "bold"} if bold else {}
-        font = {"text_anchor": anchor, "font_size": LETTERS - small, **weight}
-        self._add("text", words, x=at[0], y=at[1] + 4, **font, fill=INK)
+        size = LETTERS - small
+        added = self._add("text", x=at[0], y=at[1] + 4, text_anchor=anchor, font_size=size, **weight, fill=INK)
+        added.text = words
 
     def box(self, at: Point, width: float, height: float, *, shade: float = 0.0) -> None:
         """A filled box centred at ``at``; ``shade`` from 0 to 1 makes it darker."""
@@ -105,13 +106,13 @@ class Canvas:
         ET.indent(page, "")
         return ET.tostring(page).decode().replace(">\n", f">\n{DARK}", 1) + "\n"
 
-    def _add(self, kind: str, words: str | None = None, **attributes: float | str) -> None:
+    def _add(self, kind: str, **attributes: float | str) -> ET.Element:
         """Add a shape; ``stroke_width`` is the attribute ``stroke-width``."""
         written = {
             name.replace("_", "-"): each if isinstance(each, str) else f"{each:.5g}"
             for name, each in attributes.items()
         }
-        ET.SubElement(self._shapes, kind, written).text = words
+        return ET.SubElement(self._shapes, kind, written)
 
 
 def _at(point: Point) -> str:

@@ -1,7 +1,8 @@
 """Draws the whole network: rows of parts by depth, a column for each direction of reading, and what each part reads.
 
 Shortcuts and fed-back labels run in tracks on the outer side of a column; recurrent connections leave and enter a
-layer on the inner side.
+layer on the inner side. Engines that lay out any layered graph (dot, ELK) know no columns, and lead shortcuts through
+the layers between.
 """
 
 from collections.abc import Mapping, Sequence
