@@ -126,7 +126,7 @@ def _mlflow_is_loaded_once() -> Iterator[None]:
     from tests.search.publishing.tracking.forked import Launcher
 
     with closing(Launcher()) as launcher, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skipstack.search.publishing.tracking.child_process.subprocess", launcher)
+        patch.setattr("skipstack.data.basis.child_process.subprocess", launcher)
         yield
 
 

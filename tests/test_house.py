@@ -7,6 +7,7 @@ import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
@@ -24,6 +25,13 @@ def test_an_installed_skipstack_offers_no_package_of_a_generic_name(tmp_path: Pa
     code = f"from importlib.util import find_spec; print([name for name in {PACKAGES} if find_spec(name)])"
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_every_room_has_its_line_in_the_order_of_imports() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    listed = {room for each in contracts[0]["layers"] for room in each.split(" | ")}
+    rooms = {f"{package}.{room.name}" for package in PACKAGES for room in iter_modules([str(ROOT / package)])}
+    assert listed == {room for room in rooms if not room.startswith("spaces.")} | {"spaces", "own"}
 
 
 BARE = "|".join(PACKAGES)

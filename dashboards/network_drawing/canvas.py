@@ -3,10 +3,16 @@
 from collections.abc import Sequence
 from math import hypot
 from typing import Final, Literal
-from xml.sax.saxutils import escape
+from xml.etree import ElementTree as ET
 
 Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
+
+WIDTH: Final = 390
+"""The width of a drawing in pixels: it fits a small phone without scaling."""
+
+MARGIN, BETWEEN = 10, 26
+"""Pixels around a drawing, and between two of its parts."""
 
 INK, PAPER = "#1f2328", "#ffffff"
 """The colours of text and lines, and of the background; they are swapped on dark pages."""
@@ -28,7 +34,7 @@ DARK: Final = """\
 [fill="#0072b2"] { fill: #56b4e9; } [stroke="#0072b2"] { stroke: #56b4e9; }
 }</style>
 """
-"""Swaps the colours of a drawing that is a page of its own; an HTML page does it for its pictures."""
+"""Swaps the colours of a drawing on dark screens."""
 
 
 def wide(words: str, letters: float = LETTERS) -> float:
@@ -40,37 +46,27 @@ def wide(words: str, letters: float = LETTERS) -> float:
 class Canvas:
     """Collects shapes, later ones on top; x points right and y down, in pixels."""
 
-    def __init__(self, width: float) -> None:
-        self.width = width
-        self.shapes: list[str] = []
+    def __init__(self) -> None:
+        self._shapes = ET.Element("svg")
 
     def text(
         self, at: Point, words: str, *, anchor: Anchor = "middle", bold: bool = False, small: bool = False
     ) -> None:
         """Text, vertically centred at ``at``."""
-        x, y = at
-        weight = ' font-weight="bold"' if bold else ""
-        self.shapes.append(
-            f'<text x="{x:.5g}" y="{y + 4:.5g}" text-anchor="{anchor}" font-size="{LETTERS - small}"{weight} '
-            f'fill="{INK}">{escape(words)}</text>'
-        )
+        weight = {"font_weight": "bold"} if bold else {}
+        size = LETTERS - small
+        added = self._add("text", x=at[0], y=at[1] + 4, text_anchor=anchor, font_size=size, **weight, fill=INK)
+        added.text = words
 
-    def box(self, at: Point, width: float, height: float, *, shade: float = 0.0, dash: str = "") -> None:
+    def box(self, at: Point, width: float, height: float, *, shade: float = 0.0) -> None:
         """A filled box centred at ``at``; ``shade`` from 0 to 1 makes it darker."""
-        x, y = at
-        corner = f'x="{x - width / 2:.5g}" y="{y - height / 2:.5g}" width="{width:.5g}" height="{height:.5g}" rx="4"'
-        self.shapes.append(f'<rect {corner} fill="{PAPER}" stroke="none"/>')
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
-        self.shapes.append(
-            f'<rect {corner} fill="{INK}" fill-opacity="{shade:g}" stroke="{INK}" stroke-width="1.2"{dashed}/>'
-        )
+        corner = {"x": at[0] - width / 2, "y": at[1] - height / 2, "width": width, "height": height, "rx": 4}
+        self._add("rect", **corner, fill=PAPER, stroke="none")
+        self._add("rect", **corner, fill=INK, fill_opacity=shade, stroke=INK, stroke_width=1.2)
 
     def circle(self, at: Point, radius: float, sign: str = "", *, colour: str = INK) -> None:
         """A filled circle with a sign in it."""
-        x, y = at
-        self.shapes.append(
-            f'<circle cx="{x:.5g}" cy="{y:.5g}" r="{radius:g}" fill="{PAPER}" stroke="{colour}" stroke-width="1.5"/>'
-        )
+        self._add("circle", cx=at[0], cy=at[1], r=radius, fill=PAPER, stroke=colour, stroke_width=1.5)
         if sign:
             self.text(at, sign, small=True)
 
@@ -85,45 +81,42 @@ class Canvas:
         bend: float = 5,
     ) -> None:
         """A line through points, with corners rounded by ``bend`` and an arrowhead at its end."""
-        path = [f"M {points[0][0]:.5g} {points[0][1]:.5g}"]
+        tip, behind = points[-1], points[-2]
+        path = f"M {_at(points[0])}"
         for before, corner, after in zip(points, points[1:], points[2:], strict=False):
-            start, end = _towards(corner, before, bend), _towards(corner, after, bend)
-            path.append(f"L {start[0]:.5g} {start[1]:.5g} Q {corner[0]:.5g} {corner[1]:.5g} {end[0]:.5g} {end[1]:.5g}")
-        end = _towards(points[-1], points[-2], 4) if arrow else points[-1]
-        path.append(f"L {end[0]:.5g} {end[1]:.5g}")
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
-        self.shapes.append(
-            f'<path d="{" ".join(path)}" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashed}/>'
-        )
+            path += f" L {_at(_towards(corner, before, bend))} Q {_at(corner)} {_at(_towards(corner, after, bend))}"
+        path += f" L {_at(_towards(tip, behind, 4) if arrow else tip)}"
+        dashed = {"stroke_dasharray": dash} if dash else {}
+        self._add("path", d=path, fill="none", stroke=colour, stroke_width=width, **dashed)
         if arrow:
-            self._head(points[-1], points[-2], colour)
+            (x, y), (back_x, back_y) = tip, _towards(tip, behind, 7)
+            across_x, across_y = (back_y - y) / 2, (x - back_x) / 2
+            corners = [tip, (back_x + across_x, back_y + across_y), (back_x - across_x, back_y - across_y)]
+            self._add("path", d=f"M {' L '.join(map(_at, corners))} Z", fill=colour)
 
-    def _head(self, tip: Point, behind: Point, colour: str) -> None:
-        (x, y), (back_x, back_y) = tip, _towards(tip, behind, 7)
-        side_x, side_y = (back_y - y) / 2, (x - back_x) / 2
-        corners = [(back_x + side_x, back_y + side_y), (back_x - side_x, back_y - side_y)]
-        path = " ".join(f"L {each_x:.5g} {each_y:.5g}" for each_x, each_y in corners)
-        self.shapes.append(f'<path d="M {x:.5g} {y:.5g} {path} Z" fill="{colour}"/>')
+    def svg(self, height: float, *, title: str, about: str) -> str:
+        """The drawing as SVG, with title and description for screen readers."""
+        size = {"width": f"{WIDTH}", "height": f"{height:.5g}"}
+        shown = {**size, "viewBox": f"0 0 {WIDTH} {height:.5g}", "font-family": FONTS, "role": "img"}
+        page = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **shown, "aria-labelledby": "title about"})
+        ET.SubElement(page, "title", id="title").text = title
+        ET.SubElement(page, "desc", id="about").text = about
+        ET.SubElement(page, "rect", {**size, "fill": PAPER})
+        page.extend(self._shapes)
+        ET.indent(page, "")
+        return ET.tostring(page).decode().replace(">\n", f">\n{DARK}", 1) + "\n"
 
-    def svg(self, height: float, *, title: str, about: str, alone: bool) -> str:
-        """The drawing as SVG, with title and description for screen readers.
+    def _add(self, kind: str, **attributes: float | str) -> ET.Element:
+        """Add a shape; ``stroke_width`` is the attribute ``stroke-width``."""
+        written = {
+            name.replace("_", "-"): each if isinstance(each, str) else f"{each:.5g}"
+            for name, each in attributes.items()
+        }
+        return ET.SubElement(self._shapes, kind, written)
 
-        ``alone``: as a page of its own, which swaps its colours on dark screens.
-        """
-        size = f'width="{self.width:g}" height="{height:.5g}" viewBox="0 0 {self.width:g} {height:.5g}"'
-        lines = "\n".join(
-            [
-                f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONTS}" role="img" '
-                'aria-labelledby="title about">',
-                f'<title id="title">{escape(title)}</title>',
-                f'<desc id="about">{escape(about)}</desc>',
-                *([DARK.rstrip()] if alone else []),
-                f'<rect width="{self.width:g}" height="{height:.5g}" fill="{PAPER}"/>',
-                *self.shapes,
-                "</svg>\n",
-            ]
-        )
-        return lines.encode("ascii", "xmlcharrefreplace").decode("ascii")  # independent of the encoding of a terminal
+
+def _at(point: Point) -> str:
+    return f"{point[0]:.5g} {point[1]:.5g}"
 
 
 def _towards(start: Point, end: Point, pixels: float) -> Point:

@@ -1,8 +1,7 @@
 """Draws a network: the whole, the inside of a layer with a shortcut, and the earlier steps that it reads."""
 
-from skipstack.dashboards.network_drawing.canvas import Canvas
+from skipstack.dashboards.network_drawing.canvas import BETWEEN, MARGIN, Canvas
 from skipstack.dashboards.network_drawing.earlier_steps import earlier_steps
-from skipstack.dashboards.network_drawing.layout import BETWEEN, MARGIN, WIDTH
 from skipstack.dashboards.network_drawing.network import network
 from skipstack.dashboards.network_drawing.sentences import described, heading
 from skipstack.dashboards.network_drawing.shortcut_layer import shortcut_layer
@@ -22,16 +21,13 @@ def diagram_of(subject: Subject) -> Diagram:
     return diagram(config.model, single_label=TASKS[task_of(corpus)].single_label, token=token)
 
 
-def drawing(shown: Diagram, title: str, *, alone: bool = True) -> str:
-    """The network as SVG, with a description for screen readers.
-
-    ``alone``: as a page of its own, not as a part of an HTML page.
-    """
-    canvas = Canvas(WIDTH)
+def drawing(shown: Diagram, title: str) -> str:
+    """The network as SVG, with a description for screen readers."""
+    canvas = Canvas()
     canvas.text((MARGIN, 18), title, anchor="start", bold=True)
     canvas.text((MARGIN, 35), heading(shown), anchor="start", small=True)
     end = network(canvas, shown, 54)
     end = earlier_steps(canvas, shown, end + BETWEEN)
     if shown.shortcut is not None:
         end = shortcut_layer(canvas, shown.shortcut, end) + BETWEEN
-    return canvas.svg(end - MARGIN, title=title, about=" ".join(described(shown)), alone=alone)
+    return canvas.svg(end - MARGIN, title=title, about=" ".join(described(shown)))

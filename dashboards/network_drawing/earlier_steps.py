@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, assert_never
 
-from skipstack.dashboards.network_drawing.canvas import BLUE, DASHED, VERMILLION, Canvas, Point
-from skipstack.dashboards.network_drawing.layout import BETWEEN, MARGIN, WIDTH
+from skipstack.dashboards.network_drawing.canvas import BETWEEN, BLUE, DASHED, MARGIN, VERMILLION, WIDTH, Canvas, Point
 from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
 from skipstack.models.views.diagram.graph import Diagram, Reading
 

@@ -1,60 +1,204 @@
-"""Draws the whole network: its parts and their inputs."""
+"""Draws the whole network: rows of parts by depth, a column for each direction of reading, and what each part reads.
 
-from collections.abc import Sequence
+Shortcuts and fed-back labels run in tracks on the outer side of a column; recurrent connections leave and enter a
+layer on the inner side. Engines that lay out any layered graph (dot, ELK) know no columns, and lead shortcuts through
+the layers between.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from skipstack.dashboards.network_drawing.canvas import BLUE, DASHED, INK, VERMILLION, Canvas, Point, wide
+from skipstack.dashboards.network_drawing.canvas import (
+    BLUE,
+    DASHED,
+    INK,
+    MARGIN,
+    VERMILLION,
+    WIDTH,
+    Canvas,
+    Point,
+    wide,
+)
 from skipstack.dashboards.network_drawing.earlier_steps import steps_of
-from skipstack.dashboards.network_drawing.layout import GAP, GATE, Place, Places, places
 from skipstack.dashboards.network_drawing.shortcut_layer import sign
 from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
-LOW, HIGH = 7, -7
-"""Pixels below the centre of a layer at which shortcuts enter, and at which they leave (negative: above it)."""
+BOX, TALL, JOIN = 92, 32, 18
+"""Width and height of a layer, and height of the box that joins two directions, in pixels."""
+
+GAP: Final = 22
+"""Pixels between one row and the next."""
+
+GATE: Final = 30
+"""Pixels between a layer and the first track, with room for a gate."""
+
+LOOP: Final = 50
+"""Pixels between a layer and the middle, with room for its recurrent connection."""
+
+PASSING: Final = 34
+"""Pixels beside the last of several inputs, with room for the line that a highway carries unchanged."""
+
+LABELS: Final = (12, 84)
+"""Pixels by which a box of label vectors lies outside its column, so that lines from below pass it, and its width."""
 
 PAST: Final = 38
 """Pixels from the centre of a layer to a line that passes a box of label vectors."""
+
+LOW, HIGH = 7, -7
+"""Pixels below the centre of a layer at which shortcuts enter, and at which they leave (negative: above it)."""
 
 TAGS: Final = 40
 """Pixels above the network for its decisions."""
 
 
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The centre and size of a part."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def outside(self) -> int:
+        """The outer side of its column: -1 left, 1 right."""
+        return 1 if self.x > WIDTH / 2 else -1
+
+    @property
+    def top(self) -> Point:
+        """The centre of its upper edge."""
+        return self.x, self.y - self.height / 2
+
+    @property
+    def bottom(self) -> Point:
+        """The centre of its lower edge."""
+        return self.x, self.y + self.height / 2
+
+    def side(self, out: int, down: float) -> Point:
+        """A point of its left (-1) or right (1) edge, ``down`` pixels below the middle."""
+        return self.x + out * self.width / 2, self.y + down
+
+
 def network(canvas: Canvas, diagram: Diagram, top: float) -> float:
     """Draws the network below ``top``; returns its lower end."""
-    placed = places(diagram, top + TAGS)
+    tracks = _tracks(diagram)
+    boxes, end = _boxes(diagram, top + TAGS, room=max(tracks.values(), default=0.0))
     for each in diagram.readings:
         match each.role:
             case "reads":
-                _reads(canvas, diagram, each, placed)
+                _reads(canvas, diagram, each, boxes)
             case "passed":
-                _passed(canvas, each, placed)
+                _passed(canvas, each, boxes)
             case "state":
-                _state(canvas, diagram.named[each.end], each, placed.parts[each.end])
+                _state(canvas, diagram.named[each.end], each, boxes[each.end])
             case "fed_back":
-                _fed_back(canvas, each, placed)
-            case "shortcut" | "moves":
+                _fed_back(canvas, each, boxes)
+            case "shortcut":
+                _shortcut(canvas, diagram, each, boxes, tracks[each.start])
+            case "moves":
                 pass
     for part in diagram.parts:
-        _part(canvas, part, placed.parts[part.name], takes=bool(diagram.into(part.name, "shortcut")))
+        _part(canvas, part, boxes[part.name], takes=bool(diagram.into(part.name, "shortcut")))
+    _tags(canvas, diagram, boxes[diagram.parts[-1].name])
+    return end
+
+
+def _tracks(diagram: Diagram) -> Mapping[str, float]:
+    """The pixels between a column and the track of each source of shortcuts.
+
+    All shortcuts of one source share a track; two sources share one if the first one's last shortcut ends at or below
+    the layer where the second begins.
+    """
+    last: dict[int, int] = {}  # by the layer where shortcuts begin, 0 for the input, the highest where one ends
+    sources = {}
     for each in diagram.readings:
         if each.role == "shortcut":
-            _shortcut(canvas, diagram, each, placed)
-    _tags(canvas, diagram, placed.parts[diagram.parts[-1].name])
-    return top + TAGS + placed.height
+            sources[each.start] = begin = diagram.named[each.start].layer or 0
+            last[begin] = max(diagram.named[each.end].layer or 0, last.get(begin, 0))
+    tracks: dict[int, int] = {}
+    taken: list[int] = []  # of each track, the layer where its last shortcut ends
+    for begin in sorted(last):
+        tracks[begin] = next((track for track, end in enumerate(taken) if end <= begin), len(taken))
+        taken[tracks[begin] : tracks[begin] + 1] = [last[begin]]
+    spacing = min(11.0, 34 / max(len(taken), 1))
+    return {source: GATE + spacing * tracks[begin] for source, begin in sources.items()}
 
 
-def _part(canvas: Canvas, part: Part, place: Place, *, takes: bool) -> None:
-    """A box, dark if the part ``takes`` a shortcut."""
+def _boxes(diagram: Diagram, top: float, room: float) -> tuple[Mapping[str, Box], float]:
+    """The boxes of all parts, the highest one right below ``top``, and their lower end.
+
+    ``room``: pixels beside the columns for tracks.
+    """
+    rows = _rows(diagram)
+    columns = _columns(diagram, room)
+    heights = [TALL if row[0].kind != "join" else JOIN if row[0].label else JOIN / 2 for row in rows]
+    end = bottom = top + sum(heights) + GAP * (len(rows) - 1)
+    boxes: dict[str, Box] = {}
+    for row, height in zip(rows, heights, strict=True):
+        for part, (x, width) in zip(row, _across(diagram, row, columns, boxes), strict=True):
+            boxes[part.name] = Box(x, bottom - height / 2, width, height)
+        bottom -= height + GAP
+    return boxes, end
+
+
+def _rows(diagram: Diagram) -> Sequence[Sequence[Part]]:
+    """The parts of each row, bottom up; label vectors are right below the layers that read them."""
+    levels: dict[str, float] = {**diagram.levels}
+    for each in diagram.readings:
+        if diagram.named[each.start].kind == "labels":
+            levels[each.start] = diagram.levels[each.end] - 0.5
+    return [[part for part in diagram.parts if levels[part.name] == level] for level in sorted(set(levels.values()))]
+
+
+def _columns(diagram: Diagram, room: float) -> Mapping[str | None, float]:
+    """The centre of each direction's column."""
+    directions = {part.direction for part in diagram.of_kind("layer")}
+    if len(directions) < 2:
+        return dict.fromkeys(directions, WIDTH / 2)
+    loop = LOOP if any(each.role == "state" for each in diagram.readings) else 8
+    off = min(BOX / 2 + loop, WIDTH / 2 - MARGIN - room - BOX / 2)
+    return {"forward": WIDTH / 2 - off, "backward": WIDTH / 2 + off}
+
+
+def _across(
+    diagram: Diagram, row: Sequence[Part], columns: Mapping[str | None, float], below: Mapping[str, Box]
+) -> Sequence[tuple[float, float]]:
+    """The centre and width of each part of a row; a part computed from one other part is above it."""
+    first = row[0]
+    if first.direction:
+        centres = [columns[part.direction] for part in row]
+        if first.kind != "labels":
+            return [(x, BOX) for x in centres]
+        return [(x + (LABELS[0] if x > WIDTH / 2 else -LABELS[0]), LABELS[1]) for x in centres]
+    if first.kind == "made":
+        starts = [below[diagram.into(part.name)[0].start] for part in row]
+        return [(start.x, start.width) for start in starts]
+    if first.kind == "input":
+        beside = PASSING if len(row) > 1 and any(reading.role == "passed" for reading in diagram.readings) else 0
+        room = WIDTH - 2 * MARGIN - beside
+        each = min((room - 10 * (len(row) - 1)) / len(row), 210 if len(row) == 1 else 130)
+        left = MARGIN + room / 2 - (len(row) - 1) * (each + 10) / 2
+        return [(left + number * (each + 10), each) for number in range(len(row))]
+    both = WIDTH - 2 * min(columns.values(), default=WIDTH / 2) + BOX
+    wide = {"head": both if len(diagram.into(first.name, "reads")) > 1 else 150.0, "join": both, "text": 210.0}
+    return [(WIDTH / 2, wide.get(first.kind, WIDTH - 2 * MARGIN))]
+
+
+def _part(canvas: Canvas, part: Part, box: Box, *, takes: bool) -> None:
+    """A box, dark if the part ``takes`` a shortcut; of a window, with a square for each token, the current one dark."""
     shade = 0.14 if takes else 0.05 if part.kind in ("join", "head", "text") else 0.0
-    canvas.box((place.x, place.y), place.width, place.height, shade=shade)
-    lines = _lines(part, place.width - 8)
+    canvas.box((box.x, box.y), box.width, box.height, shade=shade)
     if part.tokens > 1:
-        _window(canvas, part, place)
-    apart = 14 if len(lines) > 1 else 0
+        for number in range(part.tokens):
+            at = (box.x - box.width / 2 + 14 + 14 * number, box.y)
+            canvas.box(at, 10, 10, shade=0.8 if number == part.tokens // 2 else 0.0)
+    lines = _lines(part, box.width - 8)
     for number, words in enumerate(lines):
-        height = place.y + apart * (number - (len(lines) - 1) / 2)
-        canvas.text((place.x, height), words, bold=number == 0 and part.layer is not None, small=number > 0)
+        at = (box.x, box.y + 14 * (number - (len(lines) - 1) / 2))
+        canvas.text(at, words, bold=number == 0 and part.layer is not None, small=number > 0)
 
 
 def _lines(part: Part, width: float) -> Sequence[str]:
@@ -71,88 +215,74 @@ def _lines(part: Part, width: float) -> Sequence[str]:
     return [part.label, second] if second else [part.label]
 
 
-def _window(canvas: Canvas, part: Part, place: Place) -> None:
-    """A square for each token, the current one dark."""
-    for number in range(part.tokens):
-        x = place.x - place.width / 2 + 14 + 14 * number
-        canvas.box((x, place.y), 10, 10, shade=0.8 if number == part.tokens // 2 else 0.0)
-
-
-def _reads(canvas: Canvas, diagram: Diagram, each: Reading, placed: Places) -> None:
-    start, end = placed.parts[each.start], placed.parts[each.end]
+def _reads(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[str, Box]) -> None:
+    start, end = boxes[each.start], boxes[each.end]
     beside = [other.start for other in diagram.into(each.end, "reads") if diagram.named[other.start].kind == "labels"]
     if beside:  # lines from further below pass the labels' box on the inner side
-        at = start.x if each.start in beside else end.x - end.outside * PAST
-        points: list[Point] = [(at, start.top[1]), (at, end.bottom[1])]
-    elif abs(start.x - end.x) <= end.width / 2 - 8:
-        points = [start.top, (start.x, end.bottom[1])]
-    elif abs(start.x - end.x) <= start.width / 2 - 8:
-        points = [(end.x, start.top[1]), end.bottom]
+        x = start.x if each.start in beside else end.x - end.outside * PAST
     else:
-        middle = start.top[1] - GAP / 2
-        points = [start.top, (start.x, middle), (end.x, middle), end.bottom]
-    canvas.line(points)
+        x = start.x if abs(start.x - end.x) <= end.width / 2 - 8 else end.x
+    canvas.line([(x, start.top[1]), (x, end.bottom[1])])
     if each.gate:
-        canvas.circle((points[-1][0], end.bottom[1] + GAP / 2 + 1), 7.5, "T" if each.gate == "T" else "σ")
+        canvas.circle((x, end.bottom[1] + GAP / 2 + 1), 7.5, "T" if each.gate == "T" else "σ")
 
 
-def _passed(canvas: Canvas, each: Reading, placed: Places) -> None:
+def _passed(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
     """A line around the parts in between, on the right."""
-    start, end = placed.parts[each.start], placed.parts[each.end]
+    start, end = boxes[each.start], boxes[each.end]
     out = start.x + start.width / 2 + 22
     canvas.line([start.side(1, 0), (out, start.y), (out, end.y), end.side(1, 0)], colour=BLUE, width=1.8)
     canvas.circle((out, (start.y + end.y) / 2), 12, each.gate.replace(" ", ""), colour=BLUE)
 
 
-def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, placed: Places) -> None:
+def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[str, Box], track: float) -> None:
     """A shortcut: from the outer side of its source, or straight up from the network's input, through the gate, to the
     outer side of the layer.
     """
     assert diagram.shortcut is not None, "a shortcut has a config"
-    start, end = placed.parts[each.start], placed.parts[each.end]
-    track = placed.track(each.start, end)
-    leaving, entering = start.side(end.outside, HIGH), end.side(end.outside, LOW)
-    if abs(track - start.x) < start.width / 2:
-        leaving = (track, start.top[1])
-    canvas.line([leaving, (track, leaving[1]), (track, entering[1]), entering], colour=BLUE, width=1.8)
+    start, end = boxes[each.start], boxes[each.end]
+    out = end.outside
+    x = end.side(out, 0)[0] + out * track
+    leaving, entering = start.side(out, HIGH), end.side(out, LOW)
+    if abs(x - start.x) < start.width / 2:
+        leaving = (x, start.top[1])
+    canvas.line([leaving, (x, leaving[1]), (x, entering[1]), entering], colour=BLUE, width=1.8)
     if shown := sign(diagram.shortcut):
-        canvas.circle((entering[0] + end.outside * GATE / 2, entering[1]), 7.5, shown, colour=BLUE)
+        canvas.circle((entering[0] + out * GATE / 2, entering[1]), 7.5, shown, colour=BLUE)
 
 
-def _state(canvas: Canvas, part: Part, each: Reading, place: Place) -> None:
+def _state(canvas: Canvas, part: Part, each: Reading, box: Box) -> None:
     """A recurrent connection: a loop on the inner side with the names of the states, thick if a memory is among them.
 
     It says how many steps back the states are if they are not the previous ones.
     """
     far = each.first < -1
-    start, end = place.side(-place.outside, -9), place.side(-place.outside, 9)
-    x = start[0] - place.outside * 15
+    start, end = box.side(-box.outside, -9), box.side(-box.outside, 9)
+    x = start[0] - box.outside * 15
     width = 2.6 if len(part.carries) > 1 else 1.3
     colour, dash = (BLUE, DASHED) if far else (INK, "")
     canvas.line([start, (x, start[1]), (x, end[1]), end], colour=colour, dash=dash, width=width, bend=8)
     lines = [", ".join(part.carries), *([steps_of(each, "…")] if far else [])]
     for number, words in enumerate(lines):
-        at = (x - place.outside * 5, place.y + 12 * (number - (len(lines) - 1) / 2))
-        canvas.text(at, words, anchor="start" if place.outside < 0 else "end", small=True)
+        at = (x - box.outside * 5, box.y + 12 * (number - (len(lines) - 1) / 2))
+        canvas.text(at, words, anchor="start" if box.outside < 0 else "end", small=True)
 
 
-def _fed_back(canvas: Canvas, each: Reading, placed: Places) -> None:
+def _fed_back(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
     """Fed-back labels: a line down the outer side, from the decision to the part that reads it later."""
-    start, end = placed.parts[each.start], placed.parts[each.end]
+    start, end = boxes[each.start], boxes[each.end]
     leaving, entering = start.side(start.outside, 0), end.side(end.outside, 0)
-    track = start.x + start.outside * (start.width / 2 + 22)
-    canvas.line(
-        [leaving, (track, leaving[1]), (track, entering[1]), entering], colour=VERMILLION, dash=DASHED, width=1.8
-    )
+    x = leaving[0] + start.outside * 22
+    canvas.line([leaving, (x, leaving[1]), (x, entering[1]), entering], colour=VERMILLION, dash=DASHED, width=1.8)
 
 
-def _tags(canvas: Canvas, diagram: Diagram, place: Place) -> None:
+def _tags(canvas: Canvas, diagram: Diagram, box: Box) -> None:
     """The decisions: a circle for each token, linked for chains and trees; one circle for a whole text."""
-    head, (x, y) = diagram.parts[-1], place.top
+    head, (x, y) = diagram.parts[-1], box.top
     y -= GAP + 6
     count = 1 if diagram.of_kind("text") else 5
     at = [x + 30 * (number - (count - 1) / 2) for number in range(count)]
-    canvas.line([place.top, (x, y + 6)])
+    canvas.line([box.top, (x, y + 6)])
     for left, right in pairwise(at):
         if diagram.into(head.name, "moves"):
             canvas.line([(left + 6, y), (right - 6, y)], width=1.8, arrow=False)

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from skipstack.dashboards.network_drawing.canvas import BLUE, Canvas, Point
-from skipstack.dashboards.network_drawing.layout import MARGIN
+from skipstack.dashboards.network_drawing.canvas import BLUE, MARGIN, Canvas, Point
 from skipstack.data.basis.own_code import OwnConfig
 from skipstack.models.configs.cells import GATES, ShortcutConfig
 from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links
@@ -24,9 +23,6 @@ JOINED: Final[Mapping[Link, str]] = {
     "shared": "{} + o · skip",
 }
 """The formula that combines a value with the skip, by link (``models.configs.topologies.Link``)."""
-
-Signs = Mapping[str, str]
-"""The sign in the circle of each link's gate; empty if the skip has no gate."""
 
 
 def equations(config: ShortcutConfig) -> list[str]:
@@ -60,63 +56,49 @@ def sign(config: ShortcutConfig) -> str:
 def shortcut_layer(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
     """Draws the layer below ``top``; returns its lower end."""
     links = TOPOLOGIES[config.topology]
-    memory = "keeps a memory c" if links.memory else "keeps no memory"
-    canvas.text((MARGIN, top + 8), f"{config.topology}: {memory}", anchor="start", bold=True)
-    top += 24
     g = "g" if sign(config) not in ("", "W") else sign(config)
     signs = {"gated": g, "gated_apart": f"{g}'" if g else "", "highway": g, "shared": "o"}
-    end = (_memory if links.memory else _block)(canvas, links, signs, top)
+    memory = "keeps a memory c" if links.memory else "keeps no memory"
+    canvas.text((MARGIN, top + 8), f"{config.topology}: {memory}", anchor="start", bold=True)
+    out, inner, bottom = top + 58, top + (160 if links.memory else 166), top + (274 if links.memory else 240)
+    joins = [y for y, link in ((out, links.output), (inner, links.internal)) if link != "none"]
+    canvas.line([(SKIP, bottom - 8), (SKIP, min(joins, default=bottom))], colour=BLUE, width=1.8, arrow=False)
+    canvas.text((SKIP, bottom), "skip")
+    canvas.line([(SPINE, bottom - 8), (SPINE, top + 32)])
+    if links.memory:
+        _memory(canvas, links, inner)
+    for y, words in ((top + 122, "o · tanh"), (bottom - 34, "i · s")):
+        canvas.box((SPINE, y), 76, 24)
+        canvas.text((SPINE, y), words)
+    _sum(canvas, (SPINE, out), links.output, signs)
+    _sum(canvas, (MEMORY if links.memory else SPINE, inner), links.internal, signs)
+    canvas.text((SPINE + 16, inner), "c~" if links.memory else "m", anchor="start")
+    canvas.text((SPINE + 12, top + 36), "h", anchor="start", bold=True)
+    canvas.text((SPINE, bottom), "below, h of the step before")
+    end = bottom + 8
     for line in equations(config):
         end += 18
         canvas.text((MARGIN, end), line, anchor="start")
     return end + 8
 
 
-def _block(canvas: Canvas, links: Links, signs: Signs, top: float) -> float:
-    """A layer without a memory: its inner value m is new at every step."""
-    out, inner, bottom = (SPINE, top + 34), (SPINE, top + 142), top + 216
-    _skip(canvas, bottom, [y for y, link in ((out[1], links.output), (inner[1], links.internal)) if link != "none"])
-    canvas.line([(SPINE, bottom - 8), (SPINE, top + 8)])
-    _value(canvas, (SPINE, top + 98), "o · tanh")
-    _value(canvas, (SPINE, top + 182), "i · s")
-    _sum(canvas, out, links.output, signs)
-    _sum(canvas, inner, links.internal, signs)
-    canvas.text((SPINE + 16, inner[1]), "m", anchor="start")
-    return _ends(canvas, top, bottom)
-
-
-def _memory(canvas: Canvas, links: Links, signs: Signs, top: float) -> float:
-    """A layer with a memory c, drawn as a loop on the left."""
-    out, kept, enters, bottom = (SPINE, top + 34), (MEMORY, top + 136), (SPINE, top + 178), top + 250
-    _skip(canvas, bottom, [y for y, link in ((out[1], links.output), (kept[1], links.internal)) if link != "none"])
-    canvas.line([(SPINE, bottom - 8), (SPINE, top + 8)])
+def _memory(canvas: Canvas, links: Links, kept: float) -> None:
+    """The memory c, a loop on the left: it leaves at the height ``kept``, and is forgotten below."""
+    between, enters = (SPINE + MEMORY) / 2, kept + 42
     joined = links.internal != "none"
-    start = kept if joined else (SPINE, kept[1])
     if joined:
-        canvas.line([(SPINE, kept[1]), (MEMORY + PLUS, kept[1])], width=2.6)
-    canvas.line([start, kept, (MEMORY, enters[1]), (SPINE - PLUS, enters[1])], width=2.6)
-    _value(canvas, (SPINE, top + 98), "o · tanh")
-    _value(canvas, (SPINE, top + 216), "i · s")
-    _sum(canvas, out, links.output, signs)
-    _sum(canvas, kept, links.internal, signs)
+        canvas.line([(SPINE, kept), (MEMORY + PLUS, kept)], width=2.6)
+    start = MEMORY if joined else SPINE
+    canvas.line([(start, kept), (MEMORY, kept), (MEMORY, enters), (SPINE - PLUS, enters)], width=2.6)
     if links.internal == "highway":
-        canvas.circle(((SPINE + MEMORY) / 2, kept[1]), 13, "1-g", colour=BLUE)
-    canvas.circle(enters, PLUS, "+")
-    canvas.circle(((SPINE + MEMORY) / 2, enters[1]), PLUS, "f")
-    canvas.text((SPINE + 16, kept[1]), "c~", anchor="start")
-    canvas.text((MEMORY - 8, (kept[1] + enters[1]) / 2 + 10), "c, one step later", anchor="end", small=True)
-    return _ends(canvas, top, bottom)
+        canvas.circle((between, kept), 13, "1-g", colour=BLUE)
+    canvas.circle((SPINE, enters), PLUS, "+")
+    canvas.circle((between, enters), PLUS, "f")
+    canvas.text((MEMORY - 8, (kept + enters) / 2 + 10), "c, one step later", anchor="end", small=True)
 
 
-def _skip(canvas: Canvas, bottom: float, heights: list[float]) -> None:
-    """The skip: a line from the source up to its last branch."""
-    highest = min(heights, default=bottom)
-    canvas.line([(SKIP, bottom - 8), (SKIP, highest)], colour=BLUE, width=1.8, arrow=False)
-    canvas.text((SKIP, bottom), "skip")
-
-
-def _sum(canvas: Canvas, at: Point, link: Link, signs: Signs) -> None:
-    """The sum at ``at``, which the skip enters from the left."""
+def _sum(canvas: Canvas, at: Point, link: Link, signs: Mapping[str, str]) -> None:
+    """The sum at ``at``, which the skip enters from the left. ``signs``: of each link's gate, if it has one."""
     if link == "none":
         return
     x, y = at
@@ -126,14 +108,3 @@ def _sum(canvas: Canvas, at: Point, link: Link, signs: Signs) -> None:
     if link == "highway" and x == SPINE:
         canvas.circle((x, y + 31), 13, "1-g", colour=BLUE)
     canvas.circle(at, PLUS, "+")
-
-
-def _value(canvas: Canvas, at: Point, words: str) -> None:
-    canvas.box(at, 76, 24)
-    canvas.text(at, words)
-
-
-def _ends(canvas: Canvas, top: float, bottom: float) -> float:
-    canvas.text((SPINE + 12, top + 12), "h", anchor="start", bold=True)
-    canvas.text((SPINE, bottom), "below, h of the step before")
-    return bottom + 8

@@ -13,9 +13,9 @@ import pytest
 from skipstack.dashboards.reports.pictures import drawing_process
 from skipstack.dashboards.reports.pictures.drawing_process import DrawingProcess, UndrawnError
 from skipstack.search.ledger.ledger import Ledger
+from tests.data.basis import works
 from tests.search.chaos import SMALL
 from tests.search.made_up import history, study
-from tests.search.publishing.tracking import works
 from tests.test_house import ROOT
 
 POINTS = {"data": {"values": [{"x": 1}, {"x": 2}]}, "mark": "point", "encoding": {"x": {"field": "x"}}}

@@ -12,7 +12,7 @@ from tests.test_house import ROOT
 PROGRAM = """
 import io, sys
 import skipstack
-from skipstack.search.publishing.tracking import child_process
+from skipstack.data.basis import child_process
 from tests.search.publishing.tracking.forked import Launcher
 
 child_process.subprocess = Launcher()  # seconds less for each study

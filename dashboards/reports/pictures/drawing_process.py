@@ -9,9 +9,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+from skipstack.data.basis.child_process import ChildProcess, Link, NoAnswerError
 from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.system import address_limit
-from skipstack.search.publishing.tracking.child_process import ChildProcess, Link, NoAnswerError
 
 PATIENCE: Final = 120.0
 """Seconds within which the process must have started, and must have drawn a picture; a second is usual."""

@@ -8,7 +8,7 @@ from skipstack.models.configs.cells import CELLS
 from skipstack.models.configs.feedback import Feedback, FeedbackConfig
 from skipstack.models.configs.heads import BiaffineConfig, CrfConfig, HeadConfig, MarginConfig
 from skipstack.models.configs.model import ModelConfig, Pooling, StackConfig
-from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
+from skipstack.models.configs.skips import FixedSkipConfig
 from skipstack.models.configs.topologies import TOPOLOGIES
 from skipstack.models.configs.wiring import Source, sources
 from skipstack.models.views.diagram.graph import Diagram, Direction, Part, Reading
@@ -94,19 +94,10 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
     if source:
         memory = TOPOLOGIES[config.shortcut.topology].memory
         label, carries = ("LSTM + skip", ("h", "c")) if memory else ("block", ("h",))
-    elif _skips(config, number):
-        label = SKIPS
-        match config.skip:
-            case FixedSkipConfig(reach=reach, previous_share=previous):
-                first, last, between = -reach, -1 if previous else -reach, False
-            case AttentionSkipConfig(reach=reach):
-                first = -reach
-            case DynamicSkipConfig(reach=reach):
-                first = -reach
-            case None:
-                raise AssertionError("unknown kind of skip")
-            case _:
-                assert_never(config.skip)
+    elif config.skip is not None and (config.skipping == "all" or number == config.depth):
+        label, first = SKIPS, -config.skip.reach
+        if isinstance(config.skip, FixedSkipConfig):
+            last, between = -1 if config.skip.previous_share else first, False
     layer = Part(
         name=name,
         kind="layer",
@@ -120,11 +111,6 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
     if not carries:
         return layer, None
     return layer, Reading(start=name, end=name, role="state", first=first, last=last, between=between)
-
-
-def _skips(config: StackConfig, number: int) -> bool:
-    """Whether a layer without a source skips."""
-    return config.skip is not None and (config.skipping == "all" or number == config.depth)
 
 
 def _head(config: HeadConfig, below: str) -> Iterator[Piece]:

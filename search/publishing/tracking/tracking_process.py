@@ -15,12 +15,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
+from skipstack.data.basis.child_process import ChildProcess, Link, NoAnswerError
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.parts import need
 from skipstack.data.basis.redaction import hide
 from skipstack.search.ledger.following import Following
-from skipstack.search.publishing.tracking.child_process import ChildProcess, Link, NoAnswerError
 from skipstack.search.publishing.tracking.logged_models import BestBundle, register
 from skipstack.search.publishing.tracking.publishing import (
     Publication,

@@ -212,8 +212,8 @@ def load(folder: Path, arguments: Sequence[str]) -> None:
     import vl_convert
 
     from skipstack.dashboards import cli
+    from skipstack.data.basis import child_process
     from skipstack.models.training.prepare import prepare
-    from skipstack.search.publishing.tracking import child_process
 
     prepare()
     vl_convert.vegalite_to_svg = lambda *_, **__: "<svg/>"  # its threads do not survive a fork

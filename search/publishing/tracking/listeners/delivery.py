@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from skipstack.data.basis.child_process import ChildProcess, Link, NoAnswerError
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.ledger.events import Ablated, Ended, Event, Reported, Tested
 from skipstack.search.ledger.following import Following
-from skipstack.search.publishing.tracking.child_process import ChildProcess, Link, NoAnswerError
 from skipstack.search.publishing.tracking.entry import axis_value
 from skipstack.search.publishing.tracking.listeners.listener import Listener, StudyInfo, TrialInfo
 from skipstack.search.publishing.tracking.listeners.named import made, with_whole_paths

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.search.publishing.tracking.test_child_process import ROOT
+from tests.data.basis.test_child_process import ROOT
 
 SCRIPT = """
 import logging, os, sys, warnings

@@ -16,16 +16,17 @@ from pathlib import Path
 import psutil
 import pytest
 
+from skipstack.data.basis import child_process
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.publishing.tracking import child_process, tracking_process
+from skipstack.search.publishing.tracking import tracking_process
 from skipstack.search.publishing.tracking.entry import STUDY
 from skipstack.search.publishing.tracking.logged_models import BestBundle
 from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
+from tests.data.basis.test_child_process import ROOT, is_gone
 from tests.search.publishing.tracking.studies import history
-from tests.search.publishing.tracking.test_child_process import ROOT, is_gone
 from tests.search.publishing.tracking.test_recording import content, identity_of, rows, search, wait_until, write
 
 pytestmark = pytest.mark.long

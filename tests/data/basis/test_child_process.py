@@ -1,4 +1,4 @@
-"""A child process answers, and ends with whoever started it, however that one ends."""
+"""A child process answers, and ends with its parent, however that ends."""
 
 import os
 import signal
@@ -9,17 +9,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from skipstack.search.publishing.tracking.child_process import ChildProcess, NoAnswerError
-from tests.search.publishing.tracking import works
+from skipstack.data.basis.child_process import ChildProcess, NoAnswerError
+from tests.data.basis import works
 from tests.search.publishing.tracking.test_recording import wait_until
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 SCRIPT = """
 import signal, sys
 for sent, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     signal.signal(sent, usual)  # whatever started the tests may ignore them
-from skipstack.search.publishing.tracking.child_process import ChildProcess
-from tests.search.publishing.tracking import works
+from skipstack.data.basis.child_process import ChildProcess
+from tests.data.basis import works
 
 print("begun", flush=True)  # twice, if the child process loaded this script
 child = ChildProcess(getattr(works, sys.argv[1]))
@@ -62,7 +62,7 @@ def test_it_finds_what_is_found_here_and_loads_nothing_of_the_main_program(
     assert not Path(said["temporary"]).exists()
 
 
-def test_it_is_asked_to_end_by_nobody_but_its_driver() -> None:
+def test_it_is_asked_to_end_by_nobody_but_its_parent() -> None:
     child = ChildProcess(works.answer)
     try:
         child.receive()

@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 
-from skipstack.search.publishing.tracking.child_process import Link
+from skipstack.data.basis.child_process import Link
 
 SECRET = "c0rrect-h0rse"
 

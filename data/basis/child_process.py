@@ -1,4 +1,4 @@
-"""A child process: it ends with whoever started it, however that one ends. Both send plain values of ours, pickled."""
+"""A child process: it ends with its parent, however that ends. They send each other plain values of ours, pickled."""
 
 import math
 import os
@@ -57,7 +57,7 @@ class ChildProcess:
                     "TMPDIR": self._scratch.name,
                 },  # it may end in the midst of a file
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is the driver's, who decides what is still written
+                start_new_session=True,  # Ctrl-C is for its parent, which decides what is still written
             )
 
     @property
@@ -99,23 +99,23 @@ class ChildProcess:
 
 
 def do(work: Callable[[Link], None], descriptor: int) -> NoReturn:
-    """The main program of the process. Threads that still wait for a store are not waited for."""
-    for sent_to_all in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # all processes of a job: the driver decides
+    """The main program of the process. At its end it waits for no other thread."""
+    for sent_to_all in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # all processes of a job: the parent decides
         signal.signal(sent_to_all, lambda *_: None)
     os.set_inheritable(descriptor, False)
-    watching = threading.Thread(target=_end_with_the_driver, args=(descriptor,), daemon=True)
+    watching = threading.Thread(target=_end_with_the_parent, args=(descriptor,), daemon=True)
     watching.start()
     try:
         work(Connection(descriptor))
-    except Exception:  # noqa: BLE001 (whatever it is, the last line of it is what the driver will say)
+    except Exception:  # noqa: BLE001 (whatever it is, the last line of it is what the parent will say)
         traceback.print_exc()
-        watching.join(1)  # where the driver has died, this is the end
+        watching.join(1)  # where the parent has died, this is the end
         os._exit(1)
     os._exit(0)
 
 
-def _end_with_the_driver(descriptor: int) -> None:
-    """A driver that was killed while it waited for a store is not to be outlived: the next one writes the same runs."""
+def _end_with_the_parent(descriptor: int) -> None:
+    """End once the parent is gone, even if it was killed: one that is started anew may write to the same store."""
     closed = select.poll()
     closed.register(descriptor, 0)  # no event but that the other end is gone, which is always told
     closed.poll()
