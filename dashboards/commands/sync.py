@@ -39,10 +39,8 @@ def sync(
 
     where = execution(study, engine="serial", tracking_uri=tracking_uri, also=also, gpus_per_trial=None)
     run = sync_to_mlflow(study, where)
-    if run.untracked:
-        raise UserError(run.untracked[0])
-    if run.unheard:
-        raise UserError(run.unheard[0])
+    if run.missing:
+        raise UserError(run.missing[0])
     with said_if_long(PUBLISHING):
         pages = run.publish(partial(published, warn=say))
     for line in seen(pages) if pages else ["nothing is shown in MLflow"]:

@@ -63,13 +63,15 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Run:
     """A study that is ready to run: its folder and its started engine, None if the study is finished.
 
     ``ablation``: the number of the ablation to run, in a folder of its own; None: the search itself. ``first``: the
     events that are written before all others. ``resuming``: an earlier driver started it. ``data_dir`` and
-    ``corpus_folder``: the folders where its corpora were looked for, if any.
+    ``corpus_folder``: the folders where its corpora were looked for, if any. ``tracker``: the process that writes to
+    MLflow and later publishes there; None without MLflow. ``listeners``: the process of those that ``--also`` names.
+    ``missing``: what MLflow and the listeners did not get, a line each.
     """
 
     folder: StudyFolder
@@ -80,14 +82,11 @@ class Run:
     data_dir: Path | None = None
     corpus_folder: Path = Path()
     ablation: int | None = None
-    untracked: list[str] = field(default_factory=list)
-    """The failures to write to MLflow, a line each."""
-    tracking: list[TrackingProcess] = field(default_factory=list)
-    """The process that writes to MLflow and later publishes there: one, once the study runs; none without MLflow."""
-    unheard: list[str] = field(default_factory=list)
-    """The listeners that did not receive all events of the study, a line each."""
-    listening: list[ListenerProcess] = field(default_factory=list)
-    """The process in which listeners receive the study's events, if there are any, once it runs."""
+    tracker: TrackingProcess | None = None
+    listeners: ListenerProcess | None = None
+    missing: list[str] = field(default_factory=list)
+    recorded: bool = False
+    """Whether MLflow has all events of the study."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
         """The folders that `skipstack verify` needs as arguments to find the corpus of the best trial."""
@@ -113,12 +112,10 @@ class Run:
         """
         try:
             if self.engine is None:
-                self._track()
-                self._listen()
-                self._let_end()
+                self._begin_publishing()
+                self._no_more_events()
                 record = read_study(self.folder.path)
-                self._tracked()
-                self._heard()
+                self._end_publishing()
                 yield record
                 return
             with self._open_ledger() as ledger, self._finished(ledger, self.engine) as record:
@@ -129,10 +126,9 @@ class Run:
 
     def close(self) -> None:
         """End the engine, and the processes that read the ledger."""
-        for tracker in self.tracking:
-            tracker.end()
-        for listening in self.listening:
-            listening.end()
+        for process in (self.tracker, self.listeners):
+            if process is not None:
+                process.end()
         if self.engine is not None:
             self.engine.close()
 
@@ -173,8 +169,7 @@ class Run:
             execution.say(summary(earlier))
         for line in () if before.suggested is None else tried_first(before.suggested):
             execution.say(line)
-        self._track()
-        self._listen()
+        self._begin_publishing()
         retention = Retention(folder, lambda: driver.record)
         goes_on = partial(_goes_on, execution)
         enough = (
@@ -204,11 +199,10 @@ class Run:
             preparing.join()  # two threads that import the same modules could see them half initialised
             yield driver.record
         finally:
-            self._let_end()
+            self._no_more_events()
             engine.close()
             if not _interrupted_twice(sys.exception()):
-                self._tracked()
-                self._heard()
+                self._end_publishing()
             self._warn(retention.close())
         if self.ablation is not None:  # all rows are measured, and only trials of the search are exported
             delete_all_but_logs(folder)
@@ -221,52 +215,47 @@ class Run:
 
         ``record``: the current record of the study with its ablations; None: it is read from the ledger.
         """
-        if self.untracked or not self.tracking:
+        if self.tracker is None or not self.recorded:
             return {}
-        (tracker,) = self.tracking
         try:
             record = record or read_study(self.folder.path)
             own = StudyFolder(self.folder.path)
-            return self.execution.publish(tracker, self.folder, record, partial(made, record, own))
+            return self.execution.publish(self.tracker, self.folder, record, partial(made, record, own))
         finally:
-            tracker.end()
+            self.tracker.end()
 
     @property
     def has_private_runs(self) -> bool:
         """Whether MLflow's store is in the study's folder."""
-        return bool(self.tracking) and self.execution.store is None
+        return self.tracker is not None and self.execution.store is None
 
-    def _track(self) -> None:
-        if not is_installed("mlflow"):
-            later = shlex.join(["skipstack", "sync", str(self.folder.path)])
-            self.execution.say(
+    def _begin_publishing(self) -> None:
+        """Let MLflow and the listeners follow the ledger, each in a process of its own."""
+        execution, folder = self.execution, self.folder
+        if is_installed("mlflow"):
+            self.tracker = self.tracker or TrackingProcess()
+            execution.track(self.tracker, folder)
+        else:
+            later = shlex.join(["skipstack", "sync", str(folder.path)])
+            execution.say(
                 f"mlflow is not installed: the study's folder alone has its trials ({command('mlflow')}, and then "
                 f"`{later}` writes them to MLflow, too)"
             )
-            return
-        if not self.tracking:
-            self.tracking.append(TrackingProcess())
-        self.execution.track(self.tracking[0], self.folder)
+        if execution.also:
+            self.listeners = ListenerProcess(execution.also, folder.path)
 
-    def _let_end(self) -> None:
-        for tracker in self.tracking:
-            tracker.let_end()
+    def _no_more_events(self) -> None:
+        if self.tracker is not None:
+            self.tracker.let_end()
 
-    def _tracked(self) -> None:
-        for tracker in self.tracking:
-            if (trouble := tracker.close()) is not None:
-                self.untracked.append(trouble)
-                self._warn(trouble)
-
-    def _listen(self) -> None:
-        if self.execution.also:
-            self.listening.append(ListenerProcess(self.execution.also, self.folder.path))
-
-    def _heard(self) -> None:
-        for listening in self.listening:
-            for line in listening.close():
-                self.unheard.append(line)
-                self._warn(line)
+    def _end_publishing(self) -> None:
+        """Wait until MLflow and the listeners have all events, and keep what is missing there."""
+        trouble = None if self.tracker is None else self.tracker.close()
+        self.recorded = self.tracker is not None and trouble is None
+        lines = [] if self.listeners is None else self.listeners.close()
+        for line in lines if trouble is None else [trouble, *lines]:
+            self.missing.append(line)
+            self._warn(line)
 
     def _warn(self, trouble: str | None) -> None:
         if trouble is not None:
@@ -301,7 +290,8 @@ def begin(
             run = _started(run, lambda: read_study(beside.path), path)
             ending.callback(run.close)  # in case the folder does not get its name
         ending.pop_all()  # from here on, whoever finishes the run closes it
-    return replace(run, folder=StudyFolder(path))
+    run.folder = StudyFolder(path)
+    return run
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False, hours: float | None = None) -> Run:
@@ -387,8 +377,8 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
 
 
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:
-    """Write to MLflow the events that it lacks of a study, finished or not; ``Run.untracked`` of the returned run says
-    what it still lacks.
+    """Write to MLflow the events that it lacks of a study, finished or not; ``Run.missing`` of the returned run says what
+    it still lacks.
 
     Raises UserError if another process writes the study, since that one writes to MLflow, too; and if MLflow is not
     installed.
@@ -398,7 +388,8 @@ def sync_to_mlflow(path: Path, execution: Execution) -> Run:
     run = Run(folder, replace(execution, warn=unsaid), None, resuming=True)
     with Ledger(folder.ledger).kept():
         run.finish()
-    return replace(run, execution=execution)
+    run.execution = execution
+    return run
 
 
 def _ablation(
@@ -427,17 +418,17 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
     check_constraints_given(folder)
     load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
-        # It imports MLflow while the engine starts, in a process that does not train.
-        tracking = [TrackingProcess()] if is_installed("mlflow") else []
-        for tracker in tracking:
-            ending.callback(tracker.end)
+        if is_installed("mlflow"):  # it is imported while the engine starts, in a process that does not train
+            run.tracker = TrackingProcess()
+            ending.callback(run.tracker.end)
         engine = execution.start(_runs_of(run, path))
         ending.callback(engine.close)
         engine.say = execution.say
         engine.preflight(folder, record)
         execution.say(engine.words)
         ending.pop_all()
-    return replace(run, engine=engine, tracking=tracking)
+    run.engine = engine
+    return run
 
 
 def _runs_of(run: Run, path: Path) -> TrackedRuns:

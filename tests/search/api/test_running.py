@@ -49,7 +49,7 @@ def test_an_engine_closes_although_the_report_fails(tmp_path: Path) -> None:
     with pytest.raises(BrokenPipeError), over.finished():
         raise BrokenPipeError
     assert engine.closed
-    assert not over.untracked
+    assert not over.missing
 
 
 def test_a_study_that_was_interrupted_needs_no_report(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ same("open")
 (name,) = [event.study["name"] for event in __import__("skipstack.search.ledger.ledger", fromlist=["Ledger"])
            .Ledger(Path("study/ledger")).read() if event.kind == "study_opened"]
 other = f"sqlite:///{Path('other.db').resolve()}"
-assert sync_to_mlflow(Path("study"), Execution(tracking_uri=other)).untracked == []
+assert sync_to_mlflow(Path("study"), Execution(tracking_uri=other)).missing == []
 same("sync")
 assert skipstack.open(f"mlflow:{name}", tracking_uri=other).trials().equals(study.trials())
 same("mlflow:NAME")

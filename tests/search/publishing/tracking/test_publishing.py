@@ -89,8 +89,9 @@ def sync(folder: Path, uri: str, warn: Callable[[str], None] = pytest.fail) -> N
 
 def shown(run: Run, made: Callable[[StudyRecord, StudyFolder], Publication]) -> dict[str, str]:
     """What ``Run.publish`` does, which does nothing in tests."""
-    assert not run.untracked
-    (tracker,) = run.tracking
+    assert not run.missing
+    tracker = run.tracker
+    assert tracker is not None
     record = read_study(run.folder.path)
     pages = run.execution.publish(tracker, run.folder, record, lambda: made(record, run.folder))
     tracker.end()
@@ -402,7 +403,7 @@ def test_the_guide_reads_an_ablation_as_a_table(uri: str, folder: Path) -> None:
 def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     run_toy(open_toy(other, toy_study(4, epochs=2)))
-    assert sync_to_mlflow(other, Execution(tracking_uri=uri)).untracked == []
+    assert sync_to_mlflow(other, Execution(tracking_uri=uri)).missing == []
     own, trial = (runs_of(uri, folder)[key] for key in ((None, None), ("1", "0")))
     named = read_study(folder).study.name
     forms: Sequence[Callable[[str, Path], None]] = (
@@ -507,7 +508,7 @@ def test_a_sync_that_is_killed_leaves_what_the_next_one_completes(
         with monkeypatch.context() as patch:
             patch.setattr(running, "TrackingProcess", TrackingHere)
             Calls(patch, partial(die, at=at))
-            assert sync_to_mlflow(folder, Execution(tracking_uri=other)).untracked
+            assert sync_to_mlflow(folder, Execution(tracking_uri=other)).missing
     sync(folder, other)
     assert held(other, folder) == held(uri, folder)
     assert len(Ledger(StudyFolder(folder).ledger).read()) == events, "the study is as it was"
