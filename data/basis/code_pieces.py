@@ -23,7 +23,7 @@ from typing import Any, Final, get_args, get_origin
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.fields import fields, kinds, literals
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.old_paths import find_old_paths
+from skipstack.data.basis.old_paths import find_moved_modules
 from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import KIND, Part
 from skipstack.data.basis.own_constraints import is_constraint
@@ -54,7 +54,7 @@ def run(
         raise UserError(f"{name}:{error.lineno or 1}: {type(error).__name__}: {error.msg}") from None
     except ValueError as error:
         raise UserError(f"{name}: {error}") from None
-    find_old_paths(warn=warn)
+    find_moved_modules(warn=warn)
     module = ModuleType(module_name)
     module.__file__ = path
     sys.modules[module_name] = module  # annotations are resolved there
