@@ -12,7 +12,7 @@ import numpy as np
 
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.explain import shown
-from skipstack.data.basis.own_code import CodeFile, loaded
+from skipstack.data.basis.user_code.configs import CodeFile, loaded
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.constraint_functions import given_function
 from skipstack.spaces.constraints import CONSTRAINTS

@@ -5,7 +5,7 @@ from typing import Final
 
 from skipstack.dashboards.network_drawing.canvas import BLUE, Canvas, Point
 from skipstack.dashboards.network_drawing.layout import MARGIN
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.configs.cells import GATES, ShortcutConfig
 from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links
 

@@ -18,8 +18,7 @@ from pydantic import (
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
-from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 from skipstack.data.corpora.division import Splits, held_out
 from skipstack.data.corpora.synthetic.echo import FARTHEST
 from skipstack.data.corpora.synthetic.numbers import CountedFrom, shortest

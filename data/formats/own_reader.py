@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import cast
 
 from skipstack.data.basis.errors import UserError, one_line, unknown
-from skipstack.data.basis.own_code import OwnConfig
-from skipstack.data.basis.own_lines import line_before
+from skipstack.data.basis.user_code.configs import OwnConfig
+from skipstack.data.basis.user_code.files import line_before
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.format import Unit
 from skipstack.data.formats.own import FormatFacts, OwnFormat

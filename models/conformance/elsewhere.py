@@ -14,9 +14,9 @@ from contextlib import redirect_stdout
 from functools import cache
 from typing import Any, Final
 
-from skipstack.data.basis.code_files import load_sent
 from skipstack.data.basis.errors import one_line
-from skipstack.data.basis.own_code import CodeFile, CodeSource, loaded
+from skipstack.data.basis.user_code.configs import CodeFile, CodeSource, loaded
+from skipstack.data.basis.user_code.files import load_sent
 from skipstack.data.formats.sentences import Sentence
 from skipstack.models.conformance.failure import Failure
 from skipstack.models.conformance.format_specimen import FormatSpecimen

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from skipstack.data.basis.errors import unknown
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.own import Example, OwnFormat
 from skipstack.data.formats.sentences import Sentence

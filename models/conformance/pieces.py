@@ -3,8 +3,7 @@
 import skipstack.data.corpora.config
 import skipstack.models.configs.model  # noqa: F401 (both: they register the built-in kinds)
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.basis.own_code import CodeFile, OwnConfig, Part, known, own_configs
+from skipstack.data.basis.user_code.configs import CodeFile, OpenTo, OwnConfig, Part, known, own_configs
 from skipstack.data.formats.sentences import SPLITS
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
-from skipstack.data.basis.code_files import code_path, load_recorded
 from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import command, is_installed, need
 from skipstack.data.basis.saying import unsaid
+from skipstack.data.basis.user_code.files import code_path, load_recorded
 from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.api.options import Execution
 from skipstack.search.api.planning.plan import Meter

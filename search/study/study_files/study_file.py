@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from skipstack.data.basis.code_files import check_distinct, code_path, read_code
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.own_code import CodeFile, known, known_code
+from skipstack.data.basis.user_code.configs import CodeFile, known, known_code
+from skipstack.data.basis.user_code.files import check_distinct, code_path, read_code
 from skipstack.data.corpora.named import find_card
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.study_files.document import (

@@ -1,6 +1,6 @@
 """Modules of version 0.2 that have moved: files of own code that import them there find them.
 
-A study resumes with the exact bytes of its code (``data/basis/code_files.py``), so a file that was written for an
+A study resumes with the exact bytes of its code (``files.py``), so a file that was written for an
 earlier version cannot follow when one of our modules moves. From the first such file on, this process resolves their
 old paths, with one warning each; ``skipstack.own`` is the stable page to import from.
 """
@@ -15,6 +15,11 @@ from types import ModuleType
 from typing import Final
 
 MOVED: Final[Mapping[str, str]] = {
+    "skipstack.data.basis.code_files": "skipstack.data.basis.user_code.files",
+    "skipstack.data.basis.code_pieces": "skipstack.data.basis.user_code.files",
+    "skipstack.data.basis.open_to": "skipstack.data.basis.user_code.configs",
+    "skipstack.data.basis.own_code": "skipstack.data.basis.user_code.configs",
+    "skipstack.data.basis.own_lines": "skipstack.data.basis.user_code.files",
     "skipstack.models.accelerator": "skipstack.models.conformance.accelerator",
     "skipstack.models.allocation": "skipstack.models.ground.allocation",
     "skipstack.models.build": "skipstack.models.networks.build",
