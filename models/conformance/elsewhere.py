@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Final
 
 from skipstack.data.basis.errors import one_line
-from skipstack.data.basis.user_code.configs import CodeFile, CodeSource, loaded
+from skipstack.data.basis.user_code.configs import CodeFile, CodeSource, sources
 from skipstack.data.basis.user_code.files import load_sent
 from skipstack.data.formats.sentences import Sentence
 from skipstack.models.conformance.failure import Failure
@@ -35,7 +35,7 @@ def read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
         subprocess.Popen(command, **pipes, env={**os.environ, "PYTHONHASHSEED": seed})  # type: ignore[call-overload]
         for seed in SEEDS
     ]
-    sent = pickle.dumps(CodeSource(file, loaded[file.sha256].source))
+    sent = pickle.dumps(sources([file]))
     return [_output(process, sent) for process in processes]
 
 
@@ -61,8 +61,9 @@ def _read(specimen: FormatSpecimen) -> Any:
 
 
 if __name__ == "__main__":
-    source: CodeSource = pickle.load(sys.stdin.buffer)
+    sent: Sequence[CodeSource] = pickle.load(sys.stdin.buffer)
     with redirect_stdout(sys.stderr):  # the file may print
-        load_sent([source])
-        found = {piece.kind: _read(FormatSpecimen(piece)) for piece in pieces_of(source.file) if piece.part == "format"}
+        load_sent(sent)
+        pieces = [piece for each in sent for piece in pieces_of(each.file) if piece.part == "format"]
+        found = {piece.kind: _read(FormatSpecimen(piece)) for piece in pieces}
     json.dump(found, sys.stdout)

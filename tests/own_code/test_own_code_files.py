@@ -92,6 +92,12 @@ def test_a_file_that_failed_is_run_again(tmp_path: Path) -> None:
     assert read_code(path, "mine.py").kinds == {"gate": {"mine": {}}}
 
 
+def test_a_class_with_two_names_is_one_piece(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"{GATE}\n\nAlso = Mine\n")
+    assert read_code(path, "mine.py").kinds == {"gate": {"mine": {}}}
+
+
 def test_a_name_is_a_file_or_an_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"code: no file .*mine\.py \(allowed: a Python file"):
         code_path("mine.py", tmp_path)

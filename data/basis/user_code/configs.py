@@ -37,7 +37,6 @@ KIND: Final = r"[a-z][a-z0-9_]{0,59}"
 
 Name = Annotated[str, Field(pattern=rf"^{KIND}$")]
 
-
 Kinds = dict[Part, dict[Name, dict[Name, JsonValue]]]
 
 
@@ -66,6 +65,12 @@ class CodeFile(Brief):
     def __hash__(self) -> int:
         return hash(self.sha256)
 
+    @property
+    def contents(self) -> list[tuple[str, str]]:
+        """The part and the kind of each piece; of a constraint, ``constraint`` and its name."""
+        pieces = [(str(part), kind) for part, own in self.kinds.items() for kind in own]
+        return pieces + [("constraint", name) for name in self.constraints]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedCode:
@@ -82,6 +87,31 @@ class LoadedCode:
 loaded: Final[dict[str, LoadedCode]] = {}
 """The files that this process has loaded, by SHA-256."""
 
+
+def of_file(file: CodeFile) -> LoadedCode:
+    """The loaded code of a file. Raises UserError if it is not loaded."""
+    if file.sha256 not in loaded:
+        contents = ", ".join(" ".join(each) for each in file.contents)
+        raise UserError(
+            f"{file.name} has {contents}: code is run only if you ask for it "
+            f"(allowed: --code FILE, the file of SHA-256 {file.sha256})"
+        )
+    return loaded[file.sha256]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSource:
+    """A file of own code to be sent to another process: its record, and its bytes."""
+
+    file: CodeFile
+    source: bytes
+
+
+def sources(code: Sequence[CodeFile]) -> tuple[CodeSource, ...]:
+    """The bytes of those files that this process has loaded."""
+    return tuple(CodeSource(file, loaded[file.sha256].source) for file in code if file.sha256 in loaded)
+
+
 _known: ContextVar[tuple[CodeFile, ...]] = ContextVar("own_code", default=())
 
 
@@ -93,11 +123,6 @@ def known(code: Sequence[CodeFile]) -> Iterator[None]:
         yield
     finally:
         _known.reset(before)
-
-
-def known_code() -> tuple[CodeFile, ...]:
-    """The files of the context."""
-    return _known.get()
 
 
 def own_configs(part: Part) -> dict[str, type[Frozen]]:
@@ -164,35 +189,6 @@ class OwnConfig:
         """
         made, config = of_file(self.code).classes[self.part, self.kind]
         return made(config.model_validate_json(self.text), *arguments, **named)
-
-
-@dataclass(frozen=True, slots=True)
-class CodeSource:
-    """A file of own code to be sent to another process: its record, and its bytes."""
-
-    file: CodeFile
-    source: bytes
-
-
-def sources(code: Sequence[CodeFile]) -> tuple[CodeSource, ...]:
-    """The bytes of those files that this process has loaded."""
-    return tuple(CodeSource(file, loaded[file.sha256].source) for file in code if file.sha256 in loaded)
-
-
-def of_file(file: CodeFile) -> LoadedCode:
-    """The loaded code of a file. Raises UserError if it is not loaded."""
-    if file.sha256 not in loaded:
-        kinds = ", ".join(
-            [
-                *(f"{part} {kind}" for part, own in file.kinds.items() for kind in own),
-                *(f"constraint {name}" for name in file.constraints),
-            ]
-        )
-        raise UserError(
-            f"{file.name} has {kinds}: code is run only if you ask for it "
-            f"(allowed: --code FILE, the file of SHA-256 {file.sha256})"
-        )
-    return loaded[file.sha256]
 
 
 class Holder(Protocol):
