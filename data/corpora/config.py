@@ -1,6 +1,5 @@
 """Configs of corpora, and how their words are read. No torch here: a space is described without it."""
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -433,8 +432,7 @@ class OwnFormatCorpus(OwnFiles):
         """The corpus for a config. Raises ValueError for invalid recorded facts of the format, and for a layer that it
         does not have.
         """
-        said = json.loads(own.text)
-        corpus = cls(own=own, **{name: said.get(name) for name in CorpusFiles.model_fields})
+        corpus = cls(own=own, **{name: own.fields.get(name) for name in CorpusFiles.model_fields})
         if corpus.layer not in corpus.format.layers:
             raise ValueError(f"tags: {unknown(f'layer of {own.kind}', corpus.layer, corpus.format.layers)}")
         return corpus

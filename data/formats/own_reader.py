@@ -1,6 +1,5 @@
 """Reads files with a user's format: checks the sentences, and reports errors in one line with their place."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -65,7 +64,7 @@ class OwnReader:
     @property
     def layer(self) -> str:
         """The layer to learn: the config's field ``tags``, if it has one, or else the first."""
-        return json.loads(self.own.text).get("tags") or self.layers[0]
+        return self.own.fields.get("tags") or self.layers[0]
 
     @property
     def unit(self) -> Unit:

@@ -171,9 +171,15 @@ class OwnConfig:
         return self.kind if isinstance(self.value, str) else self.text
 
     @property
+    def fields(self) -> dict[str, Any]:
+        """The fields as JSON values, including the kind."""
+        found: dict[str, Any] = json.loads(self.text)
+        return found
+
+    @property
     def input_size(self) -> int:
         """An embedder's features per time step, a field of this name in its config."""
-        size = json.loads(self.text)["input_size"]
+        size = self.fields["input_size"]
         assert isinstance(size, int), "an embedder's config has this field"
         return size
 
