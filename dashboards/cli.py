@@ -16,10 +16,10 @@ import typer
 
 from skipstack.dashboards.commands.commands import Commands
 from skipstack.dashboards.reports.printing import print_everywhere, say
+from skipstack.data.basis.command_process import claim
 from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.left_behind import leave
-from skipstack.data.basis.own_process import claim
 from skipstack.data.basis.parts import missing
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from skipstack.data.basis.arrays import Ids
     from skipstack.data.basis.errors import UserError
     from skipstack.data.basis.frozen import Frozen
-    from skipstack.data.basis.own_constraints import constraint
+    from skipstack.data.basis.user_code.files import constraint
     from skipstack.data.formats.files import SourceFile
     from skipstack.data.formats.format import Unit
     from skipstack.data.formats.own import CorpusFiles, Example, OwnFormat, TaskOfLayer
@@ -126,7 +126,7 @@ _FROM = {
     "skipstack.data.basis.arrays": "Ids",
     "skipstack.data.basis.errors": "UserError",
     "skipstack.data.basis.frozen": "Frozen",
-    "skipstack.data.basis.own_constraints": "constraint",
+    "skipstack.data.basis.user_code.files": "constraint",
     "skipstack.data.formats.files": "SourceFile",
     "skipstack.data.formats.format": "Unit",
     "skipstack.data.formats.own": "CorpusFiles Example OwnFormat TaskOfLayer",

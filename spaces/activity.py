@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.fields import paths
-from skipstack.data.basis.own_code import known
+from skipstack.data.basis.user_code.configs import known
 from skipstack.spaces.checks import SpaceError, inside
 from skipstack.spaces.counting import Combinations
 from skipstack.spaces.domains import Choice, Json

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.basis.own_code import known
+from skipstack.data.basis.user_code.configs import known
 from skipstack.spaces.paths import typed
 from skipstack.spaces.subject import Scalar, Subject, leaves
 from skipstack.spaces.trial import CODE, TrialConfig

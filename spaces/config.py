@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
-from skipstack.data.basis.own_code import CodeFile, known
+from skipstack.data.basis.user_code.configs import CodeFile, known
 from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 from skipstack.spaces.function import FUNCTION, FunctionConfig

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen, canonical_json
-from skipstack.data.basis.own_constraints import parameters_of
+from skipstack.data.basis.user_code.files import parameters_of
 
 LAMBDA: Final = "<lambda>"
 

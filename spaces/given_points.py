@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.own_code import known
+from skipstack.data.basis.user_code.configs import known
 from skipstack.spaces.domains import Choice, Json
 from skipstack.spaces.short_names import meant, names, only
 from skipstack.spaces.space import Point, Space

@@ -12,7 +12,7 @@ from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.explain import explain, shown
 from skipstack.data.basis.fields import alternatives, bare, describe, kinds, literals, models, paths
 from skipstack.data.basis.frozen import Frozen, canonical_json
-from skipstack.data.basis.own_code import known, known_configs
+from skipstack.data.basis.user_code.configs import known, known_configs
 from skipstack.spaces.domains import Json
 from skipstack.spaces.trial import TrialConfig, code_of
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.explain import shown
-from skipstack.data.basis.own_code import CodeFile, loaded
+from skipstack.data.basis.user_code.configs import loaded
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.constraint_functions import given_function
 from skipstack.spaces.constraints import CONSTRAINTS
@@ -132,21 +132,14 @@ def _function(text: str, config: SpaceConfig, meaning: "_Names") -> Rule | None:
         file = next((file for file in config.code if text in file.constraints), None)
         if file is None:
             return None
-        where, parameters, function = file.name, file.constraints[text], _loaded(file, text)
+        where, parameters = file.name, file.constraints[text]
+        function = loaded[file.sha256].constraints[text] if file.sha256 in loaded else None
     try:
         paths = {name: meaning.of(name, name.replace(DOT, ".")) for name in parameters}
     except UserError as error:
         raise UserError(f"constraint {text} of {where}: {error}") from None
-    decide = None if function is None else _by_name(function)
+    decide = None if function is None else lambda values: function(**values)
     return Rule(text, where, paths, meaning.axes(paths.values()), decide)
-
-
-def _loaded(file: CodeFile, name: str) -> Callable[..., object] | None:
-    return loaded[file.sha256].constraints[name] if file.sha256 in loaded else None
-
-
-def _by_name(function: Callable[..., object]) -> Decide:
-    return lambda values: function(**values)
 
 
 class _Names:

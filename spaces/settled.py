@@ -6,7 +6,7 @@ Later readers of the record may not have the code, and could not know that the s
 from collections.abc import Mapping, Sequence
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.own_code import known
+from skipstack.data.basis.user_code.configs import known
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Choice, Json
 from skipstack.spaces.paths import typed

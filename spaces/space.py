@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, shown
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.basis.own_code import known
+from skipstack.data.basis.user_code.configs import known
 from skipstack.spaces.belief import Belief
 from skipstack.spaces.blocks import TRIES as TRIES_OF_A_BLOCK
 from skipstack.spaces.blocks import Block, blocks

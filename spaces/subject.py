@@ -5,7 +5,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from skipstack.data.basis.frozen import Frozen, identity
-from skipstack.data.basis.own_code import CodeFile
+from skipstack.data.basis.user_code.configs import CodeFile
 
 Scalar = str | int | float | bool | None
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from skipstack.data.basis.code_files import read_code
 from skipstack.data.basis.fields import describe, fields, kinds
+from skipstack.data.basis.user_code.files import read_code
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.corpora.fetching import MIRROR
 from skipstack.data.corpora.named import named_corpora

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from skipstack.data.basis.code_files import read_code
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.user_code.files import read_code
 
 
 def add_to(app: typer.Typer) -> None:

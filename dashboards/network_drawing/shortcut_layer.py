@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from skipstack.dashboards.network_drawing.canvas import BLUE, MARGIN, Canvas, Point
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.configs.cells import GATES, ShortcutConfig
 from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links
 

@@ -9,8 +9,7 @@ import annotated_types as bounds
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.basis.own_code import own_configs
+from skipstack.data.basis.user_code.configs import OpenTo, own_configs
 
 
 @cache

@@ -1,6 +1,5 @@
 """Configs of corpora, and how their words are read. No torch here: a space is described without it."""
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -18,8 +17,7 @@ from pydantic import (
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
-from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 from skipstack.data.corpora.division import Splits, held_out
 from skipstack.data.corpora.synthetic.echo import FARTHEST
 from skipstack.data.corpora.synthetic.numbers import CountedFrom, shortest
@@ -434,8 +432,7 @@ class OwnFormatCorpus(OwnFiles):
         """The corpus for a config. Raises ValueError for invalid recorded facts of the format, and for a layer that it
         does not have.
         """
-        said = json.loads(own.text)
-        corpus = cls(own=own, **{name: said.get(name) for name in CorpusFiles.model_fields})
+        corpus = cls(own=own, **{name: own.fields.get(name) for name in CorpusFiles.model_fields})
         if corpus.layer not in corpus.format.layers:
             raise ValueError(f"tags: {unknown(f'layer of {own.kind}', corpus.layer, corpus.format.layers)}")
         return corpus

@@ -21,7 +21,7 @@ from pydantic import Field, ValidationError, model_validator
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.own_code import Part
+from skipstack.data.basis.user_code.configs import Part
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.format import Unit
 from skipstack.data.formats.sentences import Sentence

@@ -1,6 +1,5 @@
 """Reads files with a user's format: checks the sentences, and reports errors in one line with their place."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -8,8 +7,8 @@ from pathlib import Path
 from typing import cast
 
 from skipstack.data.basis.errors import UserError, one_line, unknown
-from skipstack.data.basis.own_code import OwnConfig
-from skipstack.data.basis.own_lines import line_before
+from skipstack.data.basis.user_code.configs import OwnConfig
+from skipstack.data.basis.user_code.files import line_before
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.format import Unit
 from skipstack.data.formats.own import FormatFacts, OwnFormat
@@ -65,7 +64,7 @@ class OwnReader:
     @property
     def layer(self) -> str:
         """The layer to learn: the config's field ``tags``, if it has one, or else the first."""
-        return json.loads(self.own.text).get("tags") or self.layers[0]
+        return self.own.fields.get("tags") or self.layers[0]
 
     @property
     def unit(self) -> Unit:

@@ -6,8 +6,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 
 CellKind = Literal["lstm", "gru", "min_gru", "min_lstm", "simple", "sutskever", "feedforward"]
 """The built-in cells."""

@@ -6,8 +6,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 
 
 class SoftmaxConfig(Frozen):

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, field_validator, model_validator
 
 from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
-from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 
 LONGEST_AFFIX = 7
 """The maximum number of characters kept at each side of a word (wu2017 Table 5)."""

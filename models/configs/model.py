@@ -13,7 +13,7 @@ from pydantic import (
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.tasks.task import Task
 from skipstack.models.configs.cells import AnyCell, ShortcutConfig
 from skipstack.models.configs.feedback import FeedbackConfig

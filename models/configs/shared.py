@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.configs.heads import BiaffineConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig

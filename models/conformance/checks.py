@@ -18,8 +18,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.store.batches import Batch
 from skipstack.models.configs.model import ModelConfig
 from skipstack.models.configs.training import Adam, Constant, TrainingConfig
-from skipstack.models.conformance.failure import Failure, Unchecked
 from skipstack.models.conformance.parts import check_numbers, check_part
+from skipstack.models.conformance.pieces import Failure, Unchecked
 from skipstack.models.conformance.specimen import BATCH, CPU, LANES, Specimen
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.model import Network, Stacked

@@ -1,19 +1,89 @@
-"""The conformance checks of formats, which all built-in formats pass: each reads the examples of the class."""
+"""The conformance checks of formats, which all built-in formats pass: each reads the examples of the class. No torch
+here.
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Final
+Run as a program, this module is one of the other processes of ``elsewhere``: it reads a file of own code from stdin,
+and writes the sentences that its formats read.
+"""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Final
 
 from skipstack.data.basis.counted import counted
-from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.errors import UserError, one_line, unknown
+from skipstack.data.basis.user_code.configs import CodeFile, CodeSource, OwnConfig, sources
+from skipstack.data.basis.user_code.files import load_sent
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.own import Example, OwnFormat
 from skipstack.data.formats.own_reader import OwnReader
+from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
-from skipstack.models.conformance.elsewhere import read_elsewhere, sentences_as_json
-from skipstack.models.conformance.failure import Failure
-from skipstack.models.conformance.format_specimen import FormatSpecimen, as_file, content_of
+from skipstack.models.conformance.pieces import Failure, pieces_of
 
 CUTS: Final = 200
 """Positions at which an example is truncated, at most."""
+
+SEEDS: Final = ("1", "2", "3")
+"""The hash seeds that order sets, one for each other process."""
+
+
+@dataclass(frozen=True)
+class FormatSpecimen:
+    """A format to check, with the defaults of its config."""
+
+    piece: OwnConfig
+
+    @cached_property
+    def made(self) -> OwnFormat:
+        """A reader."""
+        return self.another()
+
+    def another(self) -> OwnFormat:
+        """A fresh reader."""
+        made = self.piece.build()
+        assert isinstance(made, OwnFormat), "a format is known by its base"
+        return made
+
+    @cached_property
+    def examples(self) -> tuple[Example, ...]:
+        """The examples of the class. Raises Failure for other values."""
+        given = self.made.example
+        found = given if isinstance(given, tuple) else (given,)
+        for each in found:
+            if not isinstance(each, Example):
+                raise Failure(f"its example is {type(each).__name__} (allowed: Example(text, sentences), or several)")
+            if each.layer is not None and each.layer not in self.made.layers:
+                raise Failure(f"its example: {unknown('layer', each.layer, self.made.layers)}")
+        return found
+
+    def layer(self, example: Example) -> str:
+        """The layer of an example's tags."""
+        return example.layer or self.made.layers[0]
+
+    def read(self, example: Example, made: OwnFormat | None = None) -> list[Sentence]:
+        """The sentences that a reader returns for an example, unchecked."""
+        found = (made or self.made).read(as_file(content_of(example)), self.layer(example))
+        if not isinstance(found, Iterable):
+            raise Failure(f"it read {found!r} (allowed: sentences)")
+        return list(found)
+
+
+def content_of(example: Example) -> bytes:
+    """The bytes of an example."""
+    return example.text.encode() if isinstance(example.text, str) else example.text
+
+
+def as_file(content: bytes) -> SourceFile:
+    """Bytes as a file, which errors call ``example``."""
+    return SourceFile(Path("example"), content)
 
 
 def reads(specimen: FormatSpecimen) -> None:
@@ -64,8 +134,8 @@ def repeats(specimen: FormatSpecimen) -> None:
 
 def elsewhere(specimen: FormatSpecimen) -> None:
     """Other processes, in which sets have another order, read the same sentences."""
-    here = [sentences_as_json(specimen.read(example)) for example in specimen.examples]
-    for there in read_elsewhere(specimen.piece.code):
+    here = _as_json(specimen)
+    for there in _read_elsewhere(specimen.piece.code):
         if there[specimen.piece.kind] != here:
             raise Failure(
                 "another process reads other sentences: they depend on the order of a set, which differs there"
@@ -93,3 +163,46 @@ FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
     each.__name__: each for each in (reads, sentences, example, repeats, elsewhere, cut_off)
 }
 """The checks of formats, in order."""
+
+
+@cache
+def _read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
+    """The sentences that each of several processes reads from the examples of each format in a loaded file.
+
+    Python orders sets of strings differently in each.
+    """
+    command = [sys.executable, "-P", "-m", __name__]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    processes = [
+        subprocess.Popen(command, **pipes, env={**os.environ, "PYTHONHASHSEED": seed})  # type: ignore[call-overload]
+        for seed in SEEDS
+    ]
+    sent = pickle.dumps(sources([file]))
+    return [_output(process, sent) for process in processes]
+
+
+def _output(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
+    said, errors = process.communicate(sent)
+    if process.returncode:
+        last = errors.decode(errors="replace").strip().rpartition("\n")[2]
+        raise Failure(f"another process cannot load it: {last or process.returncode}")
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+def _as_json(specimen: FormatSpecimen) -> Any:
+    """The sentences of the examples as JSON, to be sent between processes, or the error of reading them in one line."""
+    try:
+        read = [specimen.read(example) for example in specimen.examples]
+        return json.loads(json.dumps([[[each.words, each.tags, each.heads] for each in text] for text in read]))
+    except Exception as error:  # noqa: BLE001 (an error in this process only is a difference, too)
+        return one_line(error)
+
+
+if __name__ == "__main__":
+    sent: Sequence[CodeSource] = pickle.load(sys.stdin.buffer)
+    with redirect_stdout(sys.stderr):  # the file may print
+        load_sent(sent)
+        pieces = [piece for each in sent for piece in pieces_of(each.file) if piece.part == "format"]
+        found = {piece.kind: _as_json(FormatSpecimen(piece)) for piece in pieces}
+    json.dump(found, sys.stdout)

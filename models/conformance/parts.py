@@ -8,8 +8,8 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
-from skipstack.data.basis.own_code import Part
-from skipstack.models.conformance.failure import Failure
+from skipstack.data.basis.user_code.configs import Part
+from skipstack.models.conformance.pieces import Failure
 from skipstack.models.layers.layer import Layer
 from skipstack.models.networks.model import Stacked
 from skipstack.models.parts.cells.gates import Gate, VectorGate

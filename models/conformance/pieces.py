@@ -1,11 +1,20 @@
-"""Finds the pieces in a file of own code that are to be checked. No torch here: formats are checked without it."""
+"""The pieces of a file of own code that are checked, and how a check says that one fails. No torch here: formats are
+checked without it.
+"""
 
 import skipstack.data.corpora.config
 import skipstack.models.configs.model  # noqa: F401 (both: they register the built-in kinds)
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.basis.own_code import CodeFile, OwnConfig, Part, known, own_configs
+from skipstack.data.basis.user_code.configs import CodeFile, OpenTo, OwnConfig, Part, known, own_configs
 from skipstack.data.formats.sentences import SPLITS
+
+
+class Failure(Exception):  # noqa: N818 (the outcome of a check, not a program error)
+    """A conformance check does not hold; the message says why."""
+
+
+class Unchecked(Exception):  # noqa: N818
+    """A check cannot be made here; the message says why."""
 
 
 def pieces_of(file: CodeFile) -> list[OwnConfig]:

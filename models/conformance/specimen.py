@@ -7,8 +7,8 @@ from typing import Any, assert_never
 import numpy as np
 import torch
 
-from skipstack.data.basis.own_code import OwnConfig, Part
 from skipstack.data.basis.seeding import generator
+from skipstack.data.basis.user_code.configs import OwnConfig, Part
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.batches import Batch, evaluation_batches, training_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare

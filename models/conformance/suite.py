@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from skipstack.data.basis.errors import one_line
-from skipstack.data.basis.own_code import CodeFile, OwnConfig
-from skipstack.data.basis.own_lines import line_before
+from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig
+from skipstack.data.basis.user_code.files import line_before
 from skipstack.models.conformance.checks import CHECKS
-from skipstack.models.conformance.failure import Failure, Unchecked
-from skipstack.models.conformance.format_specimen import FormatSpecimen
-from skipstack.models.conformance.formats import FORMAT_CHECKS
-from skipstack.models.conformance.pieces import pieces_of
+from skipstack.models.conformance.formats import FORMAT_CHECKS, FormatSpecimen
+from skipstack.models.conformance.pieces import Failure, Unchecked, pieces_of
 from skipstack.models.conformance.specimen import Specimen
 
 Outcome = Literal["holds", "FAILS", "open"]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from skipstack.data.basis.own_code import Part
+from skipstack.data.basis.user_code.configs import Part
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

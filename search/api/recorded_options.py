@@ -6,11 +6,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-from skipstack.data.basis.code_files import load_recorded
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
-from skipstack.data.basis.own_code import CodeFile
 from skipstack.data.basis.redaction import without_secrets
+from skipstack.data.basis.user_code.configs import CodeFile
+from skipstack.data.basis.user_code.files import load_recorded
 from skipstack.search.api.options import Execution
 from skipstack.search.api.provenance import provenance
 from skipstack.search.api.run_options import RunOptions

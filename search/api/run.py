@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
-from skipstack.data.basis.code_files import code_path, load_recorded
 from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import command, is_installed, need
 from skipstack.data.basis.saying import unsaid
+from skipstack.data.basis.user_code.files import code_path, load_recorded
 from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.api.ablation import PreparedAblation
 from skipstack.search.api.opening import extend_study, new_points, open_study
@@ -377,8 +377,8 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
 
 
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:
-    """Write to MLflow the events that it lacks of a study, finished or not; ``Run.missing`` of the returned run says what
-    it still lacks.
+    """Write to MLflow the events that it lacks of a study, finished or not; ``Run.missing`` of the returned run says
+    what it still lacks.
 
     Raises UserError if another process writes the study, since that one writes to MLflow, too; and if MLflow is not
     installed.

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.corpora.config import Corpus, VocabularyConfig, called
 from skipstack.data.health.counting import health_of
 from skipstack.data.health.health import Health

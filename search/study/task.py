@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from skipstack.data.basis.own_code import CodeSource, sources
+from skipstack.data.basis.user_code.configs import CodeSource, sources
 from skipstack.search.ledger.event_values import Usage
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.sentences import SentenceCounts

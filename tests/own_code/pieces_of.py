@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from skipstack.data.basis.own_code import CodeFile, known, loaded
+from skipstack.data.basis.user_code.configs import CodeFile, known, loaded
 from skipstack.data.corpora.config import DataConfig, OwnFormatCorpus
 from skipstack.data.formats.sentences import SPLITS
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.data.basis import code_files
-from skipstack.data.basis.code_files import code_path, load_recorded, load_sent, read_code
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.own_code import CodeSource, loaded, sources
+from skipstack.data.basis.user_code import files
+from skipstack.data.basis.user_code.configs import CodeSource, loaded, sources
+from skipstack.data.basis.user_code.files import code_path, load_recorded, load_sent, read_code
 from tests.own_code.pieces_of import RIGHT, another_process
 
 GATE = """
@@ -92,16 +92,22 @@ def test_a_file_that_failed_is_run_again(tmp_path: Path) -> None:
     assert read_code(path, "mine.py").kinds == {"gate": {"mine": {}}}
 
 
+def test_a_class_with_two_names_is_one_piece(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"{GATE}\n\nAlso = Mine\n")
+    assert read_code(path, "mine.py").kinds == {"gate": {"mine": {}}}
+
+
 def test_a_name_is_a_file_or_an_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"code: no file .*mine\.py \(allowed: a Python file"):
         code_path("mine.py", tmp_path)
-    offered = EntryPoint(name="right", value="tests.own_code.pieces_of", group=code_files.GROUP)
-    monkeypatch.setattr(code_files, "entry_points", lambda group: [offered])
+    offered = EntryPoint(name="right", value="tests.own_code.pieces_of", group=files.GROUP)
+    monkeypatch.setattr(files, "entry_points", lambda group: [offered])
     assert code_path("right", tmp_path).name == "pieces_of.py"
     with pytest.raises(UserError, match=r"code: unknown code 'rihgt' \(nearest: 'right'; allowed: right, FILE\.py\)"):
         code_path("rihgt", tmp_path)
-    gone = EntryPoint(name="gone", value="tests.own_code.gone", group=code_files.GROUP)
-    monkeypatch.setattr(code_files, "entry_points", lambda group: [gone])
+    gone = EntryPoint(name="gone", value="tests.own_code.gone", group=files.GROUP)
+    monkeypatch.setattr(files, "entry_points", lambda group: [gone])
     with pytest.raises(UserError, match=r"code: gone: no module tests\.own_code\.gone"):
         code_path("gone", tmp_path)
 

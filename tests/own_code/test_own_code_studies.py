@@ -8,7 +8,7 @@ import pytest
 
 import skipstack
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.own_code import loaded
+from skipstack.data.basis.user_code.configs import loaded
 from skipstack.search.execution.engines.ray.preflight import Preflight
 from skipstack.search.execution.workers.worker import TrainingWorker
 from skipstack.search.study.record.reading import read_study

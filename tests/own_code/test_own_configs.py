@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from skipstack.data.basis.code_files import read_code
 from skipstack.data.basis.explain import explain
-from skipstack.data.basis.own_code import CodeFile, OwnConfig, known
+from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig, known
+from skipstack.data.basis.user_code.files import read_code
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.paths import trial_paths
 from skipstack.spaces.space import Space

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import skipstack
-from skipstack.data.basis.code_files import read_code
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.own_code import known, loaded
+from skipstack.data.basis.user_code.configs import known, loaded
+from skipstack.data.basis.user_code.files import read_code
 from skipstack.data.corpora.config import OwnFormatCorpus
 from skipstack.data.corpora.sources import open_source
 from skipstack.search.execution.driver.driver import Driver

@@ -16,8 +16,8 @@ import pytest
 
 from skipstack import own
 from skipstack.dashboards.reports.meanings import strings_below
-from skipstack.data.basis.code_files import read_code
-from skipstack.data.basis.own_code import Part
+from skipstack.data.basis.user_code.configs import Part
+from skipstack.data.basis.user_code.files import read_code
 from skipstack.models.parts.cells.build import build_cell, build_shortcut
 from skipstack.models.parts.heads.build import build_head
 from skipstack.models.parts.inputs.build import build_embedder
@@ -110,7 +110,7 @@ assert "skipstack.own" not in sys.modules
 from skipstack.own import CorpusFiles, Example, OwnFormat, Scheme, Sentence, SourceFile, TaskOfLayer, Unit
 from pathlib import Path
 from skipstack.dashboards.reports.meanings import strings_below
-from skipstack.data.basis.code_files import read_code
+from skipstack.data.basis.user_code.files import read_code
 print(*read_code(Path({str(file)!r}), "my_formats.py").kinds["format"], "torch" in sys.modules)
 """
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import yaml
 
-from skipstack.data.basis.code_files import read_code
-from skipstack.data.basis.own_code import known
+from skipstack.data.basis.user_code.configs import known
+from skipstack.data.basis.user_code.files import read_code
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.trial import TrialConfig

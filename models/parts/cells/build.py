@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.configs.cells import AnyCell, ShortcutConfig
 from skipstack.models.configs.topologies import TOPOLOGIES
 from skipstack.models.layers.lanes import Streams

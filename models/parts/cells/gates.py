@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from skipstack.data.basis.own_code import Part
+from skipstack.data.basis.user_code.configs import Part
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.layers import project
 from skipstack.models.kernels.sigmoid import sigmoid

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from skipstack.data.basis.own_code import Part
+from skipstack.data.basis.user_code.configs import Part
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.products import product
 from skipstack.models.parts.heads.chain.doubts import Doubts

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.labels.transitions import Transitions
 from skipstack.models.configs.heads import BiaffineConfig, CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
 from skipstack.models.layers.lanes import Streams

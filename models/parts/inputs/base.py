@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.data.basis.arrays import Ids
-from skipstack.data.basis.own_code import Part
+from skipstack.data.basis.user_code.configs import Part
 from skipstack.data.store.features import Lexicon
 from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup

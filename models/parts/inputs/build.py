@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import assert_never
 
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.configs.inputs import (
     AnyEmbedder,
     CharacterCnnConfig,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, assert_never
 
-from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.configs.cells import CELLS
 from skipstack.models.configs.feedback import Feedback, FeedbackConfig
 from skipstack.models.configs.heads import BiaffineConfig, CrfConfig, HeadConfig, MarginConfig

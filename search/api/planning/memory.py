@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from skipstack.data.basis.code_files import load_sent
+from skipstack.data.basis.user_code.files import load_sent
 from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.ground.device import CAPTURED
 from skipstack.models.layers.lanes import Lane

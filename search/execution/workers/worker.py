@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from skipstack.data.basis.code_files import load_sent
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.user_code.files import load_sent
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store

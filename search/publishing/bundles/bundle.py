@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skipstack.data.basis.code_files import load_recorded
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.user_code.files import load_recorded
 from skipstack.data.corpora.sources import token_unit
 from skipstack.data.formats.characters import in_words
 from skipstack.data.formats.format import Unit

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from skipstack.data.basis.atomic_files import refused_where_unwritable, temporary_folder_beside
-from skipstack.data.basis.code_files import load_recorded
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.own_code import CodeFile
 from skipstack.data.basis.saying import Say, unsaid
+from skipstack.data.basis.user_code.configs import CodeFile
+from skipstack.data.basis.user_code.files import load_recorded
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from skipstack.data.basis.code_files import check_distinct, code_path, read_code
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.own_code import CodeFile, known, known_code
+from skipstack.data.basis.user_code.configs import CodeFile, known
+from skipstack.data.basis.user_code.files import check_distinct, code_path, read_code
 from skipstack.data.corpora.named import find_card
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.study_files.document import (
@@ -283,16 +283,13 @@ def schema(code: tuple[CodeFile, ...] = ()) -> dict[str, Any]:
     ``code``: own code files, whose kinds are included.
     """
     with known(code):
-        return _schema()
-
-
-def _schema() -> dict[str, Any]:
-    tree: dict[str, Any] = _optional(FileContent.model_json_schema())
-    own = [*CONSTRAINTS, *(name for file in known_code() for name in file.constraints)]
+        tree: dict[str, Any] = _optional(FileContent.model_json_schema())
+        paths = list(trial_paths())
+    own = [*CONSTRAINTS, *(name for file in code for name in file.constraints)]
     tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     tree["title"] = "A study file of skipstack"
     for part in (tree, tree["$defs"]["Scale"]):
-        part["properties"]["axes"]["propertyNames"] = {"enum": list(trial_paths())}
+        part["properties"]["axes"]["propertyNames"] = {"enum": paths}
         part["properties"]["constraints"]["anyOf"][0]["items"] = {
             "anyOf": [{"enum": own}, {"type": "string", "pattern": EXPRESSION}]
         }

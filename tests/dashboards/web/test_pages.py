@@ -10,8 +10,8 @@ import pytest
 
 from skipstack.dashboards.web.app import PAGES
 from skipstack.dashboards.web.export_page import differing
-from skipstack.data.basis.code_files import read_code
-from skipstack.data.basis.own_code import known
+from skipstack.data.basis.user_code.configs import known
+from skipstack.data.basis.user_code.files import read_code
 from skipstack.search.analysis.exploration.rungs import LEAST
 from skipstack.search.analysis.study_frames import StudyFrames, study_frames
 from skipstack.search.ledger.event_values import Usage

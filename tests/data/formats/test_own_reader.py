@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from skipstack.data.basis.code_files import read_code
-from skipstack.data.basis.own_code import CodeFile, OwnConfig, known
+from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig, known
+from skipstack.data.basis.user_code.files import read_code
 from skipstack.data.corpora.config import DataConfig, OwnFormatCorpus
 from skipstack.data.formats.own import TaskOfLayer
 from skipstack.data.formats.own_reader import OwnReader, WatchedFile

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skipstack.data.basis.code_files import load_sent
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.own_code import CodeSource, sources
+from skipstack.data.basis.user_code.configs import CodeSource, sources
+from skipstack.data.basis.user_code.files import load_sent
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
 from skipstack.search.execution.engines.ray.copying.mark import Mark, unwritable

@@ -14,7 +14,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Final, TextIO
 
-from skipstack.data.basis.own_process import is_claimed
+from skipstack.data.basis.command_process import is_claimed
 
 SLOTS: Final = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the ledger is the log

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from skipstack.data.basis.own_process import claim
+from skipstack.data.basis.command_process import claim
 from skipstack.search.api.options import Execution
 from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.ledger.events import Event

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.data.basis.old_paths import FOLDERS, MODULES, NAMES, new_path
+from skipstack.data.basis.user_code.moved_modules import MOVED, NAMES, new_path
 from tests.pages import ROOT
 
 NAMES_BEFORE = Path(__file__).with_name("names_before.json")
@@ -15,10 +15,10 @@ LOOK = """
 import json, sys
 from importlib import import_module
 from pathlib import Path
-from skipstack.data.basis.old_paths import find_old_paths
+from skipstack.data.basis.user_code.moved_modules import find_moved_modules
 found = list(sys.meta_path)
-find_old_paths(warn=False)
-find_old_paths(warn=False)
+find_moved_modules(warn=False)
+find_moved_modules(warn=False)
 assert sys.meta_path[:-1] == found, "asked last, and once"
 for module, names in json.loads(Path(sys.argv[1]).read_text()).items():
     print(*(f"{module}.{name}" for name in names if not hasattr(import_module(module), name)), end="")
@@ -41,7 +41,7 @@ def test_every_name_of_models_and_data_is_found_where_it_was_and_is_what_is_used
 @pytest.mark.slow
 def test_each_path_warns_once_and_names_the_page_to_import_from() -> None:
     code = (
-        "from skipstack.data.basis.old_paths import find_old_paths; find_old_paths(warn=True);"
+        "from skipstack.data.basis.user_code.moved_modules import find_moved_modules; find_moved_modules(warn=True);"
         "import skipstack.models.lanes; from skipstack.models.lanes import Streams;"
         "from skipstack.models.cells.gates import Gate"
     )
@@ -62,7 +62,7 @@ def test_nothing_else_is_found(path: str) -> None:
 
 def test_a_module_that_never_was_is_missing_as_ever() -> None:
     code = (
-        "from skipstack.data.basis.old_paths import find_old_paths; find_old_paths(warn=True);"
+        "from skipstack.data.basis.user_code.moved_modules import find_moved_modules; find_moved_modules(warn=True);"
         "import skipstack.models.cells.nothing"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -71,12 +71,11 @@ def test_a_module_that_never_was_is_missing_as_ever() -> None:
 
 
 def test_no_module_stands_at_an_old_path_and_one_stands_at_each_new_one() -> None:
-    old = [*FOLDERS, *MODULES]
-    new = [*FOLDERS.values(), *MODULES.values(), *(now for names in NAMES.values() for now in names.values())]
-    assert [path for path in old if _stands(path)] == []
+    new = [*MOVED.values(), *(now for names in NAMES.values() for now in names.values())]
+    assert [path for path in MOVED if _stands(path)] == []
     assert [path for path in new if not _stands(path)] == []
 
 
 def _stands(path: str) -> bool:
-    place = ROOT / "models" / path.replace(".", "/")
+    place = ROOT / path.removeprefix("skipstack.").replace(".", "/")
     return (place / "__init__.py").is_file() or place.with_suffix(".py").is_file()

@@ -9,7 +9,7 @@ import pytest
 SHOWS = """
 import json, sys
 from pathlib import Path
-from skipstack.data.basis.own_process import claim, is_claimed
+from skipstack.data.basis.command_process import claim, is_claimed
 claim()
 shown = Path("/proc/self/cmdline").read_text().split(chr(0))
 print(json.dumps([sys.argv[1:], is_claimed(), shown]))
