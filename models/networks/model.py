@@ -17,7 +17,7 @@ from skipstack.models.networks.stack import Memory, Passed, Stack
 from skipstack.models.parts.heads.base import Decoded, Gold, Head
 from skipstack.models.parts.heads.pooling import pooled
 from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
-from skipstack.models.parts.skips.reinforce import Reinforce, Rewards, SkipChoices
+from skipstack.models.parts.skips.reinforce import Made, Reinforce, Rewards
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Stacked(Network):
             return loss_RB
         rewards = self._rewards(features_RUBF, gold, counts_RB, losses_RUB)
         made = [
-            SkipChoices(each.unrolled.choices, seen_before=self.stack.join_each and each is not passed[-1])
+            Made(each.unrolled.choices, seen_before=self.stack.join_each and each is not passed[-1])
             for each in passed
             if each.unrolled.choices is not None
         ]

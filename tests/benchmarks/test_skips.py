@@ -14,7 +14,7 @@ from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.parts.cells.lstm import LstmCell
 from skipstack.models.parts.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
-from skipstack.models.parts.skips.reinforce import Reinforce, Rewards, SkipChoices
+from skipstack.models.parts.skips.reinforce import Made, Reinforce, Rewards
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
@@ -34,7 +34,7 @@ def trained(layer: nn.Module, reinforce: Reinforce | None) -> Callable[[], None]
         if reinforce is not None:
             assert unrolled.choices is not None
             rewards = Rewards(loss.unsqueeze(1), torch.ones_like(loss).unsqueeze(1))
-            loss = loss - reinforce([SkipChoices(unrolled.choices, seen_before=False)], rewards, lengths)
+            loss = loss - reinforce([Made(unrolled.choices, seen_before=False)], rewards, lengths)
         loss.sum().backward()
 
     return step

@@ -28,7 +28,7 @@ class Rewards:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SkipChoices:
+class Made:
     """The choices of a layer; ``seen_before``: whether decisions on tokens read earlier depend on them, too."""
 
     choices: Choices
@@ -81,7 +81,7 @@ class Reinforce(nn.Module):
         alphas_R = [weight * decay**epoch for weight, decay in zip(self.weights_R, self.decays_R, strict=True)]
         self.alpha_R.copy_(torch.tensor(alphas_R, dtype=torch.float64))
 
-    def forward(self, made: Sequence[SkipChoices], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
+    def forward(self, made: Sequence[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
         """A number for each sentence, objective_RB, whose gradient is that of the docstring above; its value is
         arbitrary.
 

@@ -26,7 +26,7 @@ from skipstack.models.parts.heads.base import Gold
 from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.parts.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
 from skipstack.models.parts.skips.policy import Policy
-from skipstack.models.parts.skips.reinforce import DECAY, Reinforce, Rewards, SkipChoices
+from skipstack.models.parts.skips.reinforce import DECAY, Made, Reinforce, Rewards
 from tests.models.corpora import small_corpus
 from tests.oracles import skips
 
@@ -70,9 +70,9 @@ def of_sentences(reward_RB: Tensor) -> Rewards:
     return Rewards(reward_RB.unsqueeze(1), torch.ones_like(reward_RB).unsqueeze(1))
 
 
-def made_by(choices: Choices | None) -> list[SkipChoices]:
+def made_by(choices: Choices | None) -> list[Made]:
     assert choices is not None
-    return [SkipChoices(choices, seen_before=False)]
+    return [Made(choices, seen_before=False)]
 
 
 @pytest.mark.parametrize("share", [1.0, 0.3, 0.0])
@@ -300,7 +300,7 @@ def test_a_step_is_credited_with_the_tags_from_there_on_in_its_directions_order(
     choices = layer.run(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
     assert choices is not None
     log_p = choices.log_probabilities().detach().requires_grad_()
-    made = SkipChoices(Choices(choices.back_GTB, lambda: log_p), seen_before=seen_before)
+    made = Made(Choices(choices.back_GTB, lambda: log_p), seen_before=seen_before)
     inside = (torch.arange(STEPS).view(1, -1, 1) < lengths.unsqueeze(1)).double()
     earned = random(LANES, STEPS, TEXTS, seed=15) * inside
     Reinforce(layer.config, lanes=LANES).double()([made], Rewards(earned, inside), lengths).sum().backward()
@@ -510,7 +510,7 @@ def test_all_but_the_last_of_layers_that_join_directions_are_credited_with_whole
     assert model.reinforce is not None
 
     class Credit(Reinforce):
-        def forward(self, made: list[SkipChoices], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
+        def forward(self, made: list[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
             whole.extend(each.seen_before for each in made)
             return torch.zeros(lengths_RB.shape, dtype=torch.float64)
 
