@@ -10,22 +10,13 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.card_files import read_files
 from skipstack.data.corpora.cards import SectionsCard
-from skipstack.data.corpora.config import (
-    AgreementCorpus,
-    Corpus,
-    EchoCorpus,
-    GrammarCorpus,
-    NamedCorpus,
-    NumbersCorpus,
-    OwnFiles,
-    OwnFormatCorpus,
-)
+from skipstack.data.corpora.config import AgreementCorpus, Corpus, EchoCorpus, GrammarCorpus, NamedCorpus, NumbersCorpus
 from skipstack.data.corpora.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from skipstack.data.corpora.named import find_card
 from skipstack.data.corpora.synthetic import agreement, echo, grammar, numbers
 from skipstack.data.formats.files import SourceFile, joint_sha256, matching
-from skipstack.data.formats.format import Format, Unit
-from skipstack.data.formats.own_reader import OwnReader
+from skipstack.data.formats.format import FileCorpus, Unit
+from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.labels.trees import TREES
@@ -77,16 +68,16 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
             read = partial(_generated, corpus, rule)
         case NamedCorpus():
             card = find_card(corpus.name)
-            scheme = card.format.scheme
+            scheme = card.format.label_scheme
             behind, read = _named(corpus, data_dir)
-        case OwnFiles():
-            form = corpus.format
-            files = {split: _files(form, matching(folder, paths)) for split, paths in corpus.files.items()}
-            behind = {split: _digests(form, those) for split, those in files.items()}
+        case FileCorpus():
+            files = {split: _files(corpus, matching(folder, paths)) for split, paths in corpus.files.items()}
+            behind = {split: _digests(corpus, those) for split, those in files.items()}
             if isinstance(corpus, OwnFormatCorpus):
                 behind = {**behind, "code": corpus.own.code.sha256}
-            scheme = form.scheme
-            read = partial(_read, form, corpus.layer, files, corpus.divide)
+            scheme = corpus.label_scheme
+            divide = partial(held_out, shares=corpus.drawn, seed=corpus.held_out_seed)
+            read = partial(_read, corpus, corpus.layer, files, divide)
         case _:
             assert_never(corpus)
     key = identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)})
@@ -105,8 +96,8 @@ def task_of(corpus: Corpus) -> str:
         case NamedCorpus():
             card = find_card(corpus.name)
             return card.format.task(card.layer(corpus.tags))
-        case OwnFiles():
-            return corpus.format.task(corpus.layer)
+        case FileCorpus():
+            return corpus.task(corpus.layer)
         case _:
             assert_never(corpus)
 
@@ -114,8 +105,8 @@ def task_of(corpus: Corpus) -> str:
 def token_unit(corpus: Corpus) -> Unit:
     """The unit of a token of the corpus. Raises UserError for an unknown name."""
     if isinstance(corpus, NamedCorpus):
-        return find_card(corpus.name).format.unit
-    return corpus.format.unit if isinstance(corpus, OwnFiles) else "word"
+        return find_card(corpus.name).format.token_unit
+    return corpus.token_unit if isinstance(corpus, FileCorpus) else "word"
 
 
 def _generated(
@@ -160,7 +151,7 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
     return behind, read
 
 
-def _files(form: Format | OwnReader, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
+def _files(form: FileCorpus, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
     """The files, each with the one beside it that the format reads, too."""
     found = []
     for path in paths:
@@ -169,7 +160,7 @@ def _files(form: Format | OwnReader, paths: Sequence[Path]) -> tuple[SourceFile,
     return tuple(found)
 
 
-def _read(form: Format | OwnReader, layer: str, files: SplitFiles, divide: Callable[[Splits], Splits]) -> Splits:
+def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Splits], Splits]) -> Splits:
     """The splits in the files, after ``divide`` has made those that have no files."""
     splits: Splits = {}
     for split, those in files.items():
@@ -184,7 +175,7 @@ def _read(form: Format | OwnReader, layer: str, files: SplitFiles, divide: Calla
     return divided
 
 
-def _digests(form: Format | OwnReader, files: Sequence[SourceFile]) -> str | list[str]:
+def _digests(form: FileCorpus, files: Sequence[SourceFile]) -> str | list[str]:
     """The digests of the files' content; names do not matter, unless the format reads something in them."""
     digests = [form.digest(file) for file in files]
     return digests[0] if len(digests) == 1 else digests

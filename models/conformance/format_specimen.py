@@ -9,6 +9,7 @@ from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.own import Example, OwnFormat
+from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.data.formats.sentences import Sentence
 from skipstack.models.conformance.failure import Failure
 
@@ -18,6 +19,11 @@ class FormatSpecimen:
     """A format to check, with the defaults of its config."""
 
     piece: OwnConfig
+
+    @cached_property
+    def corpus(self) -> OwnFormatCorpus:
+        """A corpus in the format, by which its sentences are checked."""
+        return OwnFormatCorpus.of(self.piece)
 
     @cached_property
     def made(self) -> OwnFormat:

@@ -6,7 +6,6 @@ from typing import Final
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.data.formats.own_reader import OwnReader
 from skipstack.data.formats.soundness import UnsoundError, sound
 from skipstack.models.conformance.elsewhere import read_elsewhere, sentences_as_json
 from skipstack.models.conformance.failure import Failure
@@ -24,20 +23,19 @@ def reads(specimen: FormatSpecimen) -> None:
 
 def sentences(specimen: FormatSpecimen) -> None:
     """It reads sentences: words and tags are str, none is empty, and there are as many of both."""
-    reader = OwnReader(specimen.piece)
+    corpus = specimen.corpus
     for example in specimen.examples:
         for number, each in enumerate(specimen.read(example), start=1):
             try:
-                sound(each, reader.task(specimen.layer(example)), reader.scheme)
+                sound(each, corpus.task(specimen.layer(example)), corpus.label_scheme)
             except UnsoundError as error:
                 raise Failure(f"sentence {number} of the example: {error}") from None
 
 
 def example(specimen: FormatSpecimen) -> None:
     """It reads from its example exactly the sentences that the example states."""
-    reader = OwnReader(specimen.piece)
     for example in specimen.examples:
-        found = reader.read(as_file(content_of(example)), specimen.layer(example))
+        found = specimen.corpus.read(as_file(content_of(example)), specimen.layer(example))
         said = list(example.sentences)
         for number, (own, wanted) in enumerate(zip(found, said, strict=False), start=1):
             if own != wanted:

@@ -12,8 +12,8 @@ import skipstack
 from skipstack.data.basis.code_files import read_code
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import known, loaded
-from skipstack.data.corpora.config import OwnFormatCorpus
 from skipstack.data.corpora.sources import open_source
+from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.search.api.start import run_study
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.engines.ray.preflight import Preflight

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 import skipstack.data.store.writing
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus
+from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.data.corpora.division import Splits
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.store.stored import StoredCorpus, open_store
