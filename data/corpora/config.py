@@ -1,90 +1,21 @@
 """Configs of corpora, and how their words are read. No torch here: a space is described without it."""
 
 from pathlib import PurePath
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, PositiveInt
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.corpora.synthetic.echo import FARTHEST
-from skipstack.data.corpora.synthetic.numbers import CountedFrom, shortest
+from skipstack.data.corpora.synthetic.agreement import AgreementCorpus
+from skipstack.data.corpora.synthetic.echo import EchoCorpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.corpora.synthetic.numbers import NumbersCorpus
 from skipstack.data.formats.format import FileCorpus, Share
 from skipstack.data.formats.formats import BuiltInFormat
 from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.data.labels.schemes import Scheme
-
-
-class GrammarCorpus(Frozen):
-    """The embedded default: sentences drawn from a small grammar (``data/corpora/synthetic/grammar.py``)."""
-
-    kind: Literal["grammar"] = "grammar"
-    tags: Literal["pos", "heads"] = "pos"
-    """The task: the part of speech of each word, or its head and the relation to it."""
-    seed: int = 0
-    """The seed of the sentences."""
-    train: PositiveInt = 600
-    """The number of sentences in train; in dev and test, below."""
-    dev: PositiveInt = 200
-    test: PositiveInt = 200
-
-
-class AgreementCorpus(Frozen):
-    """Sentences whose verbs agree with both ends at once (``data/corpora/synthetic/agreement.py``)."""
-
-    kind: Literal["agreement"] = "agreement"
-    seed: int = 0
-    """The seed of the sentences."""
-    train: PositiveInt = 500
-    """The number of sentences in train; in dev and test, below."""
-    dev: PositiveInt = 200
-    test: PositiveInt = 200
-
-
-class EchoCorpus(Frozen):
-    """Words, some of which are tagged with the colour of the word a fixed distance before
-    (``data/corpora/synthetic/echo.py``).
-    """
-
-    kind: Literal["echo"] = "echo"
-    distance: Annotated[int, Field(ge=1, le=FARTHEST)] = 4
-    """The distance in tokens from a query word back to the word that decides its tag; nothing else depends on it."""
-    seed: Annotated[int, Field(ge=0)] = 0
-    """The seed of the sentences."""
-    train: PositiveInt = 600
-    """The number of sentences in train; in dev and test, below."""
-    dev: PositiveInt = 200
-    test: PositiveInt = 200
-
-
-class NumbersCorpus(Brief):
-    """Texts of digits; the label is found by jumping through them (``data/corpora/synthetic/numbers.py``; gui2019)."""
-
-    kind: Literal["numbers"] = "numbers"
-    seed: Annotated[int, Field(ge=0)] = 0
-    """The seed of the texts."""
-    length: Annotated[int, Field(ge=11)] = 11
-    """The length of a text in numbers: T."""
-    jumps: PositiveInt = 1
-    """The number of jumps from number to number that lead to the label."""
-    counted_from: Annotated[CountedFrom, UNSAID] = "start"
-    """The number from which digits count: the first of the eleven last numbers (``start``), or the first of the ten
-    numbers before each (``window``, which needs a length of 1 + 10 for each jump). Both are reconstructions of
-    gui2019."""
-    train: PositiveInt = 100_000
-    """The number of texts in train; in dev and test, below."""
-    dev: PositiveInt = 10_000
-    test: PositiveInt = 10_000
-
-    @model_validator(mode="after")
-    def _is_long_enough(self) -> Self:
-        if self.length < (least := shortest(self.jumps, self.counted_from)):
-            raise ValueError(
-                f"got length {self.length} (allowed for {self.jumps} jumps counted from {self.counted_from}: "
-                f"at least {least})"
-            )
-        return self
 
 
 class NamedCorpus(Frozen):

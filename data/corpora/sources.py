@@ -10,16 +10,14 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.card_files import read_files
 from skipstack.data.corpora.cards import SectionsCard
-from skipstack.data.corpora.config import AgreementCorpus, Corpus, EchoCorpus, GrammarCorpus, NamedCorpus, NumbersCorpus
+from skipstack.data.corpora.config import Corpus, NamedCorpus
 from skipstack.data.corpora.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from skipstack.data.corpora.named import find_card
-from skipstack.data.corpora.synthetic import agreement, echo, grammar, numbers
+from skipstack.data.corpora.synthetic.generated import GeneratedCorpus
 from skipstack.data.formats.files import SourceFile, joint_sha256, matching
 from skipstack.data.formats.format import FileCorpus, Unit
 from skipstack.data.formats.own_reader import OwnFormatCorpus
-from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme
-from skipstack.data.labels.trees import TREES
 
 Json = str | int | list[str] | list[float]
 SplitFiles = Mapping[str, tuple[SourceFile, ...]]
@@ -48,24 +46,10 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     Raises UserError for an unknown name or layer and for own files that cannot be read; ``read`` raises it for the
     files of a named corpus and for the content of files.
     """
-    scheme: Scheme | None = None
+    behind: Mapping[str, Json]
     match corpus:
-        case GrammarCorpus():
-            behind: Mapping[str, Json] = {"edition": grammar.EDITION}
-            draw = partial(grammar.sentences, parsed=corpus.tags == TREES)
-            read: Callable[[], Splits] = partial(_generated, corpus, draw)
-        case AgreementCorpus():
-            behind = {"edition": agreement.EDITION}
-            read = partial(_generated, corpus, agreement.sentences)
-        case EchoCorpus():
-            behind, scheme = {"edition": echo.EDITION}, "bio"
-            read = partial(_generated, corpus, partial(echo.sentences, distance=corpus.distance))
-        case NumbersCorpus():
-            behind = {"edition": numbers.EDITION}
-            rule = partial(
-                numbers.sentences, length=corpus.length, jumps=corpus.jumps, counted_from=corpus.counted_from
-            )
-            read = partial(_generated, corpus, rule)
+        case GeneratedCorpus():
+            scheme, behind, read = corpus.label_scheme, {"edition": corpus.edition}, corpus.splits
         case NamedCorpus():
             card = find_card(corpus.name)
             scheme = card.format.label_scheme
@@ -76,7 +60,7 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
             if isinstance(corpus, OwnFormatCorpus):
                 behind = {**behind, "code": corpus.own.code.sha256}
             scheme = corpus.label_scheme
-            divide = partial(held_out, shares=corpus.drawn, seed=corpus.held_out_seed)
+            divide = partial(held_out, shares=corpus.shares, seed=corpus.held_out_seed)
             read = partial(_read, corpus, corpus.layer, files, divide)
         case _:
             assert_never(corpus)
@@ -87,12 +71,8 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
 def task_of(corpus: Corpus) -> str:
     """The name of the corpus's task (``data.tasks.tasks.TASKS``). Raises UserError for an unknown name or layer."""
     match corpus:
-        case GrammarCorpus():
-            return "parsing" if corpus.tags == TREES else "tagging"
-        case AgreementCorpus() | EchoCorpus():
-            return "tagging"
-        case NumbersCorpus():
-            return "classification"
+        case GeneratedCorpus():
+            return corpus.task
         case NamedCorpus():
             card = find_card(corpus.name)
             return card.format.task(card.layer(corpus.tags))
@@ -107,15 +87,6 @@ def token_unit(corpus: Corpus) -> Unit:
     if isinstance(corpus, NamedCorpus):
         return find_card(corpus.name).format.token_unit
     return corpus.token_unit if isinstance(corpus, FileCorpus) else "word"
-
-
-def _generated(
-    corpus: GrammarCorpus | AgreementCorpus | EchoCorpus | NumbersCorpus,
-    draw: Callable[[int, str, int], list[Sentence]],
-) -> Splits:
-    """Every split, drawn by ``draw`` from a seed, a split's name and its size."""
-    sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    return {split: draw(corpus.seed, split, sizes[split]) for split in SPLITS}
 
 
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:

@@ -69,7 +69,7 @@ class FileCorpus(Brief, ABC):
         """Leaves out the fields of held-out splits, too, if nothing is held out: so corpora that were recorded before
         there were these fields keep their identities.
         """
-        return super()._left_out() | (set() if self.drawn else {*HELD_OUT})
+        return super()._left_out() | (set() if self.shares else {*HELD_OUT})
 
     @model_validator(mode="after")
     def _has_each_split_once(self) -> Self:
@@ -88,10 +88,10 @@ class FileCorpus(Brief, ABC):
         return {split: (those,) if isinstance(those, str) else those for split, those in paths.items() if those}
 
     @property
-    def drawn(self) -> Mapping[str, float]:
+    def shares(self) -> Mapping[str, float]:
         """The share of train of each split that is drawn from it."""
-        shares = {"dev": self.held_out, "test": self.held_out_test}
-        return {split: share for split, share in shares.items() if share is not None}
+        said = {"dev": self.held_out, "test": self.held_out_test}
+        return {split: share for split, share in said.items() if share is not None}
 
     @property
     def layer(self) -> str:

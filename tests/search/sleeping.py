@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.search.api.start import open_study, run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Metrics

@@ -10,11 +10,12 @@ import skipstack.data.corpora.named
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.cards import FileCard
-from skipstack.data.corpora.config import Corpus, GrammarCorpus, NamedCorpus
+from skipstack.data.corpora.config import Corpus, NamedCorpus
 from skipstack.data.corpora.division import HeldOut
 from skipstack.data.corpora.named import find_card
 from skipstack.data.corpora.sources import open_source
 from skipstack.data.corpora.synthetic import grammar
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.conllu import ConlluCorpus
 from skipstack.data.formats.running_text import RunningTextCorpus
@@ -152,7 +153,7 @@ def test_the_key_covers_the_edition_of_the_grammar_and_the_digests_on_a_card(
     card = find_card("pmb-ccg-en")
     newer = card.model_copy(update={"files": {**card.files, "test": FileCard(name="test.conll", sha256="0" * 64)}})
     monkeypatch.setattr(skipstack.data.corpora.named, "named_corpora", lambda: {card.name: newer})
-    monkeypatch.setattr(grammar, "EDITION", grammar.EDITION + 1)
+    monkeypatch.setattr(GrammarCorpus, "edition", GrammarCorpus.edition + 1)
     assert all(now != then for now, then in zip([key(corpus, tmp_path) for corpus in corpora], before, strict=True))
 
 

@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import Corpus, GrammarCorpus, NamedCorpus, NumbersCorpus
+from skipstack.data.corpora.config import Corpus, NamedCorpus
 from skipstack.data.corpora.sources import token_unit
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.corpora.synthetic.numbers import NumbersCorpus
 from skipstack.data.formats.characters import in_characters, in_words
 from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.files import SourceFile

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import DataConfig, GrammarCorpus
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.texts import TextCorpus, tokens_of
 from skipstack.data.store.batches import evaluation_batches, put_back, training_batches

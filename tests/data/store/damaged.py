@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from skipstack.data.corpora.config import Corpus, GrammarCorpus
+from skipstack.data.corpora.config import Corpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.running_text import RunningTextCorpus
 from skipstack.data.formats.sentences import SPLITS
