@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from skipstack.data.basis.frozen import Frozen
     from skipstack.data.basis.user_code.files import constraint
     from skipstack.data.formats.files import SourceFile
-    from skipstack.data.formats.format import Unit
-    from skipstack.data.formats.own import CorpusFiles, Example, OwnFormat, TaskOfLayer
+    from skipstack.data.formats.format import TaskOfLayer, Unit
+    from skipstack.data.formats.own import CorpusFiles, Example, OwnFormat
     from skipstack.data.formats.running_text import END
     from skipstack.data.formats.sentences import Sentence
     from skipstack.data.labels.schemes import Scheme
@@ -128,8 +128,8 @@ _FROM = {
     "skipstack.data.basis.frozen": "Frozen",
     "skipstack.data.basis.user_code.files": "constraint",
     "skipstack.data.formats.files": "SourceFile",
-    "skipstack.data.formats.format": "Unit",
-    "skipstack.data.formats.own": "CorpusFiles Example OwnFormat TaskOfLayer",
+    "skipstack.data.formats.format": "TaskOfLayer Unit",
+    "skipstack.data.formats.own": "CorpusFiles Example OwnFormat",
     "skipstack.data.formats.running_text": "END",
     "skipstack.data.formats.sentences": "Sentence",
     "skipstack.data.labels.schemes": "Scheme",

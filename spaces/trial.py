@@ -16,7 +16,8 @@ from pydantic import (
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig, known
-from skipstack.data.corpora.config import DataConfig, OwnFormatCorpus, title_of
+from skipstack.data.corpora.config import DataConfig, title_of
+from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.training import TrainingConfig

@@ -27,8 +27,12 @@ class Brief(Frozen):
 
     @model_serializer(mode="wrap")
     def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        usual = [name for name, default in _unsaid(type(self)).items() if getattr(self, name) == default]
-        return {name: value for name, value in dump(self).items() if name not in usual}
+        left_out = self._left_out()
+        return {name: value for name, value in dump(self).items() if name not in left_out}
+
+    def _left_out(self) -> set[str]:
+        """The fields that are left out."""
+        return {name for name, default in _unsaid(type(self)).items() if getattr(self, name) == default}
 
 
 @cache

@@ -1,39 +1,17 @@
 """Cards of named corpora: their files, digests, format and licence, known without having the files."""
 
-from typing import Annotated, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.corpora.division import Division, HeldOut
 from skipstack.data.corpora.origins import Catalogue, Origin, Sha256, Text
-from skipstack.data.formats.columns import ColumnFormat
-from skipstack.data.formats.conllu import ConlluFormat
-from skipstack.data.formats.derivations import DerivationFormat
 from skipstack.data.formats.files import joint_of
-from skipstack.data.formats.piped import PipedFormat
-from skipstack.data.formats.running_text import RunningTextFormat
-from skipstack.data.formats.segmented import SegmentedFormat
-from skipstack.data.formats.slots import SlotFormat
-from skipstack.data.formats.texts import TextFormat
-from skipstack.data.formats.treebank import TreebankFormat
-from skipstack.data.formats.word_tags import WordTagFormat
-
-AnyFormat = Annotated[
-    ColumnFormat
-    | ConlluFormat
-    | DerivationFormat
-    | PipedFormat
-    | RunningTextFormat
-    | SegmentedFormat
-    | SlotFormat
-    | TextFormat
-    | TreebankFormat
-    | WordTagFormat,
-    Field(discriminator="kind"),
-]
-"""The formats that a card may name."""
+from skipstack.data.formats.formats import BuiltInFormat
+from skipstack.data.formats.sentences import SPLITS
 
 
 class FileCard(Frozen):
@@ -105,8 +83,10 @@ class Card(Frozen):
     """The facts about a corpus, known without having it.
 
     ``place``: its position in lists of corpora. ``files`` has the files of each existing split; ``division`` says how
-    the others are taken from train. ``open``: whether its licence allows everybody any use. ``obtain``: why skipstack
-    may not or cannot fetch it, and who has it.
+    the others are taken from train. ``format`` says how they are read, as in a study file, but without ``train``,
+    ``dev`` and ``test``; ``tags``: the names of its layers of tags, the default first; empty: as the format calls
+    them. ``open``: whether its licence allows everybody any use. ``obtain``: why skipstack may not or cannot fetch it,
+    and who has it.
     """
 
     name: Text
@@ -114,12 +94,18 @@ class Card(Frozen):
     about: Text
     folder: Text
     files: dict[Annotated[str, Field(pattern="^(train|dev|test)$")], Files]
-    format: AnyFormat
+    format: Annotated[BuiltInFormat, Field(discriminator="kind")]
+    tags: tuple[Text, ...] = ()
     licence: Text
     open: bool = False
     origin: Origin
     obtain: Text | None = None
     division: Division | None = None
+
+    @field_validator("format", mode="before")
+    @classmethod
+    def _reads_files_of_the_card(cls, said: Any) -> Any:
+        return {**dict.fromkeys(SPLITS, "of the card"), **said} if isinstance(said, Mapping) else said
 
     @model_validator(mode="after")
     def _says_how_it_is_had(self) -> Self:
@@ -135,7 +121,7 @@ class Card(Frozen):
     @property
     def layers(self) -> tuple[str, ...]:
         """The layers of tags that can be learned, the default first."""
-        return self.format.layers
+        return self.tags or self.format.layers
 
     def layer(self, name: str | None) -> str:
         """The layer called ``name``, the default for None. Raises UserError for an unknown name."""

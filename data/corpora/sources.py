@@ -10,25 +10,14 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.card_files import read_files
 from skipstack.data.corpora.cards import SectionsCard
-from skipstack.data.corpora.config import (
-    AgreementCorpus,
-    Corpus,
-    EchoCorpus,
-    GrammarCorpus,
-    NamedCorpus,
-    NumbersCorpus,
-    OwnFiles,
-    OwnFormatCorpus,
-)
+from skipstack.data.corpora.config import Corpus, NamedCorpus
 from skipstack.data.corpora.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from skipstack.data.corpora.named import find_card
-from skipstack.data.corpora.synthetic import agreement, echo, grammar, numbers
+from skipstack.data.corpora.synthetic.generated import GeneratedCorpus
 from skipstack.data.formats.files import SourceFile, joint_sha256, matching
-from skipstack.data.formats.format import Format, Unit
-from skipstack.data.formats.own_reader import OwnReader
-from skipstack.data.formats.sentences import SPLITS, Sentence
+from skipstack.data.formats.format import FileCorpus, Unit
+from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.data.labels.schemes import Scheme
-from skipstack.data.labels.trees import TREES
 
 Json = str | int | list[str] | list[float]
 SplitFiles = Mapping[str, tuple[SourceFile, ...]]
@@ -57,36 +46,22 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     Raises UserError for an unknown name or layer and for own files that cannot be read; ``read`` raises it for the
     files of a named corpus and for the content of files.
     """
-    scheme: Scheme | None = None
+    behind: Mapping[str, Json]
     match corpus:
-        case GrammarCorpus():
-            behind: Mapping[str, Json] = {"edition": grammar.EDITION}
-            draw = partial(grammar.sentences, parsed=corpus.tags == TREES)
-            read: Callable[[], Splits] = partial(_generated, corpus, draw)
-        case AgreementCorpus():
-            behind = {"edition": agreement.EDITION}
-            read = partial(_generated, corpus, agreement.sentences)
-        case EchoCorpus():
-            behind, scheme = {"edition": echo.EDITION}, "bio"
-            read = partial(_generated, corpus, partial(echo.sentences, distance=corpus.distance))
-        case NumbersCorpus():
-            behind = {"edition": numbers.EDITION}
-            rule = partial(
-                numbers.sentences, length=corpus.length, jumps=corpus.jumps, counted_from=corpus.counted_from
-            )
-            read = partial(_generated, corpus, rule)
+        case GeneratedCorpus():
+            scheme, behind, read = corpus.label_scheme, {"edition": corpus.edition}, corpus.splits
         case NamedCorpus():
             card = find_card(corpus.name)
-            scheme = card.format.scheme
+            scheme = card.format.label_scheme
             behind, read = _named(corpus, data_dir)
-        case OwnFiles():
-            form = corpus.format
-            files = {split: _files(form, matching(folder, paths)) for split, paths in corpus.files.items()}
-            behind = {split: _digests(form, those) for split, those in files.items()}
+        case FileCorpus():
+            files = {split: _files(corpus, matching(folder, paths)) for split, paths in corpus.files.items()}
+            behind = {split: _digests(corpus, those) for split, those in files.items()}
             if isinstance(corpus, OwnFormatCorpus):
                 behind = {**behind, "code": corpus.own.code.sha256}
-            scheme = form.scheme
-            read = partial(_read, form, corpus.layer, files, corpus.divide)
+            scheme = corpus.label_scheme
+            divide = partial(held_out, shares=corpus.shares, seed=corpus.held_out_seed)
+            read = partial(_read, corpus, corpus.layer, files, divide)
         case _:
             assert_never(corpus)
     key = identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)})
@@ -96,17 +71,13 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
 def task_of(corpus: Corpus) -> str:
     """The name of the corpus's task (``data.tasks.tasks.TASKS``). Raises UserError for an unknown name or layer."""
     match corpus:
-        case GrammarCorpus():
-            return "parsing" if corpus.tags == TREES else "tagging"
-        case AgreementCorpus() | EchoCorpus():
-            return "tagging"
-        case NumbersCorpus():
-            return "classification"
+        case GeneratedCorpus():
+            return corpus.task
         case NamedCorpus():
             card = find_card(corpus.name)
             return card.format.task(card.layer(corpus.tags))
-        case OwnFiles():
-            return corpus.format.task(corpus.layer)
+        case FileCorpus():
+            return corpus.task(corpus.layer)
         case _:
             assert_never(corpus)
 
@@ -114,17 +85,8 @@ def task_of(corpus: Corpus) -> str:
 def token_unit(corpus: Corpus) -> Unit:
     """The unit of a token of the corpus. Raises UserError for an unknown name."""
     if isinstance(corpus, NamedCorpus):
-        return find_card(corpus.name).format.unit
-    return corpus.format.unit if isinstance(corpus, OwnFiles) else "word"
-
-
-def _generated(
-    corpus: GrammarCorpus | AgreementCorpus | EchoCorpus | NumbersCorpus,
-    draw: Callable[[int, str, int], list[Sentence]],
-) -> Splits:
-    """Every split, drawn by ``draw`` from a seed, a split's name and its size."""
-    sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    return {split: draw(corpus.seed, split, sizes[split]) for split in SPLITS}
+        return find_card(corpus.name).format.token_unit
+    return corpus.token_unit if isinstance(corpus, FileCorpus) else "word"
 
 
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
@@ -160,7 +122,7 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
     return behind, read
 
 
-def _files(form: Format | OwnReader, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
+def _files(form: FileCorpus, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
     """The files, each with the one beside it that the format reads, too."""
     found = []
     for path in paths:
@@ -169,7 +131,7 @@ def _files(form: Format | OwnReader, paths: Sequence[Path]) -> tuple[SourceFile,
     return tuple(found)
 
 
-def _read(form: Format | OwnReader, layer: str, files: SplitFiles, divide: Callable[[Splits], Splits]) -> Splits:
+def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Splits], Splits]) -> Splits:
     """The splits in the files, after ``divide`` has made those that have no files."""
     splits: Splits = {}
     for split, those in files.items():
@@ -184,7 +146,7 @@ def _read(form: Format | OwnReader, layer: str, files: SplitFiles, divide: Calla
     return divided
 
 
-def _digests(form: Format | OwnReader, files: Sequence[SourceFile]) -> str | list[str]:
+def _digests(form: FileCorpus, files: Sequence[SourceFile]) -> str | list[str]:
     """The digests of the files' content; names do not matter, unless the format reads something in them."""
     digests = [form.digest(file) for file in files]
     return digests[0] if len(digests) == 1 else digests

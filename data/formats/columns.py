@@ -1,21 +1,23 @@
 """Column files: one token a line, an empty line after each sentence."""
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from skipstack.data.basis.counted import counted
+from skipstack.data.basis.frozen import UNSAID
 from skipstack.data.formats.documents import Documents
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format
+from skipstack.data.formats.format import Encoding, FileCorpus
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.labels.schemes import OUTSIDE, Scheme, parted, repaired
+from skipstack.data.formats.span_tags import SpanTags
+from skipstack.data.labels.schemes import Scheme
 
 Separator = Literal["tab", "whitespace"]
 
 WORDS = "seq.in"
 """The name of a file of whole sentences, one a line, where tags are in another file (``data/formats/parallel.py``)."""
-
-DocumentsBy = Literal["docstart", "empty_lines"]
 
 DOCUMENT = "-DOCSTART-"
 """The word of a line that begins a document, as CoNLL-2003 writes it."""
@@ -24,90 +26,68 @@ _BLANKS: dict[Separator, str] = {"tab": " ", "whitespace": " \t"}
 """Characters that an empty line may contain. Not all Unicode spaces: a word may contain U+00A0."""
 
 
-class ColumnFormat(Format):
-    """The columns, counted from 0, of the word and of each layer of tags, the default first.
-
-    ``separator`` is one tab, or any run of tabs and spaces; lines that start with one of ``comments`` are skipped;
-    ``columns`` is the number of columns of every line, None: as many as in the first; ``label_scheme`` is the label
-    scheme of the tags, None for tags of single tokens. ``documents``: what
-    tells them apart, a line ``-DOCSTART-`` that begins one, or two or more empty lines between them.
-    """
+class ColumnCorpus(FileCorpus):
+    """Column files: one token a line, an empty line after each sentence. Columns count from 0."""
 
     kind: Literal["columns"] = "columns"
-    word: int
-    tags: dict[str, int]
-    columns: int | None = None
-    comments: tuple[str, ...] = ()
+    word: Annotated[int, Field(ge=0)] = 0
+    """The column of the words."""
+    tag: Annotated[int, Field(ge=0)] = 1
+    """The column of the tags to learn."""
     separator: Separator = "tab"
-    encoding: str = "utf-8"
-    label_scheme: Scheme | None = None
-    documents: DocumentsBy = "docstart"
+    """The separator of columns: one tab, or any run of tabs and spaces."""
+    comment: str | tuple[str, ...] | None = None
+    """Lines that start with this text, or with one of several, are skipped."""
+    encoding: Encoding = "utf-8"
+    scheme: Scheme | None = None
+    """The label scheme of the tags (``data/labels/schemes.py``), which are then scored as spans by F1; None: tags are
+    scored one by one, by accuracy."""
+    documents: Annotated[Literal["docstart", "empty_lines"], UNSAID] = "docstart"
+    """The beginnings of documents: lines that start with ``-DOCSTART-``, if there are any, or two or more empty lines.
+    Intervals then hold for other documents, not only for other sentences."""
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """The layers in ``tags``."""
-        return tuple(self.tags)
-
-    @property
-    def scheme(self) -> Scheme | None:
+    def label_scheme(self) -> Scheme | None:
         """The label scheme, if the tags have one."""
-        return self.label_scheme
+        return self.scheme
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The sentences of a file.
+        """The sentences of a file, all of whose lines have as many columns as the first.
 
         Illegal sequences of tags are repaired (``data.labels.schemes.repaired``). Raises UserError with file and line
         for a differing column count, too few columns for word and tag, an empty word or tag, a tag outside the scheme
-        (``TagCheck``), and bytes that are not text in the encoding.
+        (``SpanTags``), and bytes that are not text in the encoding.
         """
-        word, tag, separator, columns, scheme = self.word, self.tags[layer], self.separator, self.columns, self.scheme
         sentences = []
-        check_tag = None if scheme is None else TagCheck(file, scheme)
-        mark = DOCUMENT if self.documents == "docstart" else None
-        documents = Documents(file, self.encoding, mark, _BLANKS[separator])
-        for block in file.blocks(self.encoding, comments=self.comments, blanks=_BLANKS[separator]):
+        columns: int | None = None
+        comments = (self.comment,) if isinstance(self.comment, str) else self.comment or ()
+        blanks, span_tags = _BLANKS[self.separator], SpanTags(file, self.scheme)
+        documents = Documents(file, self.encoding, DOCUMENT if self.documents == "docstart" else None, blanks)
+        for block in file.blocks(self.encoding, comments=comments, blanks=blanks):
             rows = []
             for number, line in block:
-                fields = _fields(line, separator)
+                fields = _fields(line, self.separator)
                 if columns is None:
-                    _check_reach(file, number, line, word=word, tag=tag, separator=separator)
+                    self._check_reach(file, number, line)
                     columns = len(fields)
                 if len(fields) != columns:
-                    raise file.error(number, f"got {_columns(file, line, separator)}, allowed: {columns} on every line")
-                for name, column in (("word", word), ("tag", tag)):
+                    got = _columns(file, line, self.separator)
+                    raise file.error(number, f"got {got}, allowed: {columns} on every line")
+                for name, column in (("word", self.word), ("tag", self.tag)):
                     if not fields[column].strip(" "):
                         raise file.error(
                             number, f"got an empty {name}, allowed: text in column {column}, counted from 0"
                         )
-                if check_tag is not None:
-                    check_tag(number, fields[tag])
-                rows.append((fields[word], fields[tag]))
-            words, tags = zip(*rows, strict=True)
-            tags = tags if scheme is None else repaired(tags, scheme)
-            sentences.append(Sentence(words, tags, document=documents.at(block[0][0])))
+                rows.append((number, fields[self.word], fields[self.tag]))
+            numbers, words, tags = zip(*rows, strict=True)
+            sentences.append(Sentence(words, span_tags.of(tags, numbers), document=documents.at(numbers[0])))
         return sentences
 
-
-class TagCheck:
-    """Checks that the tags of a file are in ``scheme``, and that either all spans have a type or none has."""
-
-    def __init__(self, file: SourceFile, scheme: Scheme) -> None:
-        self.file, self.scheme = file, scheme
-        self.first: tuple[int, bool] | None = None
-        """The line of the first tag in a span, and whether it has a type."""
-
-    def __call__(self, number: int, tag: str) -> None:
-        """Raise UserError with file and line for a tag that is not."""
-        try:
-            prefix, span_type = parted(tag, self.scheme)
-        except ValueError as error:
-            raise self.file.error(number, str(error)) from error
-        if prefix == OUTSIDE:
-            return
-        first, typed = self.first = self.first or (number, bool(span_type))
-        if typed != bool(span_type):
-            given = "a type, as" if typed else "no type, as"
-            raise self.file.error(number, f"got the tag {tag!r}, allowed: {given} on line {first}")
+    def _check_reach(self, file: SourceFile, number: int, line: str) -> None:
+        for name, column in (("word", self.word), ("tag", self.tag)):
+            if column >= len(_fields(line, self.separator)):
+                needed = f"at least {column + 1}, because the {name} is in column {column}, counted from 0"
+                raise file.error(number, f"got {_columns(file, line, self.separator)}, allowed: {needed}")
 
 
 def _fields(line: str, separator: Separator) -> list[str]:
@@ -116,13 +96,6 @@ def _fields(line: str, separator: Separator) -> list[str]:
             return line.split("\t")
         case "whitespace":
             return re.split(r"[ \t]+", line.strip(" \t"))
-
-
-def _check_reach(file: SourceFile, number: int, line: str, *, word: int, tag: int, separator: Separator) -> None:
-    for name, column in (("word", word), ("tag", tag)):
-        if column >= len(_fields(line, separator)):
-            needed = f"at least {column + 1}, because the {name} is in column {column}, counted from 0"
-            raise file.error(number, f"got {_columns(file, line, separator)}, allowed: {needed}")
 
 
 def _columns(file: SourceFile, line: str, separator: Separator) -> str:

@@ -1,16 +1,14 @@
 """CoNLL-U, the format of Universal Dependencies (https://universaldependencies.org/format.html)."""
 
 import re
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
 
 from skipstack.data.formats.documents import Documents
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format
+from skipstack.data.formats.format import FileCorpus, TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.trees import ROOT, TREES, find_cycle
-
-Layer = Literal["xpos", "upos", "heads"]
 
 _DOCUMENT = "# newdoc"
 _COLUMNS = 10
@@ -22,20 +20,20 @@ _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
 """The id of a multiword range (``3-4``: its words follow) or of an empty node (``3.1``: not in the text)."""
 
 
-class ConlluFormat(Format):
-    """CoNLL-U; ``tags`` are the columns of tags that can be learned, the default first; ``heads`` for its trees."""
+class ConlluCorpus(FileCorpus):
+    """CoNLL-U, the format of Universal Dependencies (``data/formats/conllu.py``)."""
+
+    layers = ("upos", "xpos", TREES)
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {TREES: "parsing"}
 
     kind: Literal["conllu"] = "conllu"
-    tags: tuple[Layer, ...]
+    tags: Literal["upos", "xpos", "heads"] | None = None
+    """The layer to learn: universal parts of speech, those of the language, or dependency trees; None: ``upos``."""
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """The layers in ``tags``."""
-        return self.tags
-
-    def task(self, layer: str) -> str:
-        """Parsing for trees, tagging for all other layers."""
-        return "parsing" if layer == TREES else "tagging"
+    def layer(self) -> str:
+        """The layer in ``tags``, or else ``upos``."""
+        return self.tags or super().layer
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The syntactic words of a file with one layer of their tags.

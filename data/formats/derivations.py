@@ -8,22 +8,26 @@ import re
 from typing import Literal
 
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format
+from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.sentences import Sentence
 
 _NODE = re.compile(r"\(<L (\S+) \S+ (\S+) (\S+) \S+>\)|\(<T \S+ [01] ([12])>|(\))")
 _SHAPES = "(<L CATEGORY POS POS WORD PREDARG>), (<T CATEGORY HEAD CHILDREN> with one or two children, or )"
 
 
-class DerivationFormat(Format):
-    """CCGbank's ``.auto`` derivations."""
+class DerivationCorpus(FileCorpus):
+    """CCGbank's ``.auto`` derivations (``data/formats/derivations.py``)."""
+
+    layers = ("category", "pos")
 
     kind: Literal["ccgbank_auto"] = "ccgbank_auto"
+    tags: Literal["category", "pos"] | None = None
+    """The layer to learn: lexical categories, or the Penn Treebank's parts of speech; None: categories."""
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """Lexical categories, and the Penn Treebank's parts of speech."""
-        return ("category", "pos")
+    def layer(self) -> str:
+        """The layer in ``tags``, or else categories."""
+        return self.tags or super().layer
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The leaves of every derivation, left to right: words, and lexical categories or parts of speech.

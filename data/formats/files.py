@@ -2,6 +2,7 @@
 
 import glob
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Self
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.ordinary_files import content
+
+_BLANKS = re.compile("[ \t]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,11 @@ class SourceFile:
     def error(self, line: int, message: str) -> UserError:
         """The error to raise about a line: ``train.tsv:12: got 3 columns, ...``."""
         return UserError(f"{self.path}:{line}: {message}")
+
+
+def between_blanks(line: str) -> list[str]:
+    """The words of a line between blanks and tabs, but not other Unicode spaces: a word may contain U+00A0."""
+    return [part for part in _BLANKS.split(line) if part]
 
 
 def joint_sha256(files: Sequence[SourceFile]) -> str:

@@ -1,43 +1,41 @@
 """Texts to classify whose label is in the path of their file: one file per class, or one folder per class."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, assert_never
+from typing import ClassVar, Literal, assert_never
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format, Unit
+from skipstack.data.formats.format import Encoding, FileCorpus, TaskOfLayer, Unit
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.formats.texts import tokens_of
-
-Part = Literal["folder", "name", "ending"]
+from skipstack.data.formats.texts import labelled
 
 
-class LabelledFilesFormat(Format):
-    """Texts, one a line or one a file. ``label``: the part of a file's path that is the label of its texts."""
+class LabelledFilesCorpus(FileCorpus):
+    """Texts to classify whose label is in the path of their file (``data/formats/labelled_files.py``), such as
+    ``train/pos/*.txt`` and ``train/neg/*.txt``.
+    """
+
+    layers = ("label",)
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"label": "classification"}
 
     kind: Literal["labelled_files"] = "labelled_files"
-    label: Part = "folder"
+    label: Literal["folder", "name", "ending"] = "folder"
+    """The part of the path that is the label: ``pos`` is the folder of ``pos/1.txt``, the name of ``pos.txt`` without
+    its ending, and the ending of ``polarity.pos``."""
     text: Literal["file", "line"] = "file"
-    encoding: str = "utf-8"
+    """Whether a text is a whole file, or a line of it."""
+    encoding: Encoding = "utf-8"
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """The label."""
-        return ("label",)
-
-    @property
-    def unit(self) -> Unit:
+    def token_unit(self) -> Unit:
         """The words and marks of a text."""
         return "text"
 
-    def task(self, layer: str) -> str:
-        """The task of the only layer."""
-        return "classification"
-
     def digest(self, file: SourceFile) -> str:
         """The digest of the bytes and the label."""
-        return identity([label_in(file.path, self.label), file.sha256])
+        return identity([self._label_in(file.path), file.sha256])
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The tokens of each text and, as their single tag, the label of the file; empty lines are skipped.
@@ -45,34 +43,26 @@ class LabelledFilesFormat(Format):
         Raises UserError for a path without a label, with the line for a text without tokens, and for bytes that are not
         text in the encoding.
         """
-        label = label_in(file.path, self.label)
+        label = self._label_in(file.path)
         lines = [*file.lines(self.encoding)]
-        texts = lines if self.text == "line" else [(1, "\n".join(line for _, line in lines))]
-        sentences = []
-        for number, text in texts:
-            if self.text == "line" and not text.strip():
-                continue
-            tokens = tokens_of(text)
-            if not tokens:
-                raise file.error(number, f"got the text {text[:40]!r}, allowed: one word at least")
-            sentences.append(Sentence(tuple(tokens), (label,)))
-        return sentences
+        if self.text == "line":
+            texts = [(number, line) for number, line in lines if line.strip()]
+        else:
+            texts = [(1, "\n".join(line for _, line in lines))]
+        return [labelled(file, number, text, text, label) for number, text in texts]
 
-
-def label_in(path: Path, part: Part) -> str:
-    """The label of the texts in a file: ``pos`` of ``pos/1.txt``, ``pos.txt`` or ``polarity.pos``.
-
-    Raises UserError for a path that lacks this part.
-    """
-    match part:
-        case "folder":
-            label = path.absolute().parent.name
-        case "name":
-            label = path.stem
-        case "ending":
-            label = path.suffix.removeprefix(".")
-        case _:
-            assert_never(part)
-    if not label:
-        raise UserError(f"{path}: got a path without {part}, which is the label (allowed: label: folder, name, ending)")
-    return label
+    def _label_in(self, path: Path) -> str:
+        """The label of the texts in a file. Raises UserError for a path that lacks this part."""
+        match self.label:
+            case "folder":
+                label = path.absolute().parent.name
+            case "name":
+                label = path.stem
+            case "ending":
+                label = path.suffix.removeprefix(".")
+            case _:
+                assert_never(self.label)
+        if not label:
+            allowed = "allowed: label: folder, name, ending"
+            raise UserError(f"{path}: got a path without {self.label}, which is the label ({allowed})")
+        return label

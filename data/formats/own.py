@@ -14,7 +14,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -23,15 +23,9 @@ from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.user_code.configs import Part
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Unit
+from skipstack.data.formats.format import Paths, TaskOfLayer, Unit
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
-
-Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
-"""A file, or several in order; ``*``, ``?`` and ``**`` match names, in text order."""
-
-TaskOfLayer = Literal["tagging", "classification", "parsing", "language_modelling"]
-"""The names of all tasks (``data/tasks/tasks.py``), one of which a layer is for."""
 
 
 class CorpusFiles(Frozen):

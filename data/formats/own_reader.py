@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import cast
+from typing import Any, Self, cast
+
+from pydantic import model_serializer
 
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.basis.user_code.files import line_before
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Unit
-from skipstack.data.formats.own import FormatFacts, OwnFormat
+from skipstack.data.formats.format import FileCorpus, TaskOfLayer, Unit
+from skipstack.data.formats.own import CorpusFiles, FormatFacts, OwnFormat
 from skipstack.data.formats.running_text import check_words
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
@@ -45,11 +46,29 @@ class WatchedFile(SourceFile):
         return ":".join(map(str, (self.path, *self.reached)))
 
 
-@dataclass(frozen=True, slots=True)
-class OwnReader:
-    """A user's format, as corpora use it. Only ``read``, ``check`` and ``scheme`` run its code."""
+class OwnFormatCorpus(FileCorpus):
+    """Files in a user's format: its kind and the fields of its config, as in a study file.
+
+    ``own``: the format with these fields, and its code file. Only ``read``, ``check`` and ``label_scheme`` run its
+    code.
+    """
 
     own: OwnConfig
+
+    @classmethod
+    def of(cls, own: OwnConfig) -> Self:
+        """The corpus for a config. Raises ValueError for invalid recorded facts of the format, and for a layer that it
+        does not have.
+        """
+        said = own.fields
+        corpus = cls(own=own, **{name: said.get(name) for name in CorpusFiles.model_fields})
+        if corpus.layer not in corpus.facts.layers:
+            raise ValueError(f"tags: {unknown(f'layer of {own.kind}', corpus.layer, corpus.facts.layers)}")
+        return corpus
+
+    @model_serializer
+    def _as_it_was_said(self) -> Any:
+        return self.own.value
 
     @property
     def facts(self) -> FormatFacts:
@@ -57,26 +76,16 @@ class OwnReader:
         return FormatFacts.model_validate(self.own.recorded)
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """The layers of tags that can be learned, the default first."""
-        return self.facts.layers
-
-    @property
     def layer(self) -> str:
         """The layer to learn: the config's field ``tags``, if it has one, or else the first."""
-        return self.own.fields.get("tags") or self.layers[0]
+        return self.own.fields.get("tags") or self.facts.layers[0]
 
-    @property
-    def unit(self) -> Unit:
-        """The unit of tagging."""
-        return self.facts.unit
-
-    def task(self, layer: str) -> str:
-        """The name of the task of ``layer``."""
+    def task(self, layer: str) -> TaskOfLayer:
+        """The task of ``layer``."""
         return self.facts.tasks.get(layer, "tagging")
 
     @property
-    def scheme(self) -> Scheme | None:
+    def label_scheme(self) -> Scheme | None:
         """The label scheme of the tags. Raises UserError if the code is not loaded, and for an invalid scheme."""
         with self._errors_placed(self.own.kind):
             scheme = by_name(self._reader().scheme)
@@ -84,12 +93,10 @@ class OwnReader:
             raise UserError(f"{self._name}: {unknown('scheme', scheme, PREFIXES)}")
         return cast("Scheme | None", scheme)
 
-    def beside(self, path: Path) -> None:
-        """None: a user's format reads each file alone."""
-
-    def digest(self, file: SourceFile) -> str:
-        """The digest of the file's bytes."""
-        return file.sha256
+    @property
+    def token_unit(self) -> Unit:
+        """The unit of tagging."""
+        return self.facts.unit
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
         """Raise UserError for splits that do not fit together."""
@@ -104,7 +111,7 @@ class OwnReader:
         Raises UserError with the file, and with the current line, if known, for invalid sentences and for any error of
         the format's code.
         """
-        scheme, task = self.scheme, self.task(layer)
+        scheme, task = self.label_scheme, self.task(layer)
         watched, sentences = WatchedFile(file.path, file.content), list[Sentence]()
         with self._errors_placed(watched):
             given = self._reader().read(watched, layer)

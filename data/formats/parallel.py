@@ -3,51 +3,64 @@
 Slot filling is published so (SNIPS and ATIS: ``seq.in``, ``seq.out``, and ``label`` with an intent a sentence).
 """
 
-import re
-from itertools import zip_longest
+from collections.abc import Mapping
+from itertools import repeat, zip_longest
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
-from skipstack.data.formats.columns import TagCheck
-from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format
+from skipstack.data.formats.files import SourceFile, between_blanks
+from skipstack.data.formats.format import Encoding, FileCorpus, TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.labels.schemes import Scheme, repaired
+from skipstack.data.formats.span_tags import SpanTags
+from skipstack.data.labels.schemes import Scheme
 
-_BLANKS = re.compile("[ \t]+")
-"""The separator of words: blanks and tabs, but not all Unicode spaces, since a word may contain U+00A0."""
+NameEnd = Annotated[str, Field(pattern=r"^[^/\\\x00]+$")]
+"""The end of a name, within its folder."""
 
 
-class ParallelFormat(Format):
-    """Words and tags in two files side by side, whose paths differ in their ends: ``words`` and ``tags``.
+class ParallelCorpus(FileCorpus):
+    """Words and tags in two files side by side, one sentence a line in both (``data/formats/parallel.py``).
 
-    ``unit_of_tags``: whether a line of tags has one for each word, or is the label of the whole sentence;
-    ``label_scheme`` is the label scheme of the tags of words, None for tags of single tokens.
+    SNIPS and ATIS are published so: ``train/seq.in``, ``train/seq.out``, and ``train/label``. ``train``, ``dev`` and
+    ``test`` name the files of words.
     """
 
+    layers = ("tag", "label")
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"label": "classification"}
+
     kind: Literal["parallel"] = "parallel"
-    words: str
-    tags: str
-    unit_of_tags: Literal["word", "sentence"] = "word"
-    encoding: str = "utf-8"
-    label_scheme: Scheme | None = None
+    words: NameEnd = "seq.in"
+    """The end of the name of a file of words, such as ``seq.in`` or ``.words``."""
+    tags: NameEnd = "seq.out"
+    """The end that the name of the file of its tags has instead, such as ``seq.out`` or ``.tags``."""
+    unit: Literal["word", "sentence"] = "word"
+    """Whether a line of tags has a tag for each word, or is the label of the whole sentence."""
+    encoding: Encoding = "utf-8"
+    scheme: Scheme | None = None
+    """The label scheme of the tags of words, which are then scored as spans by F1; None: tags are scored one by one."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.words == self.tags:
+            raise ValueError(f"tags: got {self.tags!r}, the end of words, too (allowed: that of another file)")
+        if self.unit == "sentence" and self.scheme is not None:
+            raise ValueError(f"scheme: got {self.scheme!r} for labels of sentences (allowed: null, or unit: word)")
+        return self
 
     @property
-    def layers(self) -> tuple[str, ...]:
+    def layer(self) -> str:
         """Tags of words, or labels of sentences."""
-        return ("tag" if self.unit_of_tags == "word" else "label",)
+        return "tag" if self.unit == "word" else "label"
 
     @property
-    def scheme(self) -> Scheme | None:
+    def label_scheme(self) -> Scheme | None:
         """The label scheme, if the tags have one."""
-        return self.label_scheme
-
-    def task(self, layer: str) -> str:
-        """Tagging, or classification for labels of sentences."""
-        return "tagging" if layer == "tag" else "classification"
+        return self.scheme
 
     def beside(self, path: Path) -> Path:
         """The same path with the end ``tags`` in place of ``words``. Raises UserError for a path with another end."""
@@ -70,29 +83,22 @@ class ParallelFormat(Format):
         """
         tags_file = file.beside
         assert tags_file is not None, "the corpus reads both"
-        check_tag = None if self.label_scheme is None else TagCheck(tags_file, self.label_scheme)
+        span_tags = SpanTags(tags_file, self.scheme)
         sentences = []
         nothing = (0, "")
         lines = zip_longest(file.lines(self.encoding), tags_file.lines(self.encoding), fillvalue=nothing)
         for number, ((of_words, text), (of_tags, written)) in enumerate(lines, start=1):
-            words = _parts(text)
-            tags = _parts(written) if layer == "tag" else [written.strip(" \t")] if written.strip(" \t") else []
+            words, tags = between_blanks(text), between_blanks(written)
             if not words and not tags:
                 continue
             if not words or not tags:
                 lacking, other = (file, tags_file) if tags else (tags_file, file)
                 what = "words" if tags else "tags" if layer == "tag" else "a label"
                 raise lacking.error(number, f"got nothing, allowed: {what} for line {number} of {other.path}")
-            if layer == "tag" and len(tags) != len(words):
+            if layer == "label":
+                tags = [written.strip(" \t")]
+            elif len(tags) != len(words):
                 allowed = f"one for each of the {counted(len(words), 'word')} on line {of_words} of {file.path}"
                 raise tags_file.error(of_tags, f"got {counted(len(tags), 'tag')}, allowed: {allowed}")
-            if check_tag is not None:
-                for tag in tags:
-                    check_tag(number, tag)
-            scheme = self.label_scheme
-            sentences.append(Sentence(tuple(words), tuple(tags) if scheme is None else repaired(tags, scheme)))
+            sentences.append(Sentence(tuple(words), span_tags.of(tags, repeat(number))))
         return sentences
-
-
-def _parts(line: str) -> list[str]:
-    return [part for part in _BLANKS.split(line) if part]

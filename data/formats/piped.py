@@ -2,20 +2,24 @@
 
 from typing import Literal
 
-from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format
+from skipstack.data.formats.files import SourceFile, between_blanks
+from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.sentences import Sentence
 
 
-class PipedFormat(Format):
-    """``word|pos|category`` tokens, one sentence a line."""
+class PipedCorpus(FileCorpus):
+    """Files of ``word|pos|category`` tokens, one sentence a line, as the C&C tools read them."""
+
+    layers = ("category", "pos")
 
     kind: Literal["word_pos_supertag"] = "word_pos_supertag"
+    tags: Literal["category", "pos"] | None = None
+    """The layer to learn: lexical categories, or parts of speech; None: categories."""
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """Lexical categories, and parts of speech."""
-        return ("category", "pos")
+    def layer(self) -> str:
+        """The layer in ``tags``, or else categories."""
+        return self.tags or super().layer
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The sentences of a file with one layer of their tags.
@@ -25,12 +29,11 @@ class PipedFormat(Format):
         """
         sentences = []
         for number, line in file.lines("utf-8"):
-            if line.startswith("# ") or not line.strip(" \t"):
+            tokens = between_blanks(line)
+            if line.startswith("# ") or not tokens:
                 continue
             words, tags = [], []
-            for token in line.replace("\t", " ").split(" "):
-                if not token:
-                    continue
+            for token in tokens:
                 parts = token.rsplit("|", 2)
                 if len(parts) != 3 or not all(parts):
                     raise file.error(number, f"got {token!r}, allowed: word|pos|category")

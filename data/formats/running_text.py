@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Literal
+from typing import ClassVar, Literal, Self
+
+from pydantic import model_validator
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format
+from skipstack.data.formats.format import Encoding, FileCorpus, TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
 
 END = "<eos>"
@@ -23,20 +25,26 @@ def check_words(splits: Mapping[str, Sequence[Sentence]]) -> None:
                 raise UserError(f"{split}: got the word {word!r}, which train lacks (allowed: {allowed})")
 
 
-class RunningTextFormat(Format):
-    """Running text, one sentence a line."""
+class RunningTextCorpus(FileCorpus):
+    """Running text for a language model, one sentence a line (``data/formats/running_text.py``).
+
+    Words of dev and test that train lacks must be replaced beforehand, by ``<unk>`` for example.
+    """
+
+    layers = ("word",)
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"word": "language_modelling"}
 
     kind: Literal["running_text"] = "running_text"
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
 
-    @property
-    def layers(self) -> tuple[str, ...]:
-        """The only layer: the next word."""
-        return ("word",)
-
-    def task(self, layer: str) -> str:
-        """The task of the only layer."""
-        return "language_modelling"
+    @model_validator(mode="after")
+    def _is_one_piece(self) -> Self:
+        for field in ("held_out", "held_out_test"):
+            if getattr(self, field) is not None:
+                raise ValueError(
+                    f"{field}: got {getattr(self, field)} (allowed: null; a text is not cut, so give files)"
+                )
+        return self
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
         """Raise UserError for a word that train lacks."""

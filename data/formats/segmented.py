@@ -4,29 +4,28 @@ from typing import Literal
 
 from skipstack.data.formats.characters import in_characters, split_words
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format, Unit
+from skipstack.data.formats.format import Encoding, FileCorpus, Unit
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 
 
-class SegmentedFormat(Format):
-    """Words between blanks, one sentence a line."""
+class SegmentedCorpus(FileCorpus):
+    """Files of words separated by blanks, one sentence a line, as in SIGHAN's bakeoffs; learned as characters with
+    BMES.
+    """
+
+    layers = ("segmentation",)
 
     kind: Literal["segmented"] = "segmented"
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """The only layer: the beginnings and ends of words."""
-        return ("segmentation",)
-
-    @property
-    def scheme(self) -> Scheme:
+    def label_scheme(self) -> Scheme:
         """BMES: words are spans of characters."""
         return "bmes"
 
     @property
-    def unit(self) -> Unit:
+    def token_unit(self) -> Unit:
         """Characters."""
         return "character"
 

@@ -1,29 +1,29 @@
 """Slot lines, the format of ATIS: ``BOS words EOS``, a tab, a tag for each, the last of which is the intent."""
 
+from itertools import repeat
 from typing import Literal
 
-from skipstack.data.formats.columns import TagCheck
-from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format
+from skipstack.data.formats.files import SourceFile, between_blanks
+from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.labels.schemes import OUTSIDE, Scheme, repaired
+from skipstack.data.formats.span_tags import SpanTags
+from skipstack.data.labels.schemes import OUTSIDE, Scheme
 
 _FIRST, _LAST = "BOS", "EOS"
 
 
-class SlotFormat(Format):
-    """``BOS words EOS``, a tab, and a tag for each, one sentence a line."""
+class SlotCorpus(FileCorpus):
+    """Files of ``BOS words EOS``, a tab, and a tag for each, one sentence a line, as ATIS is often passed on. The tags
+    are slots in BIO; that of ``EOS`` is the intent, which is not read.
+    """
+
+    layers = ("slot",)
 
     kind: Literal["slots"] = "slots"
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """Slots alone."""
-        return ("slot",)
-
-    @property
-    def scheme(self) -> Scheme:
-        """Slots are spans in BIO."""
+    def label_scheme(self) -> Scheme:
+        """BIO."""
         return "bio"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
@@ -34,12 +34,12 @@ class SlotFormat(Format):
         are not UTF-8.
         """
         sentences = []
-        check_tag = TagCheck(file, "bio")
+        span_tags = SpanTags(file, "bio")
         for number, line in file.lines("utf-8"):
             if not line.strip(" \t"):
                 continue
             text, tab, labels = line.partition("\t")
-            words, tags = _split(text), _split(labels)
+            words, tags = between_blanks(text), between_blanks(labels)
             if not tab or [words[:1], words[-1:]] != [[_FIRST], [_LAST]] or len(words) < 3:
                 raise file.error(number, f"got {line[:40]!r}, allowed: {_FIRST}, words, {_LAST}, a tab, tags")
             if len(tags) != len(words):
@@ -49,11 +49,5 @@ class SlotFormat(Format):
                 )
             if tags[0] != OUTSIDE:
                 raise file.error(number, f"got the tag {tags[0]!r} at {_FIRST}, allowed: {OUTSIDE}")
-            for tag in tags[1:-1]:
-                check_tag(number, tag)
-            sentences.append(Sentence(tuple(words[1:-1]), repaired(tags[1:-1], "bio")))
+            sentences.append(Sentence(tuple(words[1:-1]), span_tags.of(tags[1:-1], repeat(number))))
         return sentences
-
-
-def _split(text: str) -> list[str]:
-    return [part for part in text.split(" ") if part]

@@ -1,11 +1,15 @@
 """Labelled texts, one a line, in columns separated by tabs, such as reviews with their sentiment."""
 
 import re
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from skipstack.data.basis.counted import counted
+from skipstack.data.basis.frozen import UNSAID
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format, Unit
+from skipstack.data.formats.format import Encoding, FileCorpus, TaskOfLayer, Unit
 from skipstack.data.formats.sentences import Sentence
 
 _TOKEN = re.compile(r"<br */?>|[^\W_]+(?:'[^\W_]+)*|[^\w\s]|_")
@@ -20,28 +24,32 @@ def tokens_of(text: str) -> list[str]:
     return [token for token in _TOKEN.findall(text) if not token.startswith("<br")]
 
 
-class TextFormat(Format):
-    """Labelled texts: the columns of text and label, counted from 0, and the number of columns."""
+def labelled(file: SourceFile, number: int, text: str, written: str, label: str) -> Sentence:
+    """The tokens of a text with their single tag. ``written``: the text as it is in the file.
+
+    Raises UserError with file and line for a text without tokens.
+    """
+    tokens = tokens_of(text)
+    if not tokens:
+        raise file.error(number, f"got the text {written[:40]!r}, allowed: one word at least")
+    return Sentence(tuple(tokens), (label,))
+
+
+class TextCorpus(FileCorpus):
+    """Texts to classify, one a line: the label, a tab, the text (``data/formats/texts.py``)."""
+
+    layers = ("label",)
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"label": "classification"}
 
     kind: Literal["labelled_text"] = "labelled_text"
-    label: int
-    text: int
-    columns: int
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
+    text: Annotated[int, Field(ge=1), UNSAID] = 1
+    """The column of the text, the last one; columns count from 0, the label is in the first."""
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """The label."""
-        return ("label",)
-
-    @property
-    def unit(self) -> Unit:
+    def token_unit(self) -> Unit:
         """The words and marks of a text."""
         return "text"
-
-    def task(self, layer: str) -> str:
-        """The task of the only layer."""
-        return "classification"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         r"""The tokens of each text and, as their single tag, its label. Lines end at ``\n`` only.
@@ -54,14 +62,13 @@ class TextFormat(Format):
             if not line:
                 continue
             fields = line.split("\t")
-            if len(fields) != self.columns:
-                raise file.error(number, _other_columns(len(fields), self.columns))
-            if not fields[self.label].strip():
+            if len(fields) != self.text + 1:
+                raise file.error(number, _other_columns(len(fields), self.text + 1))
+            label, written = fields[0], fields[self.text]
+            if not label.strip():
                 raise file.error(number, "got an empty label, allowed: a label for every text")
-            tokens = tokens_of(_ESCAPED.sub(lambda found: _CHARACTER[found[0]], fields[self.text]))
-            if not tokens:
-                raise file.error(number, f"got the text {fields[self.text][:40]!r}, allowed: one word at least")
-            sentences.append(Sentence(tuple(tokens), (fields[self.label].strip(),)))
+            text = _ESCAPED.sub(lambda found: _CHARACTER[found[0]], written)
+            sentences.append(labelled(file, number, text, written, label.strip()))
         return sentences
 
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format
+from skipstack.data.formats.files import SourceFile, between_blanks
+from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.sentences import Sentence
 
 _SLASH = re.compile(r"(?<!\\)/")
@@ -22,15 +22,14 @@ _CLOSING = ("''", ")")
 Token = tuple[str, str]
 
 
-class TreebankFormat(Format):
-    """The Penn Treebank's tagged ``.pos`` files."""
+class TreebankCorpus(FileCorpus):
+    """The Penn Treebank's tagged ``.pos`` files (``data/formats/treebank.py``)."""
+
+    layers = ("pos",)
 
     kind: Literal["treebank_pos"] = "treebank_pos"
-
-    @property
-    def layers(self) -> tuple[str, ...]:
-        """Parts of speech."""
-        return ("pos",)
+    tags: Literal["pos"] | None = None
+    """The layer to learn: parts of speech, as with None."""
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The sentences of a file, which is one document, with their parts of speech.
@@ -71,8 +70,8 @@ def _stopped(sentence: list[Token]) -> bool:
 
 
 def _tokens(file: SourceFile, number: int, line: str) -> Iterator[Token]:
-    for text in line.replace("\t", " ").split(" "):
-        if text in ("", "[", "]"):
+    for text in between_blanks(line):
+        if text in ("[", "]"):
             continue
         parts = _SLASH.split(text)
         tag = parts[-1].partition("|")[0]

@@ -9,7 +9,7 @@ from typing import Literal
 
 from skipstack.data.formats.characters import in_characters, split_words
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import Format, Unit
+from skipstack.data.formats.format import Encoding, FileCorpus, Unit
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 
@@ -19,34 +19,35 @@ _CLOSED = re.compile(r"(?<=.)](?:[^/\]]*)$")
 """A closing bracket after a tag, and the kind of name that it closes."""
 
 
-class WordTagFormat(Format):
-    """``word_TAG`` tokens, one sentence a line, split at their last ``separator``.
+class WordTagCorpus(FileCorpus):
+    """Files of ``word_TAG`` or ``word/TAG`` tokens, one sentence a line (``data/formats/word_tags.py``).
 
-    ``tagged``: the unit of tagging: words, or their characters, if words are to be found as well. ``identified``:
-    whether a line begins with its id; ``brackets``: whether ``[`` before a word and ``]`` after a tag mark names.
+    ``unit``: the unit of tagging: words (as in the French Treebank) or, to segment them as well, the characters of
+    words (as in the Chinese Treebanks), with BMES and the word's tag.
     """
 
+    layers = ("pos",)
+
     kind: Literal["word_tag"] = "word_tag"
-    separator: Mark
-    tagged: Literal["word", "character"] = "word"
-    encoding: str = "utf-8"
+    separator: Mark = "_"
+    """The separator of a word and its tag, the last in a token."""
+    unit: Literal["word", "character"] = "word"
+    """The unit of tagging."""
+    encoding: Encoding = "utf-8"
     identified: bool = False
+    """Whether each line begins with an id, as in the People's Daily."""
     brackets: bool = False
+    """Whether ``[`` before a word and ``]`` after a tag are brackets around names, which are skipped."""
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """Parts of speech."""
-        return ("pos",)
-
-    @property
-    def scheme(self) -> Scheme | None:
+    def label_scheme(self) -> Scheme | None:
         """BMES for characters; None for words, which are tagged one by one."""
-        return "bmes" if self.tagged == "character" else None
+        return "bmes" if self.unit == "character" else None
 
     @property
-    def unit(self) -> Unit:
-        """The unit in ``tagged``."""
-        return self.tagged
+    def token_unit(self) -> Unit:
+        """The unit in ``unit``."""
+        return self.unit
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The words of each line, or their characters, with their tags.
@@ -68,7 +69,7 @@ class WordTagFormat(Format):
                 tokens = _without_brackets(file, number, tokens, self.separator)
             pairs = [_parted(file, number, token, self.separator) for token in tokens]
             words, tags = zip(*pairs, strict=True)
-            sentences.append(Sentence(words, tags) if self.tagged == "word" else in_characters(words, tags))
+            sentences.append(Sentence(words, tags) if self.unit == "word" else in_characters(words, tags))
         return sentences
 
 

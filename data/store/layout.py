@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt, model_valid
 
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.formats.own import TaskOfLayer
+from skipstack.data.formats.format import TaskOfLayer
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.labels.spans import types_of

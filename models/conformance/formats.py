@@ -23,7 +23,7 @@ from skipstack.data.basis.user_code.configs import CodeFile, CodeSource, OwnConf
 from skipstack.data.basis.user_code.files import load_sent
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.own import Example, OwnFormat
-from skipstack.data.formats.own_reader import OwnReader
+from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
 from skipstack.models.conformance.pieces import Failure, pieces_of
@@ -40,6 +40,11 @@ class FormatSpecimen:
     """A format to check, with the defaults of its config."""
 
     piece: OwnConfig
+
+    @cached_property
+    def corpus(self) -> OwnFormatCorpus:
+        """A corpus in the format, by which its sentences are checked."""
+        return OwnFormatCorpus.of(self.piece)
 
     @cached_property
     def made(self) -> OwnFormat:
@@ -94,20 +99,19 @@ def reads(specimen: FormatSpecimen) -> None:
 
 def sentences(specimen: FormatSpecimen) -> None:
     """It reads sentences: words and tags are str, none is empty, and there are as many of both."""
-    reader = OwnReader(specimen.piece)
+    corpus = specimen.corpus
     for example in specimen.examples:
         for number, each in enumerate(specimen.read(example), start=1):
             try:
-                sound(each, reader.task(specimen.layer(example)), reader.scheme)
+                sound(each, corpus.task(specimen.layer(example)), corpus.label_scheme)
             except UnsoundError as error:
                 raise Failure(f"sentence {number} of the example: {error}") from None
 
 
 def example(specimen: FormatSpecimen) -> None:
     """It reads from its example exactly the sentences that the example states."""
-    reader = OwnReader(specimen.piece)
     for example in specimen.examples:
-        found = reader.read(as_file(content_of(example)), specimen.layer(example))
+        found = specimen.corpus.read(as_file(content_of(example)), specimen.layer(example))
         said = list(example.sentences)
         for number, (own, wanted) in enumerate(zip(found, said, strict=False), start=1):
             if own != wanted:

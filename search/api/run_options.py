@@ -17,7 +17,7 @@ Concurrent = int | Literal["auto"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What the command line says of an option, and how it calls its value."""
+    """Help of an option on the command line, and the name of its value there."""
 
     help: str
     metavar: str | None = None

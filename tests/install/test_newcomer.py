@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from skipstack.data.corpora.config import AgreementCorpus
 from skipstack.data.corpora.fetching import MIRROR
 from skipstack.data.corpora.named import find_card
+from skipstack.data.corpora.synthetic.agreement import AgreementCorpus
 from skipstack.data.formats.sentences import SPLITS
 from tests.dashboards.compiling import compiled
 from tests.dashboards.web.browsing import CHROMIUM, chromium, command, opened

@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 import torch
 
-from skipstack.data.corpora.config import DataConfig, GrammarCorpus, NumbersCorpus
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.corpora.synthetic.numbers import NumbersCorpus
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store

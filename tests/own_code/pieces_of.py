@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skipstack.data.basis.user_code.configs import CodeFile, known, loaded
-from skipstack.data.corpora.config import DataConfig, OwnFormatCorpus
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.data.formats.sentences import SPLITS
 
 PIECES = Path(__file__).parent / "pieces"

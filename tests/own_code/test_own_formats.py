@@ -12,8 +12,8 @@ import skipstack
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.user_code.configs import known, loaded
 from skipstack.data.basis.user_code.files import read_code
-from skipstack.data.corpora.config import OwnFormatCorpus
 from skipstack.data.corpora.sources import open_source
+from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.ray.preflight import Preflight

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from skipstack.data.corpora.config import NumbersCorpus
 from skipstack.data.corpora.synthetic import numbers
+from skipstack.data.corpora.synthetic.numbers import NumbersCorpus
 from tests.results.figures import Figure
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.search.api.opening import open_study
 from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.store.batches import training_batches
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import StoredCorpus, open_store

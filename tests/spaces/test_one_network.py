@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.corpora.config import Corpus, DataConfig, GrammarCorpus, NumbersCorpus
+from skipstack.data.corpora.config import Corpus, DataConfig
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.corpora.synthetic.numbers import NumbersCorpus
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store

@@ -1,7 +1,7 @@
 import pytest
 
 from skipstack.data.basis.fields import fields
-from skipstack.data.corpora.config import ColumnCorpus
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.models.configs.feedback import FeedbackConfig
 from skipstack.models.configs.model import StackConfig
 from skipstack.spaces.paths import present, read, typed, unknown_path, written

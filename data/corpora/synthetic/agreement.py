@@ -21,10 +21,14 @@ Locally: ``guard`` is a noun after a determiner or an adjective, else a verb. Na
 dev and test are not in train.
 """
 
+from typing import Literal
+
 import numpy as np
+from pydantic import PositiveInt
 
 from skipstack.data.basis.seeding import generator
 from skipstack.data.corpora.synthetic import words
+from skipstack.data.corpora.synthetic.generated import GeneratedCorpus
 from skipstack.data.formats.sentences import Sentence
 
 EDITION = 1
@@ -39,6 +43,24 @@ VERBS = (*words.VERBS_WITHOUT_ENDING, *words.NOUNS_OR_VERBS)
 
 Tagged = list[tuple[str, str]]
 """Words with their tags, in their order."""
+
+
+class AgreementCorpus(GeneratedCorpus):
+    """Sentences whose verbs agree with both ends at once (``data/corpora/synthetic/agreement.py``)."""
+
+    edition = EDITION
+
+    kind: Literal["agreement"] = "agreement"
+    seed: int = 0
+    """The seed of the sentences."""
+    train: PositiveInt = 500
+    """The number of sentences in train; in dev and test, below."""
+    dev: PositiveInt = 200
+    test: PositiveInt = 200
+
+    def sentences(self, split: str, size: int) -> list[Sentence]:
+        """The first sentences of a split."""
+        return sentences(self.seed, split, size)
 
 
 def sentences(seed: int, split: str, size: int) -> list[Sentence]:

@@ -20,9 +20,14 @@ same queries; their tags differ, but the four are equally likely at any distance
 """
 
 from collections.abc import Collection, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt
 
 from skipstack.data.basis.seeding import generator
+from skipstack.data.corpora.synthetic.generated import GeneratedCorpus
 from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.schemes import Scheme
 
 EDITION = 1
 """The edition; increase it whenever a seed gives different sentences, so that stored ones are not mistaken for them."""
@@ -34,6 +39,33 @@ ASKED = 8
 """The number of queries in a sentence."""
 SHORTEST, LONGEST = FARTHEST + ASKED, FARTHEST + 2 * ASKED
 """The minimum and maximum number of tokens in a sentence."""
+
+
+class EchoCorpus(GeneratedCorpus):
+    """Words, some of which are tagged with the colour of the word a fixed distance before
+    (``data/corpora/synthetic/echo.py``).
+    """
+
+    edition = EDITION
+
+    kind: Literal["echo"] = "echo"
+    distance: Annotated[int, Field(ge=1, le=FARTHEST)] = 4
+    """The distance in tokens from a query word back to the word that decides its tag; nothing else depends on it."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """The seed of the sentences."""
+    train: PositiveInt = 600
+    """The number of sentences in train; in dev and test, below."""
+    dev: PositiveInt = 200
+    test: PositiveInt = 200
+
+    @property
+    def label_scheme(self) -> Scheme:
+        """BIO: a query is a span of one word."""
+        return "bio"
+
+    def sentences(self, split: str, size: int) -> list[Sentence]:
+        """The first sentences of a split, with the tags of this distance."""
+        return sentences(self.seed, split, size, distance=self.distance)
 
 
 def sentences(seed: int, split: str, size: int, *, distance: int) -> list[Sentence]:

@@ -29,13 +29,18 @@ and ``obl``, and a verb after ``and`` as ``conj``. A phrase after a preposition 
 """
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
+from pydantic import PositiveInt
 
 from skipstack.data.basis.seeding import generator
 from skipstack.data.corpora.synthetic import words
+from skipstack.data.corpora.synthetic.generated import GeneratedCorpus
 from skipstack.data.corpora.synthetic.phrases import Phrase, joined, word
+from skipstack.data.formats.format import TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.trees import TREES
 
 EDITION = 1
 """The edition; increase it whenever a seed gives different sentences, so that stored ones are not mistaken for them."""
@@ -44,6 +49,31 @@ SHORTEST, LONGEST = 6, 16
 """The minimum and maximum number of tokens in a sentence."""
 
 _OPPOSITE = {"PAST": "PRESENT", "PRESENT": "PAST"}
+
+
+class GrammarCorpus(GeneratedCorpus):
+    """The embedded default: sentences drawn from a small grammar (``data/corpora/synthetic/grammar.py``)."""
+
+    edition = EDITION
+
+    kind: Literal["grammar"] = "grammar"
+    tags: Literal["pos", "heads"] = "pos"
+    """The task: the part of speech of each word, or its head and the relation to it."""
+    seed: int = 0
+    """The seed of the sentences."""
+    train: PositiveInt = 600
+    """The number of sentences in train; in dev and test, below."""
+    dev: PositiveInt = 200
+    test: PositiveInt = 200
+
+    @property
+    def task(self) -> TaskOfLayer:
+        """Parsing for trees."""
+        return "parsing" if self.tags == TREES else "tagging"
+
+    def sentences(self, split: str, size: int) -> list[Sentence]:
+        """The first sentences of a split, with tags or trees."""
+        return sentences(self.seed, split, size, parsed=self.tags == TREES)
 
 
 def sentences(seed: int, split: str, size: int, *, parsed: bool = False) -> list[Sentence]:

@@ -13,12 +13,16 @@ eleven numbers is right more often, in 28 %. One jump is the same under both.
 Array legend: S texts, T numbers of a text.
 """
 
-from typing import Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, PositiveInt, model_validator
 
+from skipstack.data.basis.frozen import UNSAID
 from skipstack.data.basis.seeding import generator
+from skipstack.data.corpora.synthetic.generated import GeneratedCorpus
+from skipstack.data.formats.format import TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
 
 EDITION = 1
@@ -30,7 +34,46 @@ REACH = 11
 
 
 CountedFrom = Literal["start", "window"]
-"""The number from which digits count: the first of the eleven last numbers, or the first of the ten before each."""
+
+
+class NumbersCorpus(GeneratedCorpus):
+    """Texts of digits; the label is found by jumping through them (``data/corpora/synthetic/numbers.py``; gui2019)."""
+
+    edition = EDITION
+
+    kind: Literal["numbers"] = "numbers"
+    seed: Annotated[int, Field(ge=0)] = 0
+    """The seed of the texts."""
+    length: Annotated[int, Field(ge=REACH)] = REACH
+    """The length of a text in numbers: T."""
+    jumps: PositiveInt = 1
+    """The number of jumps from number to number that lead to the label."""
+    counted_from: Annotated[CountedFrom, UNSAID] = "start"
+    """The number from which digits count: the first of the eleven last numbers (``start``), or the first of the ten
+    numbers before each (``window``, which needs a length of 1 + 10 for each jump). Both are reconstructions of
+    gui2019."""
+    train: PositiveInt = 100_000
+    """The number of texts in train; in dev and test, below."""
+    dev: PositiveInt = 10_000
+    test: PositiveInt = 10_000
+
+    @model_validator(mode="after")
+    def _is_long_enough(self) -> Self:
+        if self.length < (least := shortest(self.jumps, self.counted_from)):
+            raise ValueError(
+                f"got length {self.length} (allowed for {self.jumps} jumps counted from {self.counted_from}: "
+                f"at least {least})"
+            )
+        return self
+
+    @property
+    def task(self) -> TaskOfLayer:
+        """The only task."""
+        return "classification"
+
+    def sentences(self, split: str, size: int) -> list[Sentence]:
+        """The first texts of a split, with their labels."""
+        return sentences(self.seed, split, size, length=self.length, jumps=self.jumps, counted_from=self.counted_from)
 
 
 def sentences(

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from skipstack.data.basis.printable import visible
-from skipstack.data.corpora.config import NamedCorpus, OwnFiles, OwnFormatCorpus
+from skipstack.data.corpora.config import NamedCorpus
 from skipstack.data.corpora.named import find_card
+from skipstack.data.formats.format import FileCorpus
+from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import measure_in
 from skipstack.search.analysis.confirmation.confirmed import Confirmed
@@ -95,7 +97,7 @@ def _data(bundle: Bundle) -> Iterator[str]:
             yield f"- name: {card.name} ({card.about})"
             yield f"- licence: {card.licence}"
             yield f"- origin: {card.origin}"
-        case OwnFiles():
+        case FileCorpus():
             yield f"- files of their owner, in the format {corpus.kind}{_read_by(corpus)}"
             yield "- licence: not known here; whoever passes the network on asks the owner of the files"
         case _:
@@ -108,7 +110,7 @@ def _data(bundle: Bundle) -> Iterator[str]:
     yield ""
 
 
-def _read_by(corpus: OwnFiles) -> str:
+def _read_by(corpus: FileCorpus) -> str:
     """The code that reads the user's own format."""
     if not isinstance(corpus, OwnFormatCorpus):
         return ""

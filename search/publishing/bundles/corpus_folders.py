@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import Corpus, NamedCorpus, OwnFiles
+from skipstack.data.corpora.config import Corpus, NamedCorpus
+from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.sentences import SPLITS
 
 MOST_GENERATED = 1_000_000
@@ -46,7 +47,7 @@ def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) ->
 
 def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
     """Yields each split with the number of generated sentences or the files; files beside them share their folders."""
-    files = corpus.files if isinstance(corpus, OwnFiles) else {}
+    files = corpus.files if isinstance(corpus, FileCorpus) else {}
     for split in SPLITS:
         yield split, files.get(split) or getattr(corpus, split, None) or ()
 

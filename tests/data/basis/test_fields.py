@@ -52,6 +52,7 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
         "conllu",
         "word_tag",
         "segmented",
+        "slots",
         "labelled_text",
         "parallel",
         "labelled_files",

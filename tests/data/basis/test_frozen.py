@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from skipstack.data.basis.frozen import Frozen, canonical_json, identity
-from skipstack.data.corpora.config import DataConfig, GrammarCorpus, VocabularyConfig
+from skipstack.data.corpora.config import DataConfig, VocabularyConfig
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 
 
 class Inner(Frozen):

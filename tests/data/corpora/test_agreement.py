@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from skipstack.data.corpora.config import AgreementCorpus
-from skipstack.data.corpora.synthetic.agreement import EDITION, LONGEST, SHORTEST, sentences
+from skipstack.data.corpora.synthetic.agreement import EDITION, LONGEST, SHORTEST, AgreementCorpus, sentences
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.store.writing import fingerprint
 from tests.oracles.agreement import read

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import ColumnCorpus, FileCorpus
 from skipstack.data.corpora.division import consecutive, held_out
+from skipstack.data.formats.columns import ColumnCorpus
+from skipstack.data.formats.conllu import ConlluCorpus
 from skipstack.data.formats.sentences import Sentence
+from skipstack.data.formats.treebank import TreebankCorpus
 from tests.splits import read_splits
 
 TEST = [Sentence(("last",), ("X",))]
@@ -86,8 +88,8 @@ def test_documents_are_what_the_files_say(tmp_path: Path) -> None:
     drawn = {"held_out": 0.2, "held_out_test": 0.3, "held_out_seed": 3}
     for corpus in (
         ColumnCorpus(train="news.txt", separator="whitespace", comment="-DOCSTART-", **drawn),
-        FileCorpus(kind="conllu", train="trees.conllu", **drawn),
-        FileCorpus(kind="treebank_pos", train="wsj_*.pos", **drawn),
+        ConlluCorpus(train="trees.conllu", **drawn),
+        TreebankCorpus(train="wsj_*.pos", **drawn),
     ):
         splits = read_splits(corpus, data_dir=None, folder=tmp_path)
         assert {split: len(sentences) for split, sentences in splits.items()} == {"train": 10, "dev": 4, "test": 6}

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from pydantic import ValidationError
 
-from skipstack.data.corpora.config import DataConfig, EchoCorpus
+from skipstack.data.corpora.config import DataConfig
 from skipstack.data.corpora.synthetic.echo import (
     ASKED,
     COLOURS,
@@ -15,6 +15,7 @@ from skipstack.data.corpora.synthetic.echo import (
     FARTHEST,
     LONGEST,
     SHORTEST,
+    EchoCorpus,
     sentences,
     tagged,
 )

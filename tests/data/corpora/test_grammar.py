@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from skipstack.data.corpora.config import GrammarCorpus
-from skipstack.data.corpora.synthetic.grammar import EDITION, LONGEST, SHORTEST, sentences
+from skipstack.data.corpora.synthetic.grammar import EDITION, LONGEST, SHORTEST, GrammarCorpus, sentences
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.trees import find_cycle
 from skipstack.data.store.writing import fingerprint
@@ -188,7 +187,7 @@ def test_a_longer_split_begins_with_the_shorter_one() -> None:
 
 def test_another_process_draws_the_same_corpus(splits: dict[str, list[Sentence]]) -> None:
     program = (
-        "from skipstack.data.corpora.config import GrammarCorpus;"
+        "from skipstack.data.corpora.synthetic.grammar import GrammarCorpus;"
         "from skipstack.data.corpora.sources import open_source;"
         "from pathlib import Path;"
         "from skipstack.data.store.writing import fingerprint;"

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from skipstack.data.corpora.config import NumbersCorpus
 from skipstack.data.corpora.synthetic import numbers
-from skipstack.data.corpora.synthetic.numbers import CountedFrom
+from skipstack.data.corpora.synthetic.numbers import CountedFrom, NumbersCorpus
 
 COUNT = 400
 

@@ -10,22 +10,20 @@ import skipstack.data.corpora.named
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.cards import FileCard
-from skipstack.data.corpora.config import (
-    ColumnCorpus,
-    Corpus,
-    FileCorpus,
-    GrammarCorpus,
-    NamedCorpus,
-    RunningTextCorpus,
-    SegmentedCorpus,
-    TextCorpus,
-    WordTagCorpus,
-)
+from skipstack.data.corpora.config import Corpus, NamedCorpus
 from skipstack.data.corpora.division import HeldOut
 from skipstack.data.corpora.named import find_card
 from skipstack.data.corpora.sources import open_source
 from skipstack.data.corpora.synthetic import grammar
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.formats.columns import ColumnCorpus
+from skipstack.data.formats.conllu import ConlluCorpus
+from skipstack.data.formats.running_text import RunningTextCorpus
+from skipstack.data.formats.segmented import SegmentedCorpus
 from skipstack.data.formats.sentences import SPLITS, Sentence
+from skipstack.data.formats.texts import TextCorpus
+from skipstack.data.formats.word_tags import WordTagCorpus
+from tests.data.formats.reading import corpus_of
 from tests.splits import read_splits
 
 COLUMNS = ColumnCorpus(train="train.tsv", dev="sub/dev.tsv", test="test.tsv")
@@ -111,12 +109,12 @@ def test_files_in_conllu_are_read_in_their_layer_and_trees_ask_for_parsing(tmp_p
         ("xpos", ("XA", "XB"), None),
         ("heads", ("det", "root"), (2, 0)),
     ):
-        corpus = FileCorpus.model_validate({**own, "tags": layer})
+        corpus = ConlluCorpus.model_validate({**own, "tags": layer})
         source = open_source(corpus, data_dir=None, folder=tmp_path)
         assert source.read()["dev"] == [Sentence(("a", "b"), tags, heads)]
         assert source.task == ("tagging" if heads is None else "parsing")
-    with pytest.raises(ValidationError, match=r"conllu have no 'category' \(allowed: upos, xpos, heads\)"):
-        FileCorpus.model_validate({**own, "tags": "category"})
+    with pytest.raises(ValidationError, match="Input should be 'upos', 'xpos' or 'heads'"):
+        ConlluCorpus.model_validate({**own, "tags": "category"})
 
 
 def test_a_name_or_a_layer_that_is_not_known_is_told_before_anything_is_read(tmp_path: Path) -> None:
@@ -155,7 +153,7 @@ def test_the_key_covers_the_edition_of_the_grammar_and_the_digests_on_a_card(
     card = find_card("pmb-ccg-en")
     newer = card.model_copy(update={"files": {**card.files, "test": FileCard(name="test.conll", sha256="0" * 64)}})
     monkeypatch.setattr(skipstack.data.corpora.named, "named_corpora", lambda: {card.name: newer})
-    monkeypatch.setattr(grammar, "EDITION", grammar.EDITION + 1)
+    monkeypatch.setattr(GrammarCorpus, "edition", GrammarCorpus.edition + 1)
     assert all(now != then for now, then in zip([key(corpus, tmp_path) for corpus in corpora], before, strict=True))
 
 
@@ -244,15 +242,43 @@ def test_own_files_are_read_in_the_format_of_their_kind(
     assert source.read() == {split: [wanted] for split in SPLITS}
 
 
-def test_a_corpus_with_all_its_files_is_recorded_as_before_there_was_held_out() -> None:
-    """Identities that version 0.2.0 gave: a study of before finds its corpus under the same key."""
-    before = {
-        "c1e9fe55e9442a0d": ColumnCorpus(train="a", dev="b", test=("c", "d"), scheme="bio"),
-        "4b9172e9e11ed07b": FileCorpus(kind="conllu", train="a", dev="b", test="c"),
-        "451ffce87b5a6eb9": TextCorpus(train="a", dev="b", test="c"),
-        "41786548b19013e8": WordTagCorpus(train="a", dev="b", test="c"),
-    }
-    assert {identity(corpus): corpus for corpus in before.values()} == before
+FILES = {"train": "a", "dev": "b", "test": "c"}
+DRAWN = {"train": "a", "held_out": 0.1, "held_out_test": 0.2, "held_out_seed": 3}
+PEOPLES_DAILY = {"separator": "/", "unit": "character", "encoding": "gbk", "identified": True, "brackets": True}
+SPANS = {"train": ["a", "d"], "word": 2, "tag": 3, "separator": "whitespace", "comment": "#", "scheme": "IOB2"}
+IDENTITIES = {
+    "2538731aa21c4462": {"kind": "columns", **FILES},
+    "2088c403c34c33a5": {"kind": "columns", **FILES, **SPANS, "encoding": "gbk", "documents": "empty_lines"},
+    "9ed436e921c44cab": {"kind": "columns", "train": "a", "held_out": 0.1, "test": "c"},
+    "d8206088e45ae18a": {"kind": "ccgbank_auto", **FILES},
+    "f69f335037b1d24e": {"kind": "word_pos_supertag", **FILES, "tags": "pos"},
+    "62cdcae1cbc0b31c": {"kind": "treebank_pos", **DRAWN},
+    "4b9172e9e11ed07b": {"kind": "conllu", **FILES},
+    "4afc6361367cf5ed": {"kind": "conllu", **DRAWN, "tags": "heads"},
+    "41786548b19013e8": {"kind": "word_tag", **FILES},
+    "1c8d68e26e717fbb": {"kind": "word_tag", **FILES, **PEOPLES_DAILY},
+    "fbcde1a8fd456034": {"kind": "segmented", **FILES},
+    "451ffce87b5a6eb9": {"kind": "labelled_text", **FILES},
+    "f17e07c62358aabc": {"kind": "labelled_text", **DRAWN, "encoding": "latin-1"},
+    "dfd9b45caa1cef28": {"kind": "parallel", **FILES},
+    "0a720a5be37480db": {"kind": "parallel", **FILES, "words": ".w", "tags": ".t", "scheme": "bio"},
+    "fa64d38cccc21e90": {"kind": "labelled_files", **FILES},
+    "f31d89b9b8430b1c": {"kind": "labelled_files", **DRAWN, "label": "ending", "text": "line"},
+    "b37b3b89787abeae": {"kind": "running_text", **FILES},
+    "a8d802c2f6ccbc79": {"kind": "grammar"},
+    "7f229a1dda8d86c0": {"kind": "grammar", "tags": "heads", "seed": 1},
+    "f4f6f3509efdb3c6": {"kind": "agreement"},
+    "adbd51567e101cdb": {"kind": "echo", "distance": 7},
+    "18fe1b61b833434a": {"kind": "numbers"},
+    "e522a6dab0cb6c8c": {"kind": "numbers", "length": 21, "jumps": 2, "counted_from": "window"},
+    "4c4360f4a371b694": {"kind": "named", "name": "atis"},
+    "dcb7349ad8cf63ca": {"kind": "named", "name": "atis", "tags": "slot", "held_out": 0.1},
+}
+"""Identities that earlier versions gave: a study of before finds its corpus, and a trial its config, by them."""
+
+
+def test_a_corpus_keeps_its_identity() -> None:
+    assert {identity(corpus_of(config)): config for config in IDENTITIES.values()} == IDENTITIES
 
 
 @pytest.mark.parametrize(

@@ -5,23 +5,21 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.frozen import identity
-from skipstack.data.corpora.config import ColumnCorpus
-from skipstack.data.formats.columns import ColumnFormat
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.documents import document_sizes
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
-from tests.data.formats.reading import file_of
+from tests.data.formats.reading import file_of, read_columns
 
 THREE = "a\tX\n\nb\tX\n\n\nc\tX\n\n \n\nd\tX\n\ne\tX\n\nf\tX\n\n\n\n"
 """Documents of two, one and three sentences, between two or more empty lines."""
 
 
 def test_empty_lines_between_documents_tell_them_apart_where_they_are_said_to() -> None:
-    kinds = {"word": 0, "tags": {"tag": 1}}
-    by_lines = ColumnFormat(**kinds, documents="empty_lines").read(file_of(f"\n\n\n{THREE}"), "tag")
+    by_lines = read_columns(file_of(f"\n\n\n{THREE}"), documents="empty_lines")
     assert document_sizes(by_lines) == (2, 1, 3)
-    assert document_sizes(ColumnFormat(**kinds).read(file_of(THREE), "tag")) == ()
+    assert document_sizes(read_columns(file_of(THREE))) == ()
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import ColumnCorpus, FileCorpus
 from skipstack.data.corpora.sources import open_source
-from skipstack.data.formats.derivations import DerivationFormat
-from skipstack.data.formats.piped import PipedFormat
+from skipstack.data.formats.columns import ColumnCorpus
+from skipstack.data.formats.derivations import DerivationCorpus
+from skipstack.data.formats.piped import PipedCorpus
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.formats.treebank import TreebankFormat
-from tests.data.formats.reading import file_of, told
+from skipstack.data.formats.treebank import TreebankCorpus
+from tests.data.formats.reading import corpus_of, file_of, in_format, told
 from tests.splits import read_splits
 
 ID = "ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1\n"
@@ -27,8 +27,8 @@ atoms = st.text("abcNPS[]/\\|.,_-1", min_size=1, max_size=6)
 
 def test_the_leaves_of_a_derivation_are_its_words_and_categories() -> None:
     file = file_of(f"{ID}{TREE}\n\n{ID}(<L N NN NN Yes N>)")
-    assert DerivationFormat().read(file, "category") == [DOGS, Sentence(("Yes",), ("N",))]
-    assert DerivationFormat().read(file, "pos")[0] == Sentence(DOGS.words, ("NNP", "VBP", "."))
+    assert in_format(DerivationCorpus).read(file, "category") == [DOGS, Sentence(("Yes",), ("N",))]
+    assert in_format(DerivationCorpus).read(file, "pos")[0] == Sentence(DOGS.words, ("NNP", "VBP", "."))
 
 
 leaf = st.tuples(atoms, atoms, atoms, st.text("ab>)(<|/", min_size=1, max_size=5))
@@ -51,8 +51,8 @@ def written(tree: tuple[object, ...]) -> tuple[str, list[tuple[str, ...]]]:
 def test_any_tree_that_is_written_is_read_back(tree: tuple[object, ...]) -> None:
     text, leaves = written(tree)
     words, categories, pos = (tuple(part) for part in zip(*leaves, strict=True))
-    assert DerivationFormat().read(file_of(f"{ID}{text}\n"), "category") == [Sentence(words, categories)]
-    assert DerivationFormat().read(file_of(f"{ID}{text}\n"), "pos") == [Sentence(words, pos)]
+    assert in_format(DerivationCorpus).read(file_of(f"{ID}{text}\n"), "category") == [Sentence(words, categories)]
+    assert in_format(DerivationCorpus).read(file_of(f"{ID}{text}\n"), "pos") == [Sentence(words, pos)]
 
 
 @pytest.mark.parametrize(
@@ -74,20 +74,24 @@ def test_any_tree_that_is_written_is_read_back(tree: tuple[object, ...]) -> None
     ],
 )
 def test_a_derivation_that_is_none_is_told(text: str | bytes, expected: str) -> None:
-    assert told(DerivationFormat().read, file_of(text), "category").startswith(expected)
+    assert told(in_format(DerivationCorpus).read, file_of(text), "category").startswith(expected)
 
 
 def test_piped_tokens_are_read_in_either_layer() -> None:
     file = file_of("# made by hand\n\nDogs|NNS|N bark|VBP|S[dcl]\\NP .|.|.\r\n#|#|N a|b|NN|N  \n")
-    dogs, other = PipedFormat().read(file, "category")
+    piped = in_format(PipedCorpus)
+    dogs, other = piped.read(file, "category")
     assert dogs == DOGS
     assert other == Sentence(("#", "a|b"), ("N", "N"))
-    assert [sentence.tags for sentence in PipedFormat().read(file, "pos")] == [("NNS", "VBP", "."), ("#", "NN")]
+    assert [sentence.tags for sentence in piped.read(file, "pos")] == [
+        ("NNS", "VBP", "."),
+        ("#", "NN"),
+    ]
 
 
 @pytest.mark.parametrize("token", ["Dogs", "Dogs|N", "|NNS|N", "Dogs||N", "Dogs|NNS|"])
 def test_a_token_without_its_three_parts_is_told(token: str) -> None:
-    message = told(PipedFormat().read, file_of(f"a|b|c\n\na|b|c {token}\n"), "pos")
+    message = told(in_format(PipedCorpus).read, file_of(f"a|b|c\n\na|b|c {token}\n"), "pos")
     assert message == f"train.txt:3: got {token!r}, allowed: word|pos|category"
 
 
@@ -123,7 +127,7 @@ left/VBD
 
 def test_sentences_of_the_treebank_end_where_a_full_stop_meets_an_empty_line() -> None:
     """As the treebank's own trees have them: an empty line also stands between chunks, and before a closing mark."""
-    sentences = TreebankFormat().read(file_of(TAGGED), "pos")
+    sentences = in_format(TreebankCorpus).read(file_of(TAGGED), "pos")
     assert [" ".join(sentence.words) for sentence in sentences] == [
         "Five things you can do :",
         r"`` Is 1\/2 enough ? '' he asked ( twice . ) .",
@@ -136,9 +140,9 @@ def test_sentences_of_the_treebank_end_where_a_full_stop_meets_an_empty_line() -
 @pytest.mark.parametrize("token", ["word", "/NN", "word/", "5050/NNP/CD", r"1\/2", "word/|NN", "[the/DT]x"])
 def test_a_token_of_the_treebank_without_word_and_tag_is_told(token: str) -> None:
     if token == "[the/DT]x":
-        assert TreebankFormat().read(file_of(token), "pos") == [Sentence(("[the",), ("DT]x",))]
+        assert in_format(TreebankCorpus).read(file_of(token), "pos") == [Sentence(("[the",), ("DT]x",))]
         return
-    message = told(TreebankFormat().read, file_of(f"\na/DT {token} ./.\n"), "pos")
+    message = told(in_format(TreebankCorpus).read, file_of(f"\na/DT {token} ./.\n"), "pos")
     assert message == f"train.txt:2: got {token!r}, allowed: word/TAG, [ and ]"
 
 
@@ -155,11 +159,11 @@ def test_a_users_own_files_are_read_from_the_folder_of_the_study(kind: str, tmp_
         (tmp_path / "sub").mkdir(exist_ok=True)
         (tmp_path / "sub" / f"{name}.x").write_text(KINDS[kind].replace("Dogs", name))
     config = {"kind": kind, "train": ["sub/b.x", "sub/a.x"], "dev": "sub/[ac].x", "test": "sub/c.x"}
-    splits = read_splits(FileCorpus.model_validate(config), data_dir=None, folder=tmp_path)
+    splits = read_splits(corpus_of(config), data_dir=None, folder=tmp_path)
     words = {split: [sentence.words[0] for sentence in sentences] for split, sentences in splits.items()}
     assert words == {"train": ["b", "a"], "dev": ["a", "c"], "test": ["c"]}
     assert splits["test"][0].tags == (("NNP", "VBP", ".") if kind == "treebank_pos" else DOGS.tags)
-    pos = read_splits(FileCorpus.model_validate({**config, "tags": "pos"}), data_dir=None, folder=tmp_path)
+    pos = read_splits(corpus_of({**config, "tags": "pos"}), data_dir=None, folder=tmp_path)
     assert pos["test"][0].tags == ("NNP", "VBP", ".")
 
 
@@ -168,7 +172,7 @@ def test_the_key_covers_what_every_file_of_a_list_holds_and_their_order(tmp_path
         (tmp_path / name).write_text(f"{name}|N|N\n")
 
     def key(*train: str) -> str:
-        corpus = FileCorpus(kind="word_pos_supertag", train=train, dev="c", test="c")
+        corpus = PipedCorpus(train=train, dev="c", test="c")
         return open_source(corpus, data_dir=None, folder=tmp_path).key
 
     keys = [key("a", "b"), key("b", "a"), key("a")]
@@ -188,10 +192,10 @@ def test_column_files_may_be_several(tmp_path: Path) -> None:
 
 def test_files_that_are_not_there_and_layers_that_a_format_lacks_are_told(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
-    corpus = FileCorpus(kind="treebank_pos", train="a", dev="*.pos", test="a")
+    corpus = TreebankCorpus(train="a", dev="*.pos", test="a")
     with pytest.raises(UserError, match=r"\*\.pos: got no file of such a name, allowed: one or more"):
         open_source(corpus, data_dir=None, folder=tmp_path)
     with pytest.raises(UserError, match=r"/a to .*/a: got an empty split, allowed: at least one sentence"):
         read_splits(corpus.model_copy(update={"train": ("a", "a"), "dev": "a"}), data_dir=None, folder=tmp_path)
-    with pytest.raises(ValueError, match="the files of treebank_pos have no 'category'"):
-        FileCorpus(kind="treebank_pos", train="a", dev="a", test="a", tags="category")
+    with pytest.raises(ValueError, match="Input should be 'pos'"):
+        in_format(TreebankCorpus, tags="category")

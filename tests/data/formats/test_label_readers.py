@@ -7,40 +7,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import (
-    ColumnCorpus,
-    Corpus,
-    GrammarCorpus,
-    NamedCorpus,
-    NumbersCorpus,
-    SegmentedCorpus,
-    TextCorpus,
-    WordTagCorpus,
-)
+from skipstack.data.corpora.config import Corpus, NamedCorpus
 from skipstack.data.corpora.sources import token_unit
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.corpora.synthetic.numbers import NumbersCorpus
 from skipstack.data.formats.characters import in_characters, in_words
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.segmented import SegmentedFormat
+from skipstack.data.formats.segmented import SegmentedCorpus
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.formats.slots import SlotFormat
-from skipstack.data.formats.word_tags import Mark, WordTagFormat
+from skipstack.data.formats.slots import SlotCorpus
+from skipstack.data.formats.texts import TextCorpus
+from skipstack.data.formats.word_tags import Mark, WordTagCorpus
 from skipstack.data.labels.schemes import PREFIXES, Scheme, Span, converted, spans_of
-from tests.data.formats.reading import file_of, read_columns, told
+from tests.data.formats.reading import file_of, in_format, read_columns, told
 
 words = st.text("a_/漢字-[]1", min_size=1, max_size=4)
 tagged = st.lists(st.tuples(words, st.sampled_from(["n", "NR", "v-x"])), min_size=1, max_size=5)
 
 
 def read_slots(file: SourceFile) -> list[Sentence]:
-    return SlotFormat().read(file, "slot")
+    return in_format(SlotCorpus).read(file, "slot")
 
 
 def read_word_tags(file: SourceFile, separator: Mark, **options: Any) -> list[Sentence]:
-    return WordTagFormat(separator=separator, **options).read(file, "pos")
+    return in_format(WordTagCorpus, separator=separator, **options).read(file, "pos")
 
 
 def read_segmented(file: SourceFile, **options: Any) -> list[Sentence]:
-    return SegmentedFormat(**options).read(file, "segmentation")
+    return in_format(SegmentedCorpus, **options).read(file, "segmentation")
 
 
 def sentence(text: str, tags: str) -> Sentence:
@@ -177,15 +172,13 @@ def test_segmented_text_is_read_without_types() -> None:
 
 def test_columns_are_read_in_their_scheme_and_repaired() -> None:
     text = "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\nGerman JJ I-NP B-MISC\n"
-    read = read_columns(
-        file_of(text), word=0, tag=3, separator="whitespace", comments=("-DOCSTART-",), columns=4, label_scheme="iob1"
-    )
+    read = read_columns(file_of(text), tag=3, separator="whitespace", comment="-DOCSTART-", scheme="iob1")
     assert read == [sentence("EU rejects German", "I-ORG O I-MISC")]
 
 
 def test_a_tag_outside_the_scheme_of_columns_is_told_with_file_and_line() -> None:
     assert (
-        told(read_columns, file_of("a\tO\nb\tI-x\n\nc\tE-x\n"), word=0, tag=1, label_scheme="bio")
+        told(read_columns, file_of("a\tO\nb\tI-x\n\nc\tE-x\n"), scheme="bio")
         == "train.txt:4: got the tag 'E-x', allowed in bio: O, B-type, I-type"
     )
 
@@ -198,10 +191,7 @@ def test_a_tag_outside_the_scheme_of_columns_is_told_with_file_and_line() -> Non
     ],
 )
 def test_spans_with_and_without_a_type_in_one_file_are_told(tags: list[str], said: str) -> None:
-    assert (
-        told(read_columns, file_of("".join(f"a\t{tag}\n" for tag in tags)), word=0, tag=1, label_scheme="bio")
-        == f"train.txt:{said}"
-    )
+    assert told(read_columns, file_of("".join(f"a\t{tag}\n" for tag in tags)), scheme="bio") == f"train.txt:{said}"
     untyped = [tag[:1] for tag in tags]
-    read = read_columns(file_of("".join(f"a\t{tag}\n" for tag in untyped)), word=0, tag=1, label_scheme="bio")
+    read = read_columns(file_of("".join(f"a\t{tag}\n" for tag in untyped)), scheme="bio")
     assert [tag[:1] for tag in read[0].tags] == [tag.replace("I", "B") for tag in untyped]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.data.corpora.config import LabelledFilesCorpus
 from skipstack.data.corpora.sources import open_source
+from skipstack.data.formats.labelled_files import LabelledFilesCorpus
 from tests.data.formats.reading import told
 from tests.splits import read_splits
 

@@ -8,9 +8,9 @@ import pytest
 
 from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig, known
 from skipstack.data.basis.user_code.files import read_code
-from skipstack.data.corpora.config import DataConfig, OwnFormatCorpus
-from skipstack.data.formats.own import TaskOfLayer
-from skipstack.data.formats.own_reader import OwnReader, WatchedFile
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.formats.format import TaskOfLayer
+from skipstack.data.formats.own_reader import OwnFormatCorpus, WatchedFile
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
 from skipstack.data.tasks.tasks import TASKS
@@ -32,15 +32,15 @@ LINE = 11
 """The first of what follows ``HEAD``."""
 
 
-def reader(folder: Path, body: str) -> OwnReader:
+def reader(folder: Path, body: str) -> OwnFormatCorpus:
     """A format whose class has this body."""
     path = folder / "mine.py"
     path.write_text(HEAD + "".join(f"    {line}\n" for line in body.splitlines()))
     return of_kind(read_code(path, "mine.py"), "mine")
 
 
-def of_kind(file: CodeFile, kind: str, **fields: Any) -> OwnReader:
-    return own_corpus(file, kind, **fields).format
+def of_kind(file: CodeFile, kind: str, **fields: Any) -> OwnFormatCorpus:
+    return own_corpus(file, kind, **fields)
 
 
 def test_the_tasks_of_layers_are_all_that_there_are() -> None:
@@ -75,13 +75,13 @@ def test_a_file_is_read_as_the_config_says(
     kind: str, fields: dict[str, str], text: str, expected: Sequence[Sentence]
 ) -> None:
     corpus = own_corpus(read_code(FORMATS, "formats.py"), kind, **fields)
-    assert corpus.format.read(file_of(text), corpus.layer) == expected
+    assert corpus.read(file_of(text), corpus.layer) == expected
 
 
 def test_what_a_format_says_of_itself_is_known() -> None:
     file = read_code(FORMATS, "formats.py")
     said = {
-        kind: (each.layers, each.unit, each.task(each.layers[-1]), each.scheme)
+        kind: (each.facts.layers, each.token_unit, each.task(each.facts.layers[-1]), each.label_scheme)
         for kind in file.kinds["format"]
         for each in [of_kind(file, kind)]
     }
@@ -142,11 +142,11 @@ def test_a_format_that_cannot_be_made_or_has_no_scheme_is_told_with_its_line(tmp
     own = reader(
         tmp_path, "@property\ndef scheme(self):\n    return {}['x']\ndef read(self, file, layer):\n    return []"
     )
-    assert told(lambda: own.scheme) == "mine: mine.py:13: KeyError: 'x'"
+    assert told(lambda: own.label_scheme) == "mine: mine.py:13: KeyError: 'x'"
     own = reader(tmp_path, "scheme = 'boi'\ndef read(self, file, layer):\n    return []")
     said = "mine of mine.py: unknown scheme 'boi' (nearest: 'bio'; allowed: bio, iob1, io, bioes, bilou, bmes, bmeso)"
     assert told(own.read, file_of(""), "tag") == said
-    assert reader(tmp_path, "scheme = 'IOB2'\ndef read(self, file, layer):\n    return []").scheme == "bio"
+    assert reader(tmp_path, "scheme = 'IOB2'\ndef read(self, file, layer):\n    return []").label_scheme == "bio"
     own = reader(tmp_path, "def check(self, splits):\n    [][0]\ndef read(self, file, layer):\n    return []")
     assert told(own.check, {}) == "mine: mine.py:12: IndexError: list index out of range"
 
@@ -206,11 +206,11 @@ def test_what_is_a_sentence_stays_one() -> None:
 def test_a_format_whose_code_is_not_loaded_is_known_and_reads_nothing() -> None:
     file = read_code(FORMATS, "formats.py")
     own = own_corpus(file, "stars").own
-    other = OwnConfig("format", "stars", file.model_copy(update={"sha256": "0" * 64}), own.text, own.value)
-    assert OwnReader(other).task("stars") == "classification"
-    assert "code is run only if you ask for it (allowed: --code FILE" in told(
-        OwnReader(other).read, file_of(""), "stars"
+    other = OwnFormatCorpus.of(
+        OwnConfig("format", "stars", file.model_copy(update={"sha256": "0" * 64}), own.text, own.value)
     )
+    assert other.task("stars") == "classification"
+    assert "code is run only if you ask for it (allowed: --code FILE" in told(other.read, file_of(""), "stars")
 
 
 def test_a_record_of_a_format_that_is_none_is_refused() -> None:

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from skipstack.data.corpora.config import ParallelCorpus
 from skipstack.data.corpora.sources import open_source
-from skipstack.data.formats.columns import ColumnFormat
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.parallel import ParallelFormat
+from skipstack.data.formats.parallel import ParallelCorpus
 from skipstack.data.formats.sentences import Sentence
-from tests.data.formats.reading import told
+from tests.data.formats.reading import in_format, told
 from tests.splits import read_splits
 
 LINES = [
@@ -65,7 +64,7 @@ word = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters
 @given(rows=st.lists(st.lists(st.tuples(word, word), min_size=1, max_size=5), max_size=5))
 def test_what_is_written_side_by_side_is_read_back(rows: list[list[tuple[str, str]]]) -> None:
     texts = ["".join(" ".join(pair[side] for pair in row) + "\n" for row in rows) for side in (0, 1)]
-    read = ParallelFormat(words="seq.in", tags="seq.out").read(both(*texts), "tag")
+    read = in_format(ParallelCorpus).read(both(*texts), "tag")
     assert read == [Sentence(tuple(pair[0] for pair in row), tuple(pair[1] for pair in row)) for row in rows]
 
 
@@ -79,7 +78,7 @@ def test_what_is_written_side_by_side_is_read_back(rows: list[list[tuple[str, st
     ],
 )
 def test_lines_that_do_not_fit_are_told_with_their_file(words: str, tags: str, expected: str) -> None:
-    form = ParallelFormat(words="seq.in", tags="seq.out", label_scheme="bio")
+    form = in_format(ParallelCorpus, scheme="bio")
     assert told(form.read, both(words, tags), "tag") == expected
 
 
@@ -91,7 +90,7 @@ def test_a_path_of_another_end_is_told(published: Path) -> None:
 
 @pytest.mark.parametrize("separator", ["tab", "whitespace"])
 def test_words_that_are_read_as_columns_are_told_of_their_kind(separator: Literal["tab", "whitespace"]) -> None:
-    form = ColumnFormat(word=0, tags={"tag": 1}, separator=separator)
+    form = in_format(ColumnCorpus, separator=separator)
     message = told(form.read, both("listen to westbam\nrate this\n", ""), "tag")
     assert "words and tags in two files side by side are read with kind: parallel" in message
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.data.formats.columns import Separator
-from skipstack.data.formats.conllu import ConlluFormat, Layer
+from skipstack.data.formats.conllu import ConlluCorpus
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.sentences import Sentence
-from tests.data.formats.reading import file_of, read_columns, told
+from tests.data.formats.reading import file_of, in_format, read_columns, told
 from tests.oracles.trees import trees
 
 HARD = "a\u2028\u0085\u00a0\x0b\x0c\x1c#_é漢\U0001f600-.3"
@@ -27,8 +27,8 @@ marks = st.sampled_from(["", "\ufeff"])
 last = st.sampled_from([0, 1, 2, 5])
 
 
-def read_conllu(file: SourceFile, layer: Layer) -> list[Sentence]:
-    return ConlluFormat(tags=(layer,)).read(file, layer)
+def read_conllu(file: SourceFile, layer: str) -> list[Sentence]:
+    return in_format(ConlluCorpus).read(file, layer)
 
 
 def conllu_line(
@@ -79,9 +79,7 @@ def test_columns_read_back_what_was_written(
         return end.join(["### before", *(f"{tag}\t\t{word}" for word, tag in tokens), "# after"])
 
     text = mark + (end + end).join(block(sentence) for sentence in written) + end * ends
-    read = read_columns(
-        file_of(text.encode(encoding)), word=2, tag=0, comments=("# ", "###"), columns=3, encoding=encoding
-    )
+    read = read_columns(file_of(text.encode(encoding)), word=2, tag=0, comment=("# ", "###"), encoding=encoding)
     assert read == written
 
 
@@ -92,7 +90,7 @@ def test_whitespace_is_blanks_and_tabs_and_nothing_else(written: list[Sentence],
         "\n".join(f" {word}{between}{tag} " for word, tag in zip(sentence.words, sentence.tags, strict=True))
         for sentence in written
     ]
-    assert read_columns(file_of("\n \t\n".join(blocks)), word=0, tag=1, separator="whitespace") == written
+    assert read_columns(file_of("\n \t\n".join(blocks)), separator="whitespace") == written
 
 
 def test_an_underscore_is_a_word() -> None:
@@ -128,7 +126,7 @@ def test_a_conllu_file_without_words_has_no_sentences(text: str) -> None:
         (arcs(0, 4, 2, 3), "heads", "train.txt:4: got heads in a circle (2, 4, 3, 2), allowed: a tree under head 0"),
     ],
 )
-def test_what_is_wrong_in_conllu_is_told_with_file_and_line(lines: list[str], layer: Layer, expected: str) -> None:
+def test_what_is_wrong_in_conllu_is_told_with_file_and_line(lines: list[str], layer: str, expected: str) -> None:
     assert told(read_conllu, file_of("\n".join(["# comment", "", *lines])), layer).startswith(expected)
 
 
@@ -151,14 +149,8 @@ def test_what_is_wrong_in_columns_is_told_with_file_and_line(
     lines: list[str], separator: Separator, expected: str
 ) -> None:
     assert told(
-        read_columns, file_of("\n".join(["# comment", "", *lines])), word=0, tag=1, separator=separator, comments=("#",)
+        read_columns, file_of("\n".join(["# comment", "", *lines])), separator=separator, comment="#"
     ).startswith(expected)
-
-
-def test_a_count_of_columns_that_is_known_holds_from_the_first_line() -> None:
-    assert told(read_columns, file_of("a\tX\n"), word=0, tag=1, columns=7).startswith(
-        "train.txt:1: got 2 columns (separator: tab), allowed: 7"
-    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +163,7 @@ def test_a_count_of_columns_that_is_known_holds_from_the_first_line() -> None:
     ],
 )
 def test_bytes_that_are_no_text_are_told(content: bytes, encoding: str, expected: str) -> None:
-    assert told(read_columns, file_of(content), word=0, tag=1, encoding=encoding).startswith(expected)
+    assert told(lambda: list(file_of(content).lines(encoding))).startswith(expected)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

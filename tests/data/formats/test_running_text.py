@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.running_text import END, RunningTextFormat
+from skipstack.data.formats.running_text import END, RunningTextCorpus
 from skipstack.data.store.stored import Split
 from skipstack.data.store.streams import stream_batches
+from tests.data.formats.reading import in_format
 
 
 def file(text: str) -> SourceFile:
@@ -24,19 +25,19 @@ def text_of(tokens: int) -> Split:
 
 
 def test_every_word_and_every_end_is_predicted_once_from_what_stands_before() -> None:
-    (text,) = RunningTextFormat().read(file(" a b \n\nc\n"), "word")
+    (text,) = in_format(RunningTextCorpus).read(file(" a b \n\nc\n"), "word")
     assert text.tags == ("a", "b", END, "c", END)
     assert text.words == (END, "a", "b", END, "c")
 
 
 def test_an_end_of_sentence_in_the_text_is_told_with_its_line() -> None:
     with pytest.raises(UserError, match=r"text\.txt:2: got the word <eos>"):
-        RunningTextFormat().read(file(f"a b\nc {END}\n"), "word")
+        in_format(RunningTextCorpus).read(file(f"a b\nc {END}\n"), "word")
 
 
 def test_an_empty_text_is_refused() -> None:
     with pytest.raises(UserError, match=r"text\.txt: got an empty text"):
-        RunningTextFormat().read(file("\n \n"), "word")
+        in_format(RunningTextCorpus).read(file("\n \n"), "word")
 
 
 @given(tokens=st.integers(1, 60), streams=st.integers(1, 9), window=st.integers(1, 12))

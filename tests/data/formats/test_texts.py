@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import DataConfig, GrammarCorpus, TextCorpus
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.texts import TextFormat, tokens_of
+from skipstack.data.formats.texts import TextCorpus, tokens_of
 from skipstack.data.store.batches import evaluation_batches, put_back, training_batches
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import StoredCorpus, open_store
@@ -18,6 +19,7 @@ from skipstack.data.store.writing import store
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measure import Predicted
 from skipstack.data.tasks.tasks import TASKS
+from tests.data.formats.reading import in_format
 
 REVIEWS = "neg\tdull , dull\npos\tnot dull\nneg\tno\nneg\ta b c d e f\n"
 
@@ -48,7 +50,7 @@ def test_words_keep_their_apostrophes_and_marks_stand_alone(text: str, tokens: l
 
 def test_a_text_is_read_with_its_label_and_its_escapes() -> None:
     line = "pos\t9\t17\tone\\ttwo\\nthree \\\\ \u2028 four\n"
-    (text,) = TextFormat(label=0, text=3, columns=4).read(file(line), "label")
+    (text,) = in_format(TextCorpus, text=3).read(file(line), "label")
     assert text.words == ("one", "two", "three", "\\", "four")
     assert text.tags == ("pos",)
 
@@ -66,7 +68,7 @@ def test_a_text_is_read_with_its_label_and_its_escapes() -> None:
 )
 def test_what_is_no_labelled_text_is_told_with_its_line(line: str, message: str) -> None:
     with pytest.raises(UserError, match=message.replace("'", ".")):
-        TextFormat(label=0, text=1, columns=2).read(file("neg\tbad\n" + line), "label")
+        in_format(TextCorpus).read(file("neg\tbad\n" + line), "label")
 
 
 def test_a_text_has_one_tag_whatever_its_length(tmp_path: Path) -> None:

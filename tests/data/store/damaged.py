@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from skipstack.data.corpora.config import ColumnCorpus, Corpus, GrammarCorpus, RunningTextCorpus, TextCorpus
+from skipstack.data.corpora.config import Corpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.formats.columns import ColumnCorpus
+from skipstack.data.formats.running_text import RunningTextCorpus
 from skipstack.data.formats.sentences import SPLITS
+from skipstack.data.formats.texts import TextCorpus
 from skipstack.data.store.writing import store
 
 Damage = Callable[[Path, Random], None]

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import ColumnCorpus, DataConfig, GrammarCorpus
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.labels.schemes import PREFIXES, RARE, Scheme, Span, closed, converted, repaired, spans_of, tags_of
 from skipstack.data.store.conversion import with_scheme

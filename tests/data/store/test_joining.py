@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import ColumnCorpus, FileCorpus
+from skipstack.data.formats.columns import ColumnCorpus
+from skipstack.data.formats.conllu import ConlluCorpus
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.labels.schemes import repaired
 from skipstack.data.store.joining import with_dev_in_train
@@ -75,7 +76,7 @@ def test_heads_come_along(tmp_path: Path) -> None:
     apart, both = (
         open_store(
             store(
-                FileCorpus(kind="conllu", tags="heads", train=train, dev="dev", test="test"),
+                ConlluCorpus(tags="heads", train=train, dev="dev", test="test"),
                 root=tmp_path / "stores",
                 data_dir=None,
                 folder=tmp_path,

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 import skipstack.data.store.writing
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus
 from skipstack.data.corpora.division import Splits
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.store.stored import StoredCorpus, open_store
@@ -209,7 +210,8 @@ def test_who_comes_second_takes_the_folder_of_the_first(tmp_path: Path, monkeypa
 
 def test_processes_that_prepare_a_corpus_at_once_all_end_well(tmp_path: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from skipstack.data.corpora.config import GrammarCorpus;"
+        "import sys, time; from pathlib import Path;"
+        "from skipstack.data.corpora.synthetic.grammar import GrammarCorpus;"
         "from skipstack.data.store.stored import open_store;"
         "from skipstack.data.store.writing import store; corpus = GrammarCorpus(train=400, dev=50, test=50);"
         "print('ready', flush=True); sys.stdin.readline();"

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus, NamedCorpus, VocabularyConfig
+from skipstack.data.corpora.config import NamedCorpus, VocabularyConfig
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.glove import FoundVectors, read_vectors
 from skipstack.data.store.stored import StoredCorpus, open_store
 from skipstack.data.store.vectors import Coverage, coverage, open_vectors, pretrained, store_vectors

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import ColumnCorpus, DataConfig, GrammarCorpus, VocabularyConfig
+from skipstack.data.corpora.config import DataConfig, VocabularyConfig
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.store.features import lexicon
 from skipstack.data.store.prepared import prepare, vocabulary_of
 from skipstack.data.store.stored import StoredCorpus, open_store

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.corpora.config import GrammarCorpus, NamedCorpus
+from skipstack.data.corpora.config import NamedCorpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.labels.spans import find_spans, reading
 from skipstack.data.store.stored import Split, StoredCorpus, open_store
 from skipstack.data.store.writing import store

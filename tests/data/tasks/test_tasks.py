@@ -2,13 +2,14 @@
 
 import math
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import FILE_FORMATS, RunningTextCorpus, TextCorpus
 from skipstack.data.corpora.named import named_corpora, read_card
+from skipstack.data.formats.formats import BuiltInFormat
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.tasks.accuracy import TagCounts
 from skipstack.data.tasks.f1 import SpanCounts
@@ -17,6 +18,7 @@ from skipstack.data.tasks.measure import Counts
 from skipstack.data.tasks.measures import MEASURES, MeasureName, measure_in
 from skipstack.data.tasks.perplexity import MeanLoss
 from skipstack.data.tasks.tasks import TASKS, TaskName
+from tests.data.formats.reading import in_format
 
 
 def test_the_names_on_disk_stay_what_they_are() -> None:
@@ -28,9 +30,10 @@ def test_the_names_on_disk_stay_what_they_are() -> None:
 
 
 def test_every_format_asks_for_a_task_that_there_is() -> None:
-    own = [each(train="a", dev="b", test="c").format for each in (TextCorpus, RunningTextCorpus)]
-    formats = [*FILE_FORMATS.values(), *own, *(card.format for card in named_corpora().values())]
+    formats = [in_format(kind) for kind in get_args(BuiltInFormat)]
     assert {each.task(layer) for each in formats for layer in each.layers} == set(TASKS)
+    for card in named_corpora().values():
+        assert len(card.format.layers) == 1 or {*card.layers} <= {*card.format.layers}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from skipstack.dashboards.cli import app
 from skipstack.dashboards.commands.next_steps import next_steps
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import GrammarCorpus, NamedCorpus
+from skipstack.data.corpora.config import NamedCorpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.store.stored import open_store
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.api.options import Execution

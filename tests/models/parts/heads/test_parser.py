@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import DataConfig, GrammarCorpus
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.store.batches import evaluation_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store

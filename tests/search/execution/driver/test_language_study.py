@@ -14,7 +14,8 @@ from skipstack.dashboards.commands.bundles import verify
 from skipstack.dashboards.formats.page import Table, unfolded
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import DataConfig, RunningTextCorpus
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.formats.running_text import RunningTextCorpus
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store

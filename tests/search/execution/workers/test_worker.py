@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
 from skipstack.data.tasks.accuracy import Accuracy

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load
 
-from skipstack.data.corpora.config import ColumnCorpus
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store

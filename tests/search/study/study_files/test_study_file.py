@@ -7,7 +7,9 @@ import yaml
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus, NamedCorpus
+from skipstack.data.corpora.config import NamedCorpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
+from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.models.configs.training import Adam, Sgd
 from skipstack.models.configs.wiring import sources
 from skipstack.search.strategy.schedulers.config import AshaConfig

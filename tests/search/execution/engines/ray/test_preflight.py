@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.search.api.opening import open_study
 from skipstack.search.execution.engines.ray import preflight as module
 from skipstack.search.execution.engines.ray.copying.mark import MARK

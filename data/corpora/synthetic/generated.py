@@ -1,0 +1,36 @@
+"""The base of corpora that are generated."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from skipstack.data.basis.frozen import Brief
+from skipstack.data.formats.format import TaskOfLayer
+from skipstack.data.formats.sentences import SPLITS, Sentence
+from skipstack.data.labels.schemes import Scheme
+
+
+class GeneratedCorpus(Brief, ABC):
+    """A corpus that is drawn from its field ``seed``, by the generator of its ``edition``.
+
+    The fields ``train``, ``dev`` and ``test`` are the numbers of sentences in its splits.
+    """
+
+    edition: ClassVar[int]
+
+    @property
+    def task(self) -> TaskOfLayer:
+        """The task."""
+        return "tagging"
+
+    @property
+    def label_scheme(self) -> Scheme | None:
+        """The label scheme of the tags; None for tags of single tokens."""
+        return None
+
+    @abstractmethod
+    def sentences(self, split: str, size: int) -> list[Sentence]:
+        """The first ``size`` sentences of a split; each split is a stream of its own under the seed."""
+
+    def splits(self) -> dict[str, list[Sentence]]:
+        """Every split."""
+        return {split: self.sentences(split, getattr(self, split)) for split in SPLITS}
