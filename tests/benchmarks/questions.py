@@ -167,7 +167,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     ),
     "objectives": Question(
         title="What does a report cost with several objectives?",
-        about="At a rung that 4,000 trials have reached, two objectives.",
+        about="At a rung that 4,000 trials have reached, two objectives; the time of the processor.",
         benchmark="objectives",
     ),
     "ledger": Question(
