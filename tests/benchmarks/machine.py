@@ -8,11 +8,11 @@ from typing import Final
 from skipstack.data.basis.system import usable_cpus
 
 INSTRUCTIONS: Final = {"amx_tile": "AMX", "avx512_bf16": "AVX512-BF16", "avx512f": "AVX512", "avx2": "AVX2"}
-"""What decides how fast products are: the first that a CPU has, by its flag in Linux."""
+"""Instructions for products, by their flags in Linux; the first that a CPU has decides how fast they are."""
 
 
 def hardware() -> str:
-    """``2 cores, AMD EPYC with AVX512``."""
+    """Names CPUs and instructions: ``2 cores, AMD EPYC with AVX512``."""
     flags = cpu("flags").split()
     instructions = next((f" with {name}" for flag, name in INSTRUCTIONS.items() if flag in flags), "")
     return f"{usable_cpus()} cores, {cpu('model name') or platform.processor()}{instructions}"
@@ -28,7 +28,7 @@ def cpu(field: str) -> str:
 
 
 def version_of(library: str) -> str | None:
-    """None where it is not installed."""
+    """The version that is installed; None where it is not."""
     try:
         return version(library)
     except PackageNotFoundError:

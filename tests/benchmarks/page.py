@@ -1,4 +1,4 @@
-"""What benchmarks have measured last, kept in ``figures.json``, as the page ``docs/benchmarks.md``.
+"""Figures that benchmarks have measured last, kept in ``figures.json``, as the page ``docs/benchmarks.md``.
 
 A benchmark calls ``record``, which replaces its own rows in both.
 """
@@ -62,7 +62,7 @@ class Figure:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What a later figure replaces it by."""
+        """Identity of the row: a later figure with the same one takes its place."""
         return self.question, self.row, self.unit
 
 
@@ -157,7 +157,7 @@ def _line(name: str, cells: Sequence[str]) -> str:
 
 
 def _run(figure: Figure) -> str:
-    """When, on what and with which versions."""
+    """Says when, on what and with which versions a figure was measured."""
     return ", ".join((figure.date, figure.hardware, *(f"{name} {each}" for name, each in figure.versions.items())))
 
 

@@ -50,7 +50,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What is told of it."""
+        """Name on the page."""
         if self.scheduler != "none":
             return f"{self.trials:,} trials under {self.scheduler.upper()} on {self.workers} workers"
         if self.trials > self.workers:
