@@ -75,8 +75,10 @@ statistics: .venv/installed
 schedulers: .venv/installed
 	$(RUN)/python -m tests.benchmarks.schedulers.page
 
+# All benchmarks, in hours, or those of one file: FILE=layers. What they find is docs/benchmarks.md.
+FILE ?= *
 bench: .venv/installed
-	$(RUN)/python -m pytest -m benchmark -s
+	$(RUN)/python -m pytest -m benchmark -s --randomly-dont-reorganize tests/benchmarks/test_$(FILE).py
 
 # On a machine with a GPU: whether all is right there, and how fast; ten minutes, a line of JSON a row (gpu-check.jsonl).
 gpu-check: .venv/installed

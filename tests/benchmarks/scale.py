@@ -12,7 +12,6 @@ import time
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
@@ -29,6 +28,7 @@ from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.task import EpochResult
 from tests.benchmarks.copying import asking
 from tests.benchmarks.hosted import hosted
+from tests.benchmarks.page import Value, record
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 PLACES = 10
@@ -47,6 +47,21 @@ class Row:
     seconds: float
     scheduler: str
     processes: int | None
+
+    @property
+    def name(self) -> str:
+        """Name on the page."""
+        if self.scheduler != "none":
+            return f"{self.trials:,} trials under {self.scheduler.upper()} on {self.workers} workers"
+        if self.trials > self.workers:
+            return f"{self.trials:,} trials of {self.seconds:g} s on {self.workers} workers"
+        return f"{self.workers} workers that report once a second, {self.epochs} times"
+
+    @property
+    def least(self) -> float | None:
+        """Seconds that it takes at least; None where a scheduler stops trials."""
+        together = self.trials * self.epochs * self.seconds / self.workers
+        return together if self.scheduler == "none" else None
 
 
 ROWS = {
@@ -187,9 +202,16 @@ def main(name: str, folder: str, share: str = "1", profile: str = "") -> None:
         row = Row(**{**asdict(row), "trials": int(row.trials * float(share))})
     else:
         row = Row(**{**asdict(row), "epochs": int(row.epochs * float(share))})
-    found: dict[str, Any] = asdict(measured(row, Path(folder), Path(profile) if profile else None))
-    found["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(json.dumps(found))
+    found = measured(row, Path(folder), Path(profile) if profile else None)
+    values: dict[str, Value] = {
+        "seconds": found.seconds,
+        **({} if row.least is None else {"at least": row.least}),
+        "driver's CPU, ms a report": found.driver_ms,
+        "driver, MB": [min(found.memory_mb), max(found.memory_mb)],
+        **({"a worker waits, median ms": found.waits_ms[0]} if found.waits_ms else {}),
+    }
+    record("scale", {row.name: values})
+    print(json.dumps({**asdict(found), "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from torchcrf import CRF
 from skipstack.models.parts.heads.chain.decode import best_tagging
 from skipstack.models.parts.heads.chain.partition import log_partition
 from skipstack.models.parts.heads.chain.program import Chain, score
+from tests.benchmarks.page import record
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
@@ -41,7 +42,7 @@ def ratio(theirs: Callable[[], object], ours: Callable[[], object]) -> tuple[flo
 
 
 @pytest.mark.parametrize("full", [True, False], ids=["all of 30", "10 to 30"])
-def test_the_chain_is_several_times_as_fast_as_pytorch_crf(full: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_chain_is_several_times_as_fast_as_pytorch_crf(full: bool) -> None:
     torch.set_num_threads(1)
     emissions, tags, lengths = scores(1, full=full)
     mask = torch.arange(STEPS)[:, None] < lengths
@@ -87,11 +88,9 @@ def test_the_chain_is_several_times_as_fast_as_pytorch_crf(full: bool, capsys: p
     assert their_decoding() == [row[:length] for row, length in zip(decoded_BT, lengths.tolist(), strict=True)]
 
     loss, decoding = ratio(their_loss, our_loss), ratio(their_decoding, our_decoding)
-    with capsys.disabled():
-        print(
-            f"\n{TAGS} tags, {SENTENCES} sentences, {'all of 30' if full else '10 to 30'} tokens, one thread, float32"
-        )
-        for name, (theirs_ms, ours_ms, times) in (("loss and gradient", loss), ("decoding", decoding)):
-            print(f"{name}: pytorch-crf {theirs_ms:.1f} ms, skipstack {ours_ms:.1f} ms: {times:.1f} times as fast")
+    tokens = f"sentences of {STEPS if full else f'10 to {STEPS}'} tokens"
+    columns = ("pytorch-crf, ms", "skipstack, ms", "times as fast")
+    measured = {"loss and gradient": loss, "best tagging": decoding}
+    record("chain", {f"{name}, {tokens}": dict(zip(columns, each, strict=True)) for name, each in measured.items()})
     assert loss[2] >= LIMIT
     assert decoding[2] > 1

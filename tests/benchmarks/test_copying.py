@@ -9,7 +9,8 @@ from statistics import median
 
 import pytest
 
-from tests.benchmarks.copying import SENDERS, SENT, STORE
+from tests.benchmarks.copying import LEFT, SENDERS, SENT, STORE
+from tests.benchmarks.page import record
 from tests.search.hosts import Hosts, missing
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800)]
@@ -46,38 +47,39 @@ def measured(hosts: Hosts, *arguments: str) -> float:
     return float(json.loads(ran.stdout.splitlines()[-1]))
 
 
-def pairs(hosts: Hosts, path: Path, what: str) -> list[tuple[float, float]]:
+def pairs(hosts: Hosts, path: Path, what: str, row: str) -> list[tuple[float, float]]:
     """By turns what is measured where the folder is seen and where it is copying."""
-    return [
+    found = [
         (
             measured(hosts, str(path / f"{number}-seen"), what, "seeing"),
             measured(hosts, str(path / f"{number}-copied"), what),
         )
         for number in range(ROUNDS)
     ]
+    shared, copied = map(median, zip(*found, strict=True))
+    record("copying", {row: {"disk shared": shared, "files copied": copied}})
+    return found
 
 
 def test_a_trial_that_trains_nothing_costs_little_more_where_its_files_are_copied(hosts: Hosts, tmp_path: Path) -> None:
-    found = pairs(hosts, tmp_path, "trials")
-    for shared, copied in found:
-        print(f"ms a trial: {shared:.1f} shared, {copied:.1f} copied")
+    found = pairs(hosts, tmp_path, "trials", f"a trial of two epochs that leaves {LEFT // 1000} kB at each, ms")
     assert median(copied - shared for shared, copied in found) <= MOST_MILLISECONDS
 
 
 def test_the_quickstart_takes_hardly_longer_where_its_files_are_copied(hosts: Hosts, tmp_path: Path) -> None:
-    found = pairs(hosts, tmp_path, "quickstart")
-    for shared, copied in found:
-        print(f"seconds of the quickstart: {shared:.1f} shared, {copied:.1f} copied")
+    found = pairs(hosts, tmp_path, "quickstart", "the quickstart's first six trials, seconds")
     assert median(copied / shared for shared, copied in found) <= MOST_TIMES
 
 
 def test_twelve_senders_at_once_are_served(hosts: Hosts, tmp_path: Path) -> None:
-    rates = [measured(hosts, str(tmp_path / str(number)), "senders") for number in range(ROUNDS)]
-    print(f"{SENDERS} senders of {SENT / 1e6:.0f} MB: {', '.join(f'{rate:.0f}' for rate in rates)} MB/s")
-    assert median(rates) >= LEAST_MEGABYTES
+    rate = median(measured(hosts, str(tmp_path / str(number)), "senders") for number in range(ROUNDS))
+    record("copying", {f"{SENDERS} workers that send {SENT / 1e6:.0f} MB each at once, MB/s": {"files copied": rate}})
+    assert rate >= LEAST_MEGABYTES
 
 
 def test_a_corpus_is_soon_on_three_hosts(hosts: Hosts, tmp_path: Path) -> None:
     seconds = measured(hosts, str(tmp_path / "study"), "store")
-    print(f"a corpus of {STORE / 1e6:.0f} MB on three hosts: {seconds:.1f} s")
+    record(
+        "copying", {f"a corpus of {STORE / 1e6:.0f} MB until three hosts have it, seconds": {"files copied": seconds}}
+    )
     assert seconds <= MOST_SECONDS

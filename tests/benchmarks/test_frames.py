@@ -14,6 +14,7 @@ from statistics import median
 
 import pytest
 
+from tests.benchmarks.page import record
 from tests.search.large import large_study, write_large
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
@@ -46,9 +47,7 @@ def spent(program: str, study: Path) -> tuple[float, float, float]:
     return passed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3
 
 
-def test_a_large_study_is_reported_in_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_large_study_is_reported_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # how the ledger is written is not measured
     study = large_study(TRIALS, epochs=EPOCHS, proposer="random", scheduler={"kind": "none"})
     write_large(tmp_path / "ledger", study, TRIALS)
@@ -61,9 +60,9 @@ def test_a_large_study_is_reported_in_time(
                     shutil.rmtree(tmp_path / "frames", ignore_errors=True)
                 rounds.append(spent(program, tmp_path))
             found[name, when] = [median(values) for values in zip(*rounds, strict=True)]
-            seconds, processor, megabytes = found[name, when]
-            with capsys.disabled():
-                print(f"\n{name} {when}: {seconds:.1f} s ({processor:.1f} s of processor time), {megabytes:.0f} MB")
+    columns = ("seconds", "seconds of the processor", "MB")
+    rows = {", ".join(key): dict(zip(columns, values, strict=True)) for key, values in found.items()}
+    record("report", rows)
     assert found["report", "from the ledger"][0] < FIRST_SECONDS
     assert found["report", "kept"][0] < SECONDS
     assert found["report", "kept"][2] < MEGABYTES

@@ -26,13 +26,14 @@ from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.networks.build import build_stack
 from skipstack.models.parts.cells.build import build_cell, build_shortcut
 from skipstack.models.parts.cells.minimal import MinimalCell
+from tests.benchmarks.page import record
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(900)]
 
 SIZES = ((465, 32, 25), (128, 32, 25), (96, 16, 20), (24, 16, 12), (465, 1, 25))
 """Hidden units, sentences and tokens of each."""
-LAYERS = ("plain LSTM", "block", "both_gated")
-CELLS: Final[dict[str, CellKind]] = {"plain LSTM": "lstm", "GRU": "gru", "minGRU": "min_gru", "minLSTM": "min_lstm"}
+LAYERS = ("our LSTM", "block", "both_gated")
+CELLS: Final[dict[str, CellKind]] = {"our LSTM": "lstm", "GRU": "gru", "minGRU": "min_gru", "minLSTM": "min_lstm"}
 SCANNED = ((128, 32, 25), (24, 16, 12), (128, 8, 512))
 """Likewise, for recurrences that can be scanned."""
 ROUNDS, SECONDS = 25, 0.02
@@ -87,32 +88,31 @@ def ratios(passes: dict[str, Callable[[], None]], beside: str) -> dict[str, floa
 
 
 def measured(
-    capsys: pytest.CaptureFixture[str],
+    question: str,
     directions: int,
     sizes: Sequence[tuple[int, int, int]],
     passes: Callable[[int, int, int], dict[str, Callable[[], None]]],
     beside: str,
     bar: float,
 ) -> None:
-    """Prints a line for each size, and asks all to stay below the bar."""
+    """Records each beside another one, by size, and asks all to stay below the bar."""
     torch.set_num_threads(1)
     keep_freed_memory()
-    found = {}
-    with capsys.disabled():
-        print(f"\n{directions} of the directions, times {beside}; torch {torch.__version__}, one thread")
-        for size in sizes:
-            found[size] = ratios(passes(*size), beside)
-            line = ", ".join(f"{name} {ratio:.2f}" for name, ratio in found[size].items())
-            print("H {}, B {}, T {}: {}".format(*size, line))
+    found: dict[str, dict[str, float]] = {}
+    for size in sizes:
+        for name, ratio in ratios(passes(*size), beside).items():
+            row = name if question == "scan" else f"{name}, {('one direction', 'both directions')[directions - 1]}"
+            found.setdefault(row, {})["H {}, B {}, T {}".format(*size)] = ratio
+    record(question, found, f"times {beside}")
     assert max(max(each.values()) for each in found.values()) <= bar, found
 
 
 @pytest.mark.parametrize("directions", [1, 2])
-def test_layers_beside_an_lstm(directions: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_layers_beside_an_lstm(directions: int) -> None:
     def passes(*size: int) -> dict[str, Callable[[], None]]:
-        return {"nn.LSTM": theirs(directions, *size), **{name: ours(name, directions, *size) for name in LAYERS}}
+        return {"torch.nn.LSTM": theirs(directions, *size), **{name: ours(name, directions, *size) for name in LAYERS}}
 
-    measured(capsys, directions, SIZES, passes, "nn.LSTM", 4)
+    measured("layer", directions, SIZES, passes, "torch.nn.LSTM", 4)
 
 
 def stacked(name: str, directions: int, hidden: int, sentences: int, steps: int) -> Callable[[], None]:
@@ -134,11 +134,11 @@ def stacked(name: str, directions: int, hidden: int, sentences: int, steps: int)
 
 
 @pytest.mark.parametrize("directions", [1, 2])
-def test_cells_beside_our_lstm(directions: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cells_beside_our_lstm(directions: int) -> None:
     def passes(*size: int) -> dict[str, Callable[[], None]]:
         return {name: stacked(name, directions, *size) for name in CELLS}
 
-    measured(capsys, directions, SIZES, passes, "plain LSTM", 1.1)
+    measured("cells", directions, SIZES, passes, "our LSTM", 1.1)
 
 
 def scanned(hidden: int, sentences: int, steps: int) -> dict[str, Callable[[], None]]:
@@ -148,7 +148,7 @@ def scanned(hidden: int, sentences: int, steps: int) -> dict[str, Callable[[], N
     initialise(cell, [1], 1.0)
     below_GTBI = torch.randn(1, steps, sentences, hidden, requires_grad=True)
     return {
-        "a compiled loop": lambda: cell.run(below_GTBI).output_GTBF.sum().backward(),
+        "the compiled loop": lambda: cell.run(below_GTBI).output_GTBF.sum().backward(),
         "a scan of torch": lambda: (
             linear_recurrence(*cell.coefficients(cell.affine(below_GTBI)), None).sum().backward()
         ),
@@ -156,5 +156,5 @@ def scanned(hidden: int, sentences: int, steps: int) -> dict[str, Callable[[], N
     }
 
 
-def test_a_parallel_scan_beside_loops(capsys: pytest.CaptureFixture[str]) -> None:
-    measured(capsys, 1, SCANNED, scanned, "a compiled loop", math.inf)
+def test_a_parallel_scan_beside_loops() -> None:
+    measured("scan", 1, SCANNED, scanned, "the compiled loop", math.inf)

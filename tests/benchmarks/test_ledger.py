@@ -17,6 +17,7 @@ from skipstack.search.api.simulation.recordings import recordings
 from skipstack.search.api.simulation.simulation import SCHEDULERS, simulate, with_scheduler
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.reading import read_study
+from tests.benchmarks.page import record
 from tests.search.large import large_study, write_large
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
@@ -63,7 +64,7 @@ def measured(program: str, *arguments: object) -> dict[str, float]:
 
 @pytest.mark.parametrize("proposer", ["random", "tpe"])
 def test_a_long_ledger_is_soon_resumed_in_little_memory(
-    proposer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    proposer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # how the ledger is written is not measured
     found = {}
@@ -71,41 +72,29 @@ def test_a_long_ledger_is_soon_resumed_in_little_memory(
         folder = tmp_path / str(trials)
         write_large(folder / "ledger", large_study(trials + 100, proposer=proposer), trials)
         found[trials] = measured(RESUME, folder)
-        with capsys.disabled():
-            print(
-                f"\n{trials:,} trials, {found[trials]['events']:,.0f} events, {proposer}: first new task after "
-                f"{found[trials]['seconds']:.1f} s of processor time ({found[trials]['elapsed']:.1f} s passed); "
-                f"{found[trials]['memory']:.0f} MB resident, {found[trials]['loaded']:.0f} MB before"
-            )
+        row = {"seconds": found[trials]["seconds"], "MB resident": found[trials]["memory"]}
+        record("ledger", {f"resume, {proposer}, {trials:,} trials": row})
     assert found[TRIALS]["seconds"] < SECONDS
     assert found[TRIALS]["memory"] < MEGABYTES
 
 
-def test_a_long_ledger_is_compacted_and_simulated_in_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_long_ledger_is_compacted_and_simulated_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     write_large(tmp_path / "ledger", large_study(TRIALS, proposer="random"), TRIALS)
-    before = sum(path.stat().st_size for path in (tmp_path / "ledger").iterdir())
     began = time.process_time()
     with Ledger(tmp_path / "ledger"):
         pass
     compacting = time.process_time() - began
-    after = sum(path.stat().st_size for path in (tmp_path / "ledger").iterdir())
+    after = sum(path.stat().st_size for path in (tmp_path / "ledger").iterdir()) / 1e6
     began = time.process_time()
-    record = read_study(tmp_path)
-    recorded = recordings(record, extrapolate=True)
+    study = read_study(tmp_path)
+    recorded = recordings(study, extrapolate=True)
     reading = time.process_time() - began
-    with capsys.disabled():
-        print(
-            f"\n{TRIALS:,} trials: compacted in {compacting:.1f} s, {before / 1e6:.1f} MB to {after / 1e6:.1f} MB; "
-            f"read in {reading:.1f} s of processor time"
-        )
+    rows = {"compress": {"seconds": compacting, "MB on disk": after}, "read the curves": {"seconds": reading}}
     for scheduler in SCHEDULERS:
         began = time.process_time()
-        outcome = simulate(record, recorded, with_scheduler(record.study.search, scheduler), workers=10_000)
-        seconds = time.process_time() - began
-        with capsys.disabled():
-            print(f"simulated with {scheduler} in {seconds:.1f} s of processor time")
+        outcome = simulate(study, recorded, with_scheduler(study.study.search, scheduler), workers=10_000)
+        rows[f"simulate on 10,000 workers, {scheduler}"] = {"seconds": time.process_time() - began}
         assert outcome.trials == TRIALS
-        assert reading + seconds < SIMULATED_SECONDS
+    record("ledger", rows)
+    assert reading + max(each["seconds"] for each in rows.values()) < SIMULATED_SECONDS

@@ -1,5 +1,5 @@
 """A study of 2,000 trials of a function on two cores: the driver's memory and open files as it grows, then a kill,
-the seconds from `resume` to the first new trial, and those of `skipstack report`.
+the seconds from `resume` to the first new trial, and those of `skipstack report` and of a `resume` once it is finished.
 
 On Ray a resume has to start a cluster first, as a new study has. So the first trial of the new study and the start of
 Ray alone are timed beside it, and a resume one trial after another, which needs no Ray.
@@ -17,6 +17,7 @@ import pytest
 
 from skipstack.search.ledger.events import Ended, Event, Resumed, Started
 from skipstack.search.ledger.following import Following
+from tests.benchmarks.page import record
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800), pytest.mark.filterwarnings("default")]
 
@@ -85,7 +86,14 @@ def resumed(folder: Path, engine: str) -> float:
     return first
 
 
-def test_two_thousand_trials(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def seconds(folder: Path, command: list[str]) -> float:
+    """How long a command takes, which has to end well."""
+    began = time.perf_counter()
+    subprocess.run(command, cwd=folder, env=ALONE, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def test_two_thousand_trials(tmp_path: Path) -> None:
     rows: list[tuple[int, float, int]] = []
     driver, began, done, new = begun(tmp_path, "search"), time.perf_counter(), 0, 0.0
     process = psutil.Process(driver.pid)
@@ -108,16 +116,19 @@ def test_two_thousand_trials(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     shutil.copytree(tmp_path / "many", tmp_path / "beside" / "many")
     without_ray = resumed(tmp_path / "beside", "serial")
     on_ray = resumed(tmp_path, "ray")
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", RAY_ALONE], env=ALONE, check=True, capture_output=True)
-    ray_alone = time.perf_counter() - began
-    began = time.perf_counter()
     report = [sys.executable, "-c", "from skipstack.dashboards.cli import main; main()", "report", "many"]
-    subprocess.run(report, cwd=tmp_path, check=True, capture_output=True)
-    reported = time.perf_counter() - began
-    with capsys.disabled():
-        print(f"\n{KILLED_AT} trials in {took:.0f} s, {1000 * took / KILLED_AT:.0f} ms each, the start of Ray included")
-        for number, megabytes, files in rows:
-            print(f"after {number} trials: {megabytes:.0f} MB, {files} open files")
-        print(f"resume: {without_ray:.1f} s to the first new trial without Ray, {on_ray:.1f} s on Ray;")
-        print(f"the first trial of the new study: {new:.1f} s; Ray alone: {ray_alone:.1f} s; report: {reported:.1f} s")
+    (number, low, few), *_, (last, high, many) = rows
+    found = {
+        f"the first {KILLED_AT:,} trials, ms each": 1000 * took / KILLED_AT,
+        "first trial of the new study, seconds": new,
+        "first new trial of `resume`, seconds": on_ray,
+        "first new trial of `resume` in one process, seconds": without_ray,
+        "Ray alone, `ray.init` and a first task, seconds": seconds(tmp_path, [sys.executable, "-c", RAY_ALONE]),
+        "`report`, seconds": seconds(tmp_path, report),
+        "`resume` of the finished study, seconds": seconds(tmp_path, [sys.executable, "study.py", "ray"]),
+        f"driver after {number:,} trials, MB": low,
+        f"driver after {last:,} trials, MB": high,
+        f"open files of the driver after {number:,} trials": few,
+        f"open files of the driver after {last:,} trials": many,
+    }
+    record("many trials", {name: {"": value} for name, value in found.items()})

@@ -1,16 +1,14 @@
 """What a report costs at a rung that thousands of trials have reached, several objectives being ranked by dominance."""
 
-import os
-import platform
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from skipstack.search.strategy.objectives.pareto import places
 from skipstack.search.strategy.schedulers.config import AshaConfig
-from skipstack.search.strategy.schedulers.halving import Asha, Asynchronous, Promotion
+from skipstack.search.strategy.schedulers.halving import Asha, Promotion
+from tests.benchmarks.page import record
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
 
@@ -27,21 +25,18 @@ def points(name: str) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize("name", ["independent", "one front"])
 @pytest.mark.parametrize("make", [Asha, Promotion])
-def test_the_cost_of_a_report(name: str, make: Callable[..., Asynchronous], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cost_of_a_report(name: str, make: type[Asha | Promotion]) -> None:
     scheduler, drawn = make(AshaConfig(), 9), points(name)
     for trial, (score, size) in enumerate(drawn):
         if trial == TRIALS - LAST:
-            started = time.perf_counter()
+            started = time.process_time()
         scheduler.weigh(trial, (size,))
         scheduler.report(trial, 1, score)
         scheduler.promotable()
-    last = (time.perf_counter() - started) / LAST
-    started = time.perf_counter()
+    last = (time.process_time() - started) / LAST
+    started = time.process_time()
     places(drawn)
-    definition = time.perf_counter() - started
-    with capsys.disabled():
-        print(
-            f"\n{os.cpu_count()} cores, {platform.machine()}, {make.__name__}, {name}: {1000 * last:.2f} ms a report "
-            f"after {TRIALS:,} trials; all places anew by their definition {1000 * definition:.0f} ms"
-        )
+    definition = time.process_time() - started
+    column = {Asha: "ASHA", Promotion: "ASHA with promotions"}[make]
+    record("objectives", {f"{name}, {column}": {"a report": 1000 * last, "all anew": 1000 * definition}}, "ms")
     assert last < definition / 5

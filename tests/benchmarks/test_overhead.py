@@ -1,7 +1,6 @@
 """What a trial costs that trains nothing: the whole stack, beside plain Ray Tune, in one run."""
 
 import logging
-import os
 import sqlite3
 import time
 import warnings
@@ -19,6 +18,7 @@ from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
+from tests.benchmarks.page import record
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
@@ -98,16 +98,13 @@ def plain(path: Path) -> float:
     return 1000 * (ends[-1] - ends[0]) / (PLAIN_TRIALS - 1)
 
 
-def test_a_trial_costs_little_beside_what_it_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_trial_costs_little_beside_what_it_trains(tmp_path: Path) -> None:
     warnings.simplefilter("ignore")
     logging.getLogger("ray.tune").setLevel(logging.ERROR)
     trial, recorded = ours(tmp_path / "study")
     theirs = plain(tmp_path)
     ray.shutdown()
-    with capsys.disabled():
-        print(f"\n{os.cpu_count()} cores, ray {ray.__version__}; no-op trials of at most {EPOCHS} epochs under ASHA")
-        print(
-            f"skipstack, {TRIALS} trials, TPE, ledger, MLflow: {trial:.0f} ms a trial, {recorded:.0f} ms until recorded"
-        )
-        print(f"plain Ray Tune, {PLAIN_TRIALS} trials, fresh actors, MLflowLoggerCallback: {theirs:.0f} ms a trial")
+    alone, recorded_too = "from the first end to the last", "until everything is recorded"
+    rows = {"skipstack": {alone: trial, recorded_too: recorded}, "plain Ray Tune": {alone: theirs}}
+    record("trial", rows, "ms a trial")
     assert recorded <= LIMIT_MS

@@ -1,6 +1,5 @@
 """The quickstart beside scripts that search the same space with the same number of trials, from Enter to prompt."""
 
-import os
 import subprocess
 import sys
 import time
@@ -10,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.benchmarks.rivals.table import table
+from tests.benchmarks.page import record
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
 
@@ -38,9 +37,7 @@ def seconds(command: list[str], folder: Path = ROOT) -> float:
     return time.monotonic() - started
 
 
-def test_the_quickstart_is_quicker_than_plain_scripts(
-    tmp_path: Path, plain: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_quickstart_is_quicker_than_plain_scripts(tmp_path: Path, plain: Path) -> None:
     skipstack = str(Path(sys.executable).parent / "skipstack")
     taken = {"skipstack": seconds([skipstack, "search", "quickstart", "--out", str(tmp_path / "study")])}
     for name in ("plain_ray_tune", "plain_optuna"):
@@ -49,13 +46,7 @@ def test_the_quickstart_is_quicker_than_plain_scripts(
         module = f"tests.benchmarks.rivals.{name}"
         python = plain / "environment" / "bin" / Path(sys.executable).name
         taken[name] = seconds([str(python), "-m", module, str(folder), str(TRIALS)], plain / "checkout")
-    ours = taken["skipstack"]
-    ratios = {
-        "quickstart, beside a plain Ray Tune script": taken["plain_ray_tune"] / ours,
-        "quickstart, beside a plain Optuna script in one process": taken["plain_optuna"] / ours,
-    }
-    with capsys.disabled():
-        print(f"\n{TRIALS} trials on {os.cpu_count()} cores")
-        print(", ".join(f"{name} {each:.0f} s" for name, each in taken.items()))
-        print(table(ratios))
-    assert taken["plain_ray_tune"] / ours >= 2.5  # the other does without a cluster, and takes about as long
+    columns = ("skipstack", "plain Ray Tune", "plain Optuna")
+    record("rivals", {"the quickstart": dict(zip(columns, taken.values(), strict=True))}, "seconds")
+    # the other does without a cluster, and takes about as long
+    assert taken["plain_ray_tune"] / taken["skipstack"] >= 2.5

@@ -12,6 +12,8 @@ from statistics import median
 
 import pytest
 
+from tests.benchmarks.page import record
+
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1800)]
 
 TRIALS, SECONDS, CORES, ROUNDS = 200, 0.05, 2, 3
@@ -97,17 +99,16 @@ def seconds(folder: Path, program: str, constants: dict[str, object]) -> float:
     return float(ran.stdout.rsplit("took", 1)[1])
 
 
-def test_short_trials_of_three_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_short_trials_of_three_programs(tmp_path: Path) -> None:
     rounds: dict[str, list[float]] = {name: [] for name in SEARCHES}
     for number in range(ROUNDS):  # in turns, so that all meet the same other programs
         for place, (name, (program, constants, _)) in enumerate(SEARCHES.items()):
             if number and program is TUNE:
                 continue  # which takes minutes
             rounds[name].append(seconds(tmp_path / f"{place}-{number}", program, constants))
-    with capsys.disabled():
-        print(
-            f"\n{TRIALS} trials of {1000 * SECONDS:.0f} ms, {os.cpu_count()} cores; ms are those beyond a trial's sleep"
-        )
-        for name, (_, _, together) in SEARCHES.items():
-            took = median(rounds[name])
-            print(f"{name}: {took:.1f} s, {1000 * (took - TRIALS * SECONDS / together) / TRIALS:.0f} ms")
+    rows = {}
+    for name, (_, _, together) in SEARCHES.items():
+        took = median(rounds[name])
+        beyond = 1000 * (took - TRIALS * SECONDS / together) / TRIALS
+        rows[name] = {"seconds": took, "ms a trial beyond its sleep": beyond}
+    record("short trials", rows)

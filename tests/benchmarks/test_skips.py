@@ -15,6 +15,7 @@ from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.parts.cells.lstm import LstmCell
 from skipstack.models.parts.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
 from skipstack.models.parts.skips.reinforce import Made, Reinforce, Rewards
+from tests.benchmarks.page import record
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
@@ -50,7 +51,7 @@ def layers() -> dict[str, tuple[Layer, Reinforce | None]]:
     }
 
 
-def test_a_dynamic_skip_costs_little_more_than_the_cell(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dynamic_skip_costs_little_more_than_the_cell() -> None:
     torch.set_num_threads(1)
     steps = {name: trained(*parts) for name, parts in layers().items()}
     took: dict[str, list[float]] = {name: [] for name in steps}
@@ -64,7 +65,6 @@ def test_a_dynamic_skip_costs_little_more_than_the_cell(capsys: pytest.CaptureFi
     ratios = {
         name: median(ours / plain for ours, plain in zip(took[name], took["LSTM"], strict=True)) for name in steps
     }
-    with capsys.disabled():
-        for name, ratio in ratios.items():
-            print(f"\n{name}: {1000 * median(took[name]):.1f} ms a step, {ratio:.2f} times the LSTM", end="")
+    rows = {name: {"ms a step": 1000 * median(took[name]), "times the LSTM": ratio} for name, ratio in ratios.items()}
+    record("skips", rows)
     assert ratios["dynamic skip"] <= LIMIT

@@ -11,6 +11,7 @@ import pytest
 from skipstack.search.ledger.events import Finished, Proposed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
+from tests.benchmarks.page import record
 from tests.search.publishing.tracking.servers import POSTGRES, mlflow_server, postgresql
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
@@ -74,5 +75,6 @@ def _compare(folder: Path, name: str, uri: str) -> None:
         own += seconds(folder / f"own {number}", "")
         shared += seconds(folder / f"shared {number}", uri)
     ratio = median(one / other for one, other in zip(shared, own, strict=True))
-    print(f"\n{name}: {median(shared):.2f} s with the server, {median(own):.2f} s alone, ratio {ratio:.3f}")
+    row = {"private stores": median(own), "one server": median(shared), "ratio": ratio}
+    record("tracking server", {name: row}, "seconds")
     assert ratio < LIMIT

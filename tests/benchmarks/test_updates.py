@@ -17,6 +17,7 @@ from skipstack.models.parts.heads.base import Gold
 from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.optimisers import optimiser
 from skipstack.search.study.study_files.study_file import load_study
+from tests.benchmarks.page import record
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
@@ -53,16 +54,15 @@ def update(config: Optimiser, *, by_row: bool) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("config", [Sgd(), Adagrad(), LazyAdam()], ids=lambda config: config.kind)
-def test_a_large_table_costs_little(config: Optimiser, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_large_table_costs_little(config: Optimiser) -> None:
     torch.set_num_threads(1)
     whole, rows = milliseconds([update(config, by_row=False), update(config, by_row=True)], 11)
-    with capsys.disabled():
-        print(f"\n{config.kind}, {WORDS:,} words, {LANES} lanes: all rows {whole:.1f} ms, by rows {rows:.1f} ms")
+    record("words", {f"`{config.kind}`": {"all rows": whole, "the rows of the batch": rows}}, "ms")
     assert rows <= 3
 
 
 @pytest.mark.parametrize("sentences", [1, 32])
-def test_an_update_of_wu2017_in_bfloat16(sentences: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_update_of_wu2017_in_bfloat16(sentences: int) -> None:
     torch.set_num_threads(1)
     base = load_study("wu2017/default")[0].space.base
     sizes = Sizes(words=5_000, characters=80, tags=TAGS)
@@ -83,6 +83,6 @@ def test_an_update_of_wu2017_in_bfloat16(sentences: int, capsys: pytest.CaptureF
         learnt.step(rate_R)
 
     exact, rounded = milliseconds([lambda: step("float32"), lambda: step("bfloat16")], 5)
-    with capsys.disabled():
-        print(f"\nwu2017/default, {sentences} sentences of {STEPS}: float32 {exact:.0f} ms, bfloat16 {rounded:.0f} ms")
+    name = "1 sentence" if sentences == 1 else f"{sentences} sentences"
+    record("bfloat16", {name: {"float32": exact, "bfloat16": rounded}}, "ms")
     assert exact / rounded >= (1.7 if sentences > 1 else 0.9)

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +33,7 @@ from tests.benchmarks.gpu_check import steps
 from tests.benchmarks.gpu_check.rows import Kind, Row
 from tests.benchmarks.gpu_check.side import side_by_side
 from tests.benchmarks.gpu_check.skipping import SkippedError
+from tests.benchmarks.machine import cpu, version_of
 from tests.models.conformance.accelerator import presets
 from tests.search.counted_apart import counted_apart
 
@@ -73,11 +73,11 @@ def machine(_: Row, setting: Setting) -> dict[str, Any]:
         "python": platform.python_version(),
         "system": platform.platform(),
         "cpus": usable_cpus(),
-        "cpu": _cpu(),
+        "cpu": cpu("model name") or platform.processor(),
         "torch": torch.__version__,
         "cuda": torch.version.cuda,
-        "triton": _version("triton"),
-        "ray": _version("ray"),
+        "triton": version_of("triton"),
+        "ray": version_of("ray"),
         "no_triton": abilities.no_triton(),
         "python_h": Path(sysconfig.get_paths()["include"], "Python.h").is_file(),
         "kernels": in_a_line(setting.device),
@@ -284,21 +284,6 @@ def counted_task(preset: str, folder: Path) -> tuple[TrialTask, int]:
 def _needs_gpu(setting: Setting, why: str) -> None:
     if setting.device.type != "cuda":
         raise SkippedError(why)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
 def _driver() -> str | None:

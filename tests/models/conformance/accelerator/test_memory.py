@@ -1,6 +1,6 @@
 """The share of a GPU that every preset's base gets is enough for what it takes, as it was when last agreed upon.
 
-A change that is meant to change it writes the figures anew, and with them the table of ``docs/benchmarks.md``:
+A change that is meant to change it writes the figures anew, and with them the table of ``docs/gpu-counts.md``:
 
     python -m tests.models.conformance.accelerator.test_memory
 """

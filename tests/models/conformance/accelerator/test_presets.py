@@ -1,7 +1,7 @@
 """What every preset's base does in a step on a device that is not there, as it was when last agreed upon.
 
 A change that is meant to leave this alone leaves it alone. One that is meant to change it writes the figures anew, and
-with them the table of ``docs/benchmarks.md``, to be looked at in the diff:
+with them the table of ``docs/gpu-counts.md``, to be looked at in the diff:
 
     python -m tests.models.conformance.accelerator.test_presets
 """
@@ -22,7 +22,7 @@ from skipstack.search.study.study_files.document import presets as all_presets
 from tests.models.conformance.accelerator import presets
 
 FIGURES = Path(__file__).with_name("figures.json")
-PAGE = Path(__file__).parents[4] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parents[4] / "docs" / "gpu-counts.md"
 COMMAND = "python -m tests.models.conformance.accelerator.test_presets"
 TORCH = "2.13"
 """The version whose operations are counted: another may launch more or fewer for the same function."""

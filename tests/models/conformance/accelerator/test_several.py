@@ -8,7 +8,7 @@ import torch
 from tests.models.conformance.accelerator.presets import TOGETHER
 from tests.models.conformance.accelerator.test_presets import TORCH, child
 
-PAGE = Path(__file__).parents[4] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parents[4] / "docs" / "gpu-counts.md"
 AGREED = {
     "quickstart": [116, 136, 160],
     "tagger": [152, 171, 195],
