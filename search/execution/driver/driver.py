@@ -258,6 +258,8 @@ class Driver:
             latency=result.latency if self.record.study.search.measures("latency") else None,
         )
         self._heard[number] = reported.time
+        # The state comes before the disk: it decides, and the report, its decision and an end are one append. If that
+        # append fails, the study is interrupted and this state is dropped; the next driver replays what is on the disk.
         self._state.apply(reported)
         decision = self._state.decision
         events: list[Event] = [reported, self._decided(reported)]
