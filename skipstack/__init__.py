@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from skipstack.search.publishing.bundles.bundle import Bundle as Model
     from skipstack.search.publishing.bundles.own_model import OwnModel
     from skipstack.search.publishing.tracking.listeners.listener import Listener
+    from skipstack.search.publishing.tracking.publishing import Publication
     from skipstack.search.study.config import StudyConfig
     from skipstack.search.study.earlier_studies.elsewhere.finished_trials import FinishedSearch
+    from skipstack.search.study.record.folder import StudyFolder
+    from skipstack.search.study.record.study_record import StudyRecord
     from skipstack.spaces.constraint_functions import ConstraintFunction
     from skipstack.spaces.domains import Json
     from skipstack.spaces.function import Direction
@@ -554,22 +557,24 @@ def _finished(run: Run) -> Study:
     from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 
     try:
-        run.finish()
-        _shown(run)
+        record = run.finish()
+        _shown(run, record if run.ablation is None else None)
     finally:
         DRAWING.end()
     return open(run.folder.path)
 
 
-def _shown(run: Run) -> None:
-    """Show a study that has ended in MLflow."""
-    from functools import partial
-
-    from skipstack.dashboards.commands.published import published
+def _shown(run: Run, record: StudyRecord | None = None) -> None:
+    """Show a study that has ended in MLflow. ``record``: of the whole study; None: it is read."""
     from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 
+    def made(record: StudyRecord, folder: StudyFolder) -> Publication:
+        from skipstack.dashboards.commands.published import published  # a second, if there is something to publish
+
+        return published(record, folder, warn=run.execution.warn)
+
     try:
-        run.publish(partial(published, warn=run.execution.warn))
+        run.publish(made, record)
     finally:
         DRAWING.end()
 
