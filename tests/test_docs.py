@@ -251,7 +251,7 @@ def test_the_page_of_all_fields_is_what_the_configs_say(capsys: pytest.CaptureFi
 def test_the_index_of_the_guide_and_the_readme_name_every_page() -> None:
     pages = {path.name for path in GUIDE.glob("*.md")} - {"README.md"}
     assert pages == set(re.findall(r"\(([\w-]+\.md)\)", (GUIDE / "README.md").read_text()))
-    assert pages == set(re.findall(r"\(docs/guide/([\w-]+\.md)\)", (ROOT / "README.md").read_text()))
+    assert pages <= set(re.findall(r"\(docs/guide/([\w-]+\.md)\)", (ROOT / "README.md").read_text()))
 
 
 def test_the_tables_of_the_guide_leave_nothing_out() -> None:
