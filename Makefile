@@ -66,7 +66,7 @@ PAGE ?=
 results: .venv/installed
 	$(RUN)/python -m tests.results $(PAGE)
 
-# The tables of docs/guide/statistics.md, from simulated studies whose truth is known: five minutes, and half an hour
+# The tables of docs/calibration.md, from simulated studies whose truth is known: five minutes, and half an hour
 # for one search of 10,000 trials by TPE.
 statistics: .venv/installed
 	$(RUN)/python -m tests.search.statistics.measured

@@ -47,5 +47,5 @@ FRONT = Page(ROOT / "docs" / "README.md")
 TYPED = [README, *map(Page, sorted(GUIDE.glob("*.md")))]
 """Those whose commands are run."""
 FURTHER = [path for folder in ("decisions", "reference") for path in sorted((ROOT / "docs" / folder).glob("*.md"))]
-WRITTEN = [*TYPED, CONTRIBUTING, FRONT, *map(Page, FURTHER)]
+WRITTEN = [*TYPED, CONTRIBUTING, FRONT, Page(ROOT / "docs" / "calibration.md"), *map(Page, FURTHER)]
 """Those that people wrote, but for ``fields.md``."""

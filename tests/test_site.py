@@ -18,7 +18,7 @@ from tests.pages import FRONT, ROOT, TYPED
 PYTHON = ROOT / "build" / "site-venv" / "bin" / "python"
 SHARED = {"Sentence", "UserError"}
 """Names of ``skipstack.own`` that stand in the reference as those of ``skipstack``."""
-WIDE = ("index", "guide/statistics", "guide/fields", "results/index", "results/two-jumps", "reference/running", "start")
+WIDE = ("index", "calibration", "guide/fields", "results/index", "results/two-jumps", "reference/running", "start")
 """Pages with the widest tables, pictures and code."""
 NUMBER = re.compile(r"\d[\d,.]*\d")
 ELSEWHERE = re.compile(r"""<(?!a\b)[^>]*\b(?:src|srcset|href|data)=["']?(?:https?:)?//|class="mermaid""")

@@ -82,10 +82,10 @@ def test_a_study_given_as_a_mapping_runs_in_any_thread_and_is_extended(
     assert len(skipstack.resume(study.folder, engine="serial").trials()) == 3
 
 
-def test_the_guide_has_every_column_with_its_type() -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "guide" / "library.md").read_text()
+def test_the_reference_has_every_column_with_its_type() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "columns.md").read_text()
     for name, columns in COLUMNS.items():
-        _, _, part = guide.partition(f"### `{name}()`\n")
+        _, _, part = page.partition(f"### `{name}()`\n")
         lines = [line for line in part.partition("\n#")[0].splitlines() if line.startswith("| `")]
         assert lines == [f"| `{column.name}` | {column.dtype} | {column.about} |" for column in columns]
 

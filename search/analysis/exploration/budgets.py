@@ -49,7 +49,7 @@ LEAST: Final = 4
 HELD: Final[Mapping[str, float]] = {"random": 0.81}
 """The share of simulated and recorded searches, by proposer, in which half as many trials again gained no more than the
 bound. Other proposers have none: those that learn exceeded it in up to half of the searches, and those that follow an
-order draw nothing at random. ``make statistics`` measures it (``docs/guide/statistics.md``).
+order draw nothing at random. ``make statistics`` measures it (``docs/calibration.md``).
 """
 
 

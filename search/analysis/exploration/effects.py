@@ -10,7 +10,7 @@ Effects come from the additive model (``additive_model.py``) of all trials, stop
 
 An effect is relative to the mean of those values of its axis that have enough whole trials. Its band contains the true
 effect in about 95 % of cases if trials were drawn at random and none stopped, in fewer otherwise
-(``docs/guide/statistics.md`` has measured how often). If the band contains 0, the sign is open.
+(``docs/calibration.md`` has measured how often). If the band contains 0, the sign is open.
 """
 
 from collections.abc import Mapping, Sequence

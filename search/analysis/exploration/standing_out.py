@@ -4,7 +4,7 @@ Trials are put in order: those trained to their ends by score, before them the s
 ended, then by score, as proposers rank them. The end that a stopped trial would have had counts for nothing. Each axis
 is tested beside those that stand out more (``search/statistics/forward_selection.py``), by the parts that tables show,
 and numbers also by a straight line. If points are drawn without regard to scores and no axis matters, one stands out in
-at most a share ``LEVEL`` of searches; ``docs/guide/statistics.md`` has measured how often under a proposer that learns.
+at most a share ``LEVEL`` of searches; ``docs/calibration.md`` has measured how often under a proposer that learns.
 """
 
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from tests.pages import GUIDE
+from tests.pages import ROOT
 from tests.search.statistics.explored import SETTINGS, Setting, described
 from tests.search.statistics.forecast import SEARCHES as FORECAST_SEARCHES
 from tests.search.statistics.forecast import forecasts
@@ -50,7 +50,7 @@ SEARCHES = 20
 LIMIT_REPEATS = 1000
 """Of an experiment at a limit, of which each is drawn by itself."""
 
-PAGE = GUIDE / "statistics.md"
+PAGE = ROOT / "docs" / "calibration.md"
 
 
 def coverage_row(world: World) -> str:

@@ -204,7 +204,7 @@ def test_a_file_without_a_listener_is_told(tmp_path: Path) -> None:
 
 def test_the_reader_of_the_guide_prints_what_it_hears(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = tmp_path / "mine.py"
-    own.write_text(Page(GUIDE / "results.md").files["mine.py"])
+    own.write_text(Page(GUIDE / "tracking.md").files["mine.py"])
     telling = Delivery([str(own)], written(tmp_path / "study", history()))
     telling.tell()
     assert telling.close() == []

@@ -380,7 +380,7 @@ def test_sync_brings_a_store_that_an_earlier_version_wrote_up_to_date(uri: str, 
 
 @pytest.mark.slow
 def test_the_guide_reads_an_ablation_as_a_table(uri: str, folder: Path) -> None:
-    code = Page(GUIDE / "results.md").script("rows = mlflow.search_runs(")
+    code = Page(GUIDE / "tracking.md").script("rows = mlflow.search_runs(")
     shown = code.replace("sqlite:///runs/quickstart/mlflow.db", uri)
     assert uri in shown
     ran = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=False)
