@@ -1,5 +1,4 @@
-"""A gate, a head, a cell and an embedder, written for skipstack 0.2.0: everything is imported from where it was then.
-"""
+"""A gate, a head, a cell and an embedder, written for skipstack 0.2.0: everything is imported from where it was then."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
