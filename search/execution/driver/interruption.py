@@ -38,6 +38,6 @@ def terminated_as_interrupted() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        signal.signal(signal.SIGINT, at_interrupt)
+        for number, handler in {**before, signal.SIGINT: at_interrupt}.items():
+            if handler is not None:  # a handler that Python did not set cannot be set again
+                signal.signal(number, handler)
