@@ -1,8 +1,13 @@
-"""The command line: ``skipstack COMMAND``. stdout carries the result, stderr the progress.
+"""The command line, ``skipstack COMMAND``. The result goes to stdout, progress and messages go to stderr.
 
-Exit 0: done. 2: the user's mistake, reported in one line. 3: a study finished, but faults ended some of its trials or
-kept some from being tested. 130: interrupted by the user, a full disk, a lost disk or a lost cluster; it can be
-resumed.
+The exit codes:
+
+- 0: done.
+- 1: an unexpected error; its traceback is shown.
+- 2: a mistake of the user, a missing library, or a disk that is full or fails; one line says which.
+- 3: a study finished, but faults ended some of its trials, or kept some from being tested; or a number of
+  ``skipstack rerun`` differs from the recorded one.
+- 130: the user, a full disk, a lost disk or a lost cluster interrupted the study, which can be resumed.
 """
 
 import atexit
@@ -30,7 +35,7 @@ from skipstack.search.execution.driver.interruption import terminated_as_interru
 
 try:
     from typer.exceptions import TyperException
-except ModuleNotFoundError:  # before 0.28, when Typer was made of click
+except ModuleNotFoundError:  # before 0.28, when Typer was built on click
     from click import ClickException as TyperException  # type: ignore[assignment]
 
 app = typer.Typer(
@@ -46,7 +51,7 @@ app = typer.Typer(
 
 
 def command() -> NoReturn:
-    """Run ``skipstack``, in a process of its own."""
+    """Run ``skipstack`` as the command of its own process: the entry point of the installed script."""
     claim()
     main()
 
@@ -61,7 +66,7 @@ def main() -> NoReturn:
 
 
 def _code() -> int:
-    """Run the command; the exit code."""
+    """Run the command, print its error if it fails, and return the exit code."""
     try:
         check_system()
         with interruptions_unwrapped(), terminated_as_interrupted():
@@ -77,7 +82,7 @@ def _code() -> int:
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         code = 130
-    except Exception as error:  # noqa: BLE001 (what this machine lacks, or a bug: show the whole traceback, without secrets)
+    except Exception as error:  # noqa: BLE001 (this machine's fault; or a bug: show the traceback, without secrets)
         told = _of_this_machine(error)
         if told is None:
             sys.stderr.write(visible(redacted(traceback.format_exc())))
@@ -86,7 +91,9 @@ def _code() -> int:
 
 
 def _of_this_machine(error: Exception) -> str | None:
-    """The message for an error of this machine, a full or failing disk or a missing library; None for any other."""
+    """The message for an error that this machine causes: a full or failing disk, or a missing library. None for other
+    errors.
+    """
     if (trouble := disk_trouble(error)) is not None:
         return f"a disk is full or fails ({trouble.words}; allowed: one with room)"
     if (
@@ -100,7 +107,9 @@ def _of_this_machine(error: Exception) -> str | None:
 
 
 def _of_typer(error: TyperException) -> str:
-    """Typer's message about a command line; for a wrong choice, our own with the nearest valid name."""
+    """The message for Typer's error about a command line. For a wrong choice it is our own, with the nearest valid
+    name.
+    """
     message = " ".join(error.format_message().split()).rstrip(".")
     choice = re.fullmatch(r"Invalid value for '(.+?)': (?:Value error, )?'(.*)' is not one of (.+)", message)
     if choice is None:

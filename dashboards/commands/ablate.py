@@ -1,4 +1,4 @@
-"""``skipstack ablate``: tests which of the winner's changes earn their place, with fresh seeds."""
+"""``skipstack ablate``: tests, with fresh seeds, which of the best config's changes improve the score."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from skipstack.search.study.record.folder import StudyFolder
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add the command of this file."""
     app.command("ablate")(ablate)
 
 

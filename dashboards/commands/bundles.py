@@ -129,7 +129,7 @@ def export(
         from skipstack.search.publishing.bundles.files import copy_bundle
 
         left = bundle_of(record, folder, chosen[0], device)
-        scores = {} if recipe.suffix else left.scores  # of the networks that the search trained
+        scores = {} if recipe.suffix else left.scores  # the scores are of the networks that the search trained
         written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to), scores=scores)
         where = execution(study, engine="serial", tracking_uri=tracking_uri, gpus_per_trial=None)
         version = where.register(folder, record, written, register)
@@ -137,7 +137,7 @@ def export(
 
 
 def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
-    """Write the study into an Optuna storage; returns its name there."""
+    """Write the study into an Optuna storage, and return the name of the Optuna study."""
     from skipstack.search.ledger.ledger import Ledger
     from skipstack.search.publishing.tracking.optuna_storage import write_study
 
@@ -145,7 +145,7 @@ def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
 
 
 def _as_program(record: "StudyRecord", folder: StudyFolder, bundle: Path, to: Path, device: str) -> None:
-    """Write the torch.export program of a bundle, and print how its scores differ from the network's."""
+    """Write a bundle as a torch.export program, and print how its scores differ from those of the bundle's network."""
     from skipstack.data.store.stored import open_store
     from skipstack.models.ground.device import choose_device
     from skipstack.search.publishing.bundles.bundle import load_bundle
@@ -197,7 +197,7 @@ def verify(
 
 
 def _say_own(bundle: Path) -> None:
-    """Check the files of a bundle of kind ``own``, and print what it is."""
+    """Check the files of a bundle that holds the model of a user's function, and print where the model comes from."""
     from skipstack.data.basis.counted import counted
     from skipstack.data.basis.printable import visible
     from skipstack.search.publishing.bundles.own_model import load_own

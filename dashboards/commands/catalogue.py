@@ -1,4 +1,4 @@
-"""``skipstack spaces``: presets, and the space and settings of a study."""
+"""``skipstack spaces``: lists presets, or shows the space and settings of a study."""
 
 import json
 from pathlib import Path
@@ -83,7 +83,11 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
 
 
 def _epoch(study: StudyConfig, stores: Path, data_dir: Path | None, corpus_folder: Path) -> EpochSize | str:
-    """The size of an epoch of the base, whose corpus is among the ``stores``; or why this machine does not know it."""
+    """The size of an epoch of the base config; if its corpus is not on this machine, the message that says so.
+
+    ``stores``: the folder with the prepared corpora. ``data_dir``: the folder of the named corpora. ``corpus_folder``:
+    the folder that relative paths of the corpus start from.
+    """
     from skipstack.data.store.stored import open_store
     from skipstack.data.store.writing import store
 

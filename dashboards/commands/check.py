@@ -23,7 +23,7 @@ def check(
     gradients, resuming. A format is tested on the example that it gives. A line is printed for each check; after a
     failure, checks that would fail for the same reason are skipped. Of a constraint, what it reads is printed.
     """
-    import skipstack.spaces.trial  # noqa: F401 (which kinds there are of ours)
+    import skipstack.spaces.trial  # noqa: F401 (imported to register the kinds that come with skipstack)
 
     code = read_code(file, file.name)
     from skipstack.models.conformance.suite import conformance

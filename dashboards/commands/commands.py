@@ -1,4 +1,4 @@
-"""The commands by name. A command's file is imported when the command is typed, or for ``--help``."""
+"""The commands by name. A command's file is imported only when the command is typed, or for ``--help``."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -37,7 +37,7 @@ FILES: Final[Mapping[str, str]] = {
 
 
 class Commands(TyperGroup):
-    """A group of the commands in ``FILES``, imported on demand."""
+    """The group of all commands in ``FILES``. The file of a command is imported when the command is looked up."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": dict.fromkeys(FILES)})

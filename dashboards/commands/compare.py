@@ -1,4 +1,4 @@
-"""``skipstack compare``: several studies of one corpus compared."""
+"""``skipstack compare``: compares several studies of one corpus."""
 
 from pathlib import Path
 from typing import Annotated

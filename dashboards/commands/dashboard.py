@@ -1,4 +1,4 @@
-"""``skipstack dashboard``: studies in a browser."""
+"""``skipstack dashboard``: shows studies in a browser."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import need
 
 STORE: Final = "mlflow:"
-"""The address of all studies of a store."""
+"""The argument that stands for all studies of an MLflow store."""
 
 
 def add_to(app: typer.Typer) -> None:

@@ -1,4 +1,6 @@
-"""``skipstack data describe``: the health of corpora, named, planned or recorded."""
+"""``skipstack data describe``: describes the health of a named corpus, or of the corpora of a planned or recorded
+study.
+"""
 
 from pathlib import Path
 from typing import Annotated

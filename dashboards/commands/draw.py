@@ -1,4 +1,4 @@
-"""``skipstack draw``: the network of a study, a bundle or a study file as a picture."""
+"""``skipstack draw``: draws the network of a study, a bundle or a study file."""
 
 import sys
 from pathlib import Path
@@ -54,7 +54,7 @@ def draw(
         _refuse("a study that was not begun", {"--trial": trial is not None})
         study, corpus_folder = load_study(network, scale=scale, overrides=settings or [])
         with rehearsed(study, data_dir=None, corpus_folder=corpus_folder):
-            pass  # refuses what `search` refuses
+            pass  # opening it raises whatever error `search` would raise
         config, name = study.space.base, f"{study.name}: base"
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
     from skipstack.dashboards.network_drawing.sentences import described
@@ -94,7 +94,7 @@ def _of_bundle(path: Path) -> "TrialConfig":
 
 
 def _refuse(what: str, given: dict[str, object]) -> None:
-    """Raise UserError for the first given option that does not apply to ``what``."""
+    """Raise UserError for the first option in ``given`` that was typed, since it does not apply to ``what``."""
     for option, value in given.items():
         if value:
             raise UserError(f"{option}: got it for {what} (allowed: to leave it out)")

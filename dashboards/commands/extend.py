@@ -1,4 +1,4 @@
-"""``skipstack extend`` and ``skipstack rerun``: add to a study, and train one of its trials again."""
+"""``skipstack extend`` adds to a study; ``skipstack rerun`` trains one of its trials again."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.domains import Json
 
 DIFFERS = 3
-"""The exit code if a number of the repeated trial differs."""
+"""The exit code of ``rerun`` if a number of the repeated trial differs from the recorded one."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -134,7 +134,10 @@ def rerun(
 
 
 def _choices(given: Sequence[str]) -> dict[str, list[Json]]:
-    """The added values by path, parsed as YAML."""
+    """The values to add, by the path of their axis. Each text is ``PATH=CHOICE``; its choice is parsed as YAML.
+
+    Raises UserError for a text without ``=``.
+    """
     choices: dict[str, list[Json]] = {}
     for text in given:
         path, equals, value = text.partition("=")

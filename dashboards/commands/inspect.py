@@ -1,4 +1,4 @@
-"""``skipstack inspect``: gates, states and gradients of a trained network on sentences."""
+"""``skipstack inspect``: shows gates, states and gradients of a trained network on sentences."""
 
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""``skipstack log``: what a trial printed and warned, and the tracebacks of its errors."""
+"""``skipstack log``: prints the output and warnings of a trial, and the tracebacks of its errors."""
 
 import sys
 import time
@@ -15,7 +15,7 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.log_file import LogFile
 
 EVERY: Final = 0.5
-"""Seconds between two looks at a log that is followed."""
+"""Seconds between two reads of a log, with ``--follow``."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -69,7 +69,7 @@ def _ends(event: Event, trial: int, ablation: int | None) -> bool:
 
 
 def _check(folder: StudyFolder, trial: int, ablation: int | None) -> None:
-    """Raises UserError if the study has no such trial."""
+    """Raise UserError if the study has no such trial, or no such ablation."""
     from skipstack.search.study.record.reading import read_study
 
     record = read_study(folder.path)

@@ -1,4 +1,4 @@
-"""Suggests further commands for a finished study, ready to paste; the one to run first is in its report."""
+"""Suggests further commands to type after a study. The command to run first is not here: it stands in the report."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,11 +23,12 @@ def next_steps(
     data: Sequence[Path] = (),
     code: Sequence[str] = (),
 ) -> list[str]:
-    """Lines to print after the report.
+    """Lines to print to stderr after the report: commands that export and verify the best network, and views in a
+    browser.
 
-    ``private_runs``: MLflow's store is in the study's folder. ``pages``: the addresses of views of its runs in a
-    browser, by name, where they are known. ``data``: the folders of the study's corpora; ``code``: the files of its own
-    code.
+    ``path``: the folder of the study. ``record``: the study. ``private_runs``: whether the MLflow store is in the
+    study's folder. ``pages``: the addresses of views of the study's runs in a browser, by name; empty if none is known.
+    ``data``: the folders of the study's corpora. ``code``: the files of the user's own code that the study uses.
     """
     folder = str(path)
     best = f"{folder}-best"
@@ -47,7 +48,9 @@ def next_steps(
 
 
 def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str] = NO_PAGES) -> list[str]:
-    """Lines that show the runs of a study in a browser: a command if the store is in its folder, and addresses."""
+    """Lines that show the runs of a study in a browser: a command if the MLflow store is in the study's folder, and the
+    addresses in ``pages`` by their names.
+    """
     looks = [*_typed([_served(path)] if private_runs else []), *seen(pages)]
     return [ALSO, *looks] if looks else []
 

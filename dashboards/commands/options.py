@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def whole(text: str) -> int:
-    """A whole number as it was typed. Raises BadParameter, which names the option."""
+    """Parse a whole number that the user typed. Raises BadParameter, which Typer completes with the option's name."""
     try:
         return int(text)
     except ValueError as error:
@@ -24,7 +24,7 @@ def whole(text: str) -> int:
 
 
 def decimal(text: str) -> float:
-    """A number as it was typed. Raises BadParameter, which names the option."""
+    """Parse a decimal number that the user typed. Raises BadParameter, which Typer completes with the option's name."""
     try:
         return float(text)
     except ValueError as error:
@@ -112,11 +112,11 @@ BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .
 KINDS: Final[Mapping[str, tuple[Any, Option]]] = {
     name: get_args(kind) for name, kind in get_type_hints(RunOptions, include_extras=True).items()
 }
-"""The options of a run, each with its type."""
+"""The type and the help of each option of a run, by the name of the field of ``RunOptions``."""
 
 
 def run_option(name: str) -> Any:
-    """An option of a run, for Typer."""
+    """The Typer option for the field ``name`` of ``RunOptions``."""
     kind, said = KINDS[name]
     typed = f"--{name.replace('_', '-')}"
     return typer.Option(
@@ -129,7 +129,10 @@ def run_option(name: str) -> Any:
 
 
 def _given(name: str) -> Any:
-    """The type of an option of a run as it is typed: None if it is left out. ``RunOptions`` reads numbers in text."""
+    """The type that Typer parses for the run option ``name``, or None if the option is left out.
+
+    Options that are neither integers, flags nor choices are passed on as text, which ``RunOptions`` parses.
+    """
     kind, _ = KINDS[name]
     if get_origin(kind) is Sequence:
         return list[str] | None
@@ -145,9 +148,10 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def with_run_options(*names: str) -> Callable[[Command], Command]:
-    """Give a command the options of a run, after its own; its last parameter, ``**run``, takes them.
+    """Decorator that adds the run options to a command's signature, after the command's own options.
 
-    ``names``: those that it has; by default all but ``code``, which a study that begins names itself.
+    The last parameter of the command, ``**run``, receives them. ``names``: the options to add; by default all but
+    ``code``, since a new study names its code in its file, and other commands declare ``code`` themselves.
     """
 
     def extended(command: Command) -> Command:
@@ -179,7 +183,10 @@ def studied(
     lanes: str | None,
     seed: int | None,
 ) -> "tuple[StudyConfig, Path]":
-    """The study that the options describe, and the folder at which its corpus paths start."""
+    """The config of the study that the options describe, and the folder that relative paths of its corpus start from.
+
+    An option of None, or an ``enough`` of False, leaves the study's own value.
+    """
     from skipstack.search.study.study_files.study_file import load_study
 
     options = {"lanes": lanes, "proposer": proposer, "enough": "true" if enough else None}
@@ -199,7 +206,7 @@ def studied(
 
 
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
-    """The folders of studies; those in MLflow are fetched first (``search/publishing/tracking/reading.py``)."""
+    """The folders of ``studies``. Those in MLflow are first downloaded (``search/publishing/tracking/reading.py``)."""
     if not any(str(study).startswith(("mlflow:", "runs:")) for study in studies):
         return list(studies)
     from skipstack.search.publishing.tracking.reading import located as fetched

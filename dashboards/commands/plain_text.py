@@ -1,4 +1,4 @@
-"""Reads the text to tag, for ``skipstack predict`` and ``inspect``."""
+"""Reads the sentences for ``skipstack predict`` and ``skipstack inspect`` from a file or stdin."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -10,10 +10,10 @@ from skipstack.data.formats.plain_lines import tokens_in
 
 
 def sentences(file: Path | None, unit: Unit) -> Iterator[list[str]]:
-    """The tokens of each line of a file, or of stdin.
+    """Yield the tokens of each line of a file; a ``file`` of None means stdin.
 
-    By ``unit``, these are its words, its characters without blanks, or the words and punctuation of running text. A
-    byte order mark is skipped. Raises UserError if the file cannot be read or is not UTF-8.
+    ``unit`` says what a token is: a word, a character (blanks are dropped), or a word or punctuation mark of running
+    text. A byte order mark is skipped. Raises UserError if the file cannot be read or is not UTF-8.
     """
     return (tokens_in(line, unit) for line in _lines(file))
 

@@ -1,4 +1,6 @@
-"""Points on the command line: ``depth=7, learning_rate=0.01``, or a YAML file of them."""
+"""Reads points (a point: a value for each of some axes) from the command line: ``depth=7, learning_rate=0.01``, or a
+YAML file of points.
+"""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +17,9 @@ ALLOWED = "AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01', or a YAML fil
 
 
 def given_points(text: str) -> Sequence[dict[str, Json]]:
-    """The points of one ``--point``, values by axis as they are given. Raises UserError for anything else."""
+    """The points of one ``--point``. Each maps names of axes to values, which are parsed as YAML. Raises UserError for
+    any other text.
+    """
     if "=" in text:
         named = (part.partition("=") for part in re.split(r",\s*(?=[\w.]+\s*=)", text))
         return [{name.strip(): read_yaml(value, f"--point {text}")[0] for name, _, value in named}]

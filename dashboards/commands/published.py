@@ -1,4 +1,4 @@
-"""The publication of a finished study in MLflow: its report, confirmed differences and best network."""
+"""Makes the publication of a finished study for MLflow: its report, confirmed differences and best network."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
 LONGEST: Final = 7900
-"""The most characters of a note: MLflow accepts 8,000."""
+"""The most characters of a note; MLflow accepts 8,000."""
 
 WHOLE: Final = "\n\n... the whole report is the artifact `report.html`\n"
 
@@ -35,8 +35,10 @@ WHOLE: Final = "\n\n... the whole report is the artifact `report.html`\n"
 def published(
     record: StudyRecord, folder: StudyFolder, found: Exploration | None = None, warn: Say = unsaid
 ) -> Publication:
-    """The publication of a study. ``found``: the exploration of its search, if it is already computed. ``warn`` is told
-    why pictures are missing.
+    """The publication of a study: the content to write into its MLflow runs.
+
+    ``record``: the study. ``folder``: its folder. ``found``: the exploration of its search; None computes it. ``warn``:
+    called with a line if pictures are missing.
     """
     tables = list(confirmed_tables(record))
     reports = [_with_pictures(ablated_report(own, table)) for own, table in tables]
@@ -68,13 +70,13 @@ def published(
 
 
 def _with_pictures(report: Report) -> Report:
-    """The report with its pictures drawn, once."""
+    """The report with its pictures drawn now, so that each is drawn only once."""
     pictures = tuple(report.pictures())
     return replace(report, pictures=lambda: pictures)
 
 
 def _pages(report: Report) -> dict[str, str]:
-    """The report of a study as files, and its pictures."""
+    """The report of a study as HTML and LaTeX, and its pictures, by file name."""
     return {
         "report.html": render(report, "html"),
         "report.tex": render(report, "latex", full=True),
@@ -83,8 +85,8 @@ def _pages(report: Report) -> dict[str, str]:
 
 
 def _files_of_ablation(report: Report) -> dict[str, str]:
-    """The report of an ablation as files, its table as raw numbers and as what is pasted into a text, its forest plot
-    and its other pictures.
+    """The files of an ablation's report, by name: the report as HTML, its table as CSV, Markdown and LaTeX, its forest
+    plot, and its other pictures.
     """
     forest, *others = report.pictures()
     return {
@@ -106,8 +108,10 @@ def _encoded(files: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def _note(about: str, report: Report, *, titled: bool = False) -> str:
-    """The verdict on a run, its description and its report in Markdown, cut to the length that MLflow accepts;
-    ``titled``: with the report's title, which a study's own run has as its name.
+    """The note on a run, in Markdown: the verdict, the description ``about``, and the report, cut to the length that
+    MLflow accepts.
+
+    ``titled``: begin with the report's title. A study's own run needs none, since the title is its name.
     """
     above = (*((Sentence(about),) if about else ()), *((Heading(report.page.title),) if titled else ()))
     groups = (above, *report.page.groups) if above else report.page.groups
@@ -117,8 +121,8 @@ def _note(about: str, report: Report, *, titled: bool = False) -> str:
 
 
 def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
-    """The bundle of the best trial, if it has a score, and weights or a model of its function; these are read when it
-    is written.
+    """The bundle of the best trial. None if no trial has a score, or if the best one has neither weights nor a model of
+    the user's function. The weights or model are only read when the bundle is written.
     """
     trial = next(iter(record.ranked()), None)
     if trial is None or not (trial.config.keeps_weights or models_of(trial, folder.trial(trial.number))):
@@ -127,11 +131,11 @@ def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
 
 
 def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, device: str) -> BestBundle:
-    """The bundle of a trial, with a function that writes it."""
+    """The bundle of a trial with a score, and a function that writes it. ``device``: where its network is loaded."""
     assert trial.best is not None, "a trial with a score has a best epoch"
 
     def write(to: Path) -> None:
-        from skipstack.search.publishing.bundles.export import export_bundle  # with torch
+        from skipstack.search.publishing.bundles.export import export_bundle  # imports torch, which is slow
 
         export_bundle(record, folder, trial, to, device)
 
@@ -154,8 +158,10 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
 
 
 def _calls(folder: StudyFolder, trial: TrialRecord) -> Sequence[int]:
-    """The seeds of which a trial's bundle may be that of one; of a function, the call whose model it is, if that is of
-    the epoch that its scores are of.
+    """The seeds, or calls of the user's function, whose scores may be those of the trial's bundle.
+
+    For a network these are all seeds of the trial. For a function it is the call whose model is exported, if that model
+    is of the trial's best epoch; otherwise none.
     """
     if trial.config.keeps_weights:
         return trial.seeds

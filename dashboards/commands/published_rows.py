@@ -1,4 +1,6 @@
-"""The runs in MLflow that confirmed rows have, and the metrics of each: every number of a row stands in one run."""
+"""Finds the MLflow run of each confirmed row, and the metrics to write into it, so that every number of a row is in a
+run.
+"""
 
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.ablation.comparisons import RowComparison, compared
@@ -10,7 +12,12 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 
 def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> dict[RunKey, ConfirmedRow]:
-    """The rows of a table by their runs. ``ablation``: its number; None: the trials of the search are the rows."""
+    """The rows of a confirmed table, by the key of the MLflow run that each belongs to.
+
+    ``ablation``: the number of the ablation whose table it is; None if the rows are trials of the search. A row whose
+    comparison is not the first one of its trial gets a run of its own, and so does a mean over corpora, which has no
+    trial.
+    """
     if ablation is None:
         return {(None, row.trial): row for row in table.rows if row.trial is not None}
     comparisons = {each.numbers: each for each in compared(record)}
@@ -19,7 +26,7 @@ def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> di
     for row in table.rows:
         named = (row.section, row.axis, row.label)
         if row.trial is None:
-            if row.difference is not None:  # a mean, which stands below the rows of all corpora
+            if row.difference is not None:  # a mean over corpora: the table lists it after the rows of all corpora
                 found[ablation, None, parts[named]] = row
             continue
         own = comparisons[(row.trial, row.reference),]
@@ -30,10 +37,11 @@ def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> di
 
 
 def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, float]:
-    """The metrics of a row: its difference, the ends of its 95 % interval, p as it is corrected, its size in standard
-    deviations over seeds, and the interval of its score; and the score itself in a run that trained nothing.
+    """The metrics of a row, by name: its difference, the ends of the difference's 95 % interval, p (corrected), the
+    effect size in standard deviations over seeds, and the ends of the intervals of its scores.
 
-    A difference is positive where the row is better, a score in the unit of the measure.
+    A run that trained nothing (``key`` has three parts) also gets the scores themselves. A difference is positive where
+    the row is better; scores are in the unit of the measure.
     """
     found: dict[str, float | None] = {"p": row.p, "effect_size": row.effect_size}
     if row.difference is not None:
@@ -49,7 +57,9 @@ def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, fl
 
 
 def _key(ablation: int, trial: int, own: RowComparison, first: RowComparison) -> RunKey:
-    """The first part that a trial plays is that of its own run."""
+    """The key of the run of a trial's comparison ``own``. The ``first`` comparison of the trial belongs to the run that
+    trained it; any further one gets a run of its own.
+    """
     return (ablation, trial) if own is first else (ablation, trial, part_of(own.row, own.reference))
 
 

@@ -1,4 +1,4 @@
-"""``skipstack report``: the confirmed rows of a study, and what its search saw."""
+"""``skipstack report``: prints the confirmed rows of a study, and what its search found."""
 
 from pathlib import Path
 from typing import Annotated

@@ -31,32 +31,36 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 
 FAILED_TRIALS = 3
-"""The exit code of a finished study with faults that ended trials or kept them from being tested."""
+"""The exit code of a finished study in which faults ended some trials, or kept them from being tested."""
 
 PUBLISHING = "writing the report, its pictures and the best network to MLflow"
 
 LONG = 2.0
-"""Seconds after which a line says what takes so long."""
+"""Seconds after which a line says which step is still running."""
 
 INTERRUPTED = 130
-"""The exit code of an interrupted study, which can be resumed."""
+"""The exit code of an interrupted study; the study can be resumed."""
 
 
 def execution(before: Path | None = None, *, code: Sequence[Path] | None = None, **options: Any) -> Execution:
-    """The run options; those that are None are as recorded in the study ``before``. Progress goes to stderr."""
+    """The options to run a study with, with progress on stderr.
+
+    ``before``: the folder of an existing study, whose recorded values replace options that are None. ``code``: files of
+    the user's own code; None means those recorded in ``before``. ``options``: the other run options by name.
+    """
     own = None if code is None else tuple(str(path.resolve()) for path in code)
     return watched(execution_of({**options, "code": own}, before))
 
 
 def watched(where: Execution) -> Execution:
-    """The same options, with progress and messages on stderr, and with the report's modules loaded meanwhile."""
+    """The same options, with progress and messages on stderr. The modules of the report are loaded while trials run."""
     return replace(where, say=say, warn=say, watch=partial(Progress, clock=time.time), meanwhile=_prepare)
 
 
 def _prepare() -> None:
-    """Load the modules that compute and draw a report, which takes a second, while trials run."""
+    """Load the modules that compute and draw a report. This takes a second, so it is done while trials run."""
     with uncollected():
-        from skipstack.dashboards.charts import drawing  # noqa: F401 (imported for its side effect)
+        from skipstack.dashboards.charts import drawing  # noqa: F401 (imported so that Altair is loaded early)
         from skipstack.search.analysis.exploration import additive_model
 
         DRAWING.begin()
@@ -65,7 +69,7 @@ def _prepare() -> None:
 
 @contextmanager
 def said_if_long(what: str) -> Iterator[None]:
-    """Print ``what`` to stderr if the block takes long."""
+    """Print ``what`` to stderr if the block is still running after ``LONG`` seconds."""
     waiting = threading.Timer(LONG, say, [what])
     waiting.daemon = True
     waiting.start()
@@ -117,7 +121,9 @@ def _ablated(run: Run) -> int:
 
 
 def _printed(run: Run) -> AbstractContextManager[None]:
-    """Context for printing the report of a study: a lost stdout changes neither the study nor its exit code."""
+    """Context for printing the report of a study. If stdout is lost, the study and its exit code stay as they are, and
+    a line names the command that prints the report.
+    """
     return unless_lost(f"`{shlex.join(['skipstack', 'report', str(run.folder.path)])}` prints the report")
 
 

@@ -1,4 +1,4 @@
-"""``skipstack search`` and ``skipstack resume``."""
+"""``skipstack search`` starts a study; ``skipstack resume`` continues one."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -134,7 +134,12 @@ def simulate(
 
 
 def _proposed(own: SearchConfig, names: Sequence[str], trials: int, seed: int | None) -> list[SearchConfig]:
-    """The study's search with each of the proposers; its own proposer keeps its options."""
+    """Copies of the study's search config, one for each proposer in ``names``; its own proposer alone if ``names`` is
+    empty.
+
+    ``trials``: the number of trials of each copy. ``seed``: its random seed; None keeps the study's. The study's own
+    proposer keeps its options. Raises UserError for an unknown proposer.
+    """
     for name in names:
         if name not in get_args(ProposerName):
             raise UserError(unknown("proposer", name, get_args(ProposerName)))

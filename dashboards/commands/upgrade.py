@@ -1,4 +1,4 @@
-"""``skipstack upgrade``: studies of earlier versions, rewritten so that this one reads them."""
+"""``skipstack upgrade``: rewrites studies of earlier versions so that this version reads them."""
 
 from pathlib import Path
 from typing import Annotated

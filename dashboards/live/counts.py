@@ -1,7 +1,8 @@
 """Counts of a running study: trials by rung and state, epochs, pace and time left.
 
-Counts come from the record, so they include trials from before a resume. Rates are measured in this session alone,
-since time between sessions is not training time.
+Counts come from the record of the whole study, so they include trials from before a resume. Rates only use the trials
+that ended in this session, that is, since the study was last started or resumed. The time between two sessions is not
+training time.
 """
 
 import math
@@ -31,22 +32,24 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Integer
 
 MEASURING = "measuring on test"
-"""The state of a study whose trials have ended, while the selected ones are measured."""
+"""The ``state`` of a study whose trials have ended, while the selected trials are measured on the test split."""
 
 COUNTED = 1000
-"""Counts at most this many points of a finite space, to see whether it has fewer than the study's trials."""
+"""The largest space whose points are counted to see whether it has fewer points than the study asks for trials."""
 
 
 FEWEST = 20
-"""The pace is that of the later half of the trials that ended in this session, and of at least this many."""
+"""The fewest ended trials that the pace is computed from. It uses this many, or the later half of the trials that ended
+in this session, if that is more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RungCounts:
-    """The trials whose last rung is ``rung`` (0: none yet), counted by state.
+    """The trials whose last rung is ``rung``, counted by state. A ``rung`` of 0 means that they reached none yet.
 
-    A state is the reason of the trial's end, or ``waiting``, ``running``, ``paused`` or ``measuring``. The rung is
-    measured in ``resource``, that of the study's scheduler.
+    A state is the reason why the trial ended, or ``waiting``, ``running``, ``paused`` or ``measuring``. ``resource`` is
+    the unit of the rung, from the study's scheduler: epochs, seconds or seeds.
     """
 
     rung: int
@@ -56,7 +59,9 @@ class RungCounts:
 
 @dataclass(frozen=True, slots=True)
 class _TrialCounts:
-    """A trial's contribution to the counts; ``rung``: the last rung that it reached, None if it completed."""
+    """A trial's contribution to the counts. ``rung`` is the last rung that it reached: 0 for none, None if it
+    completed.
+    """
 
     state: str
     rung: int | None
@@ -72,7 +77,7 @@ class _TrialCounts:
 
 
 class _Tally:
-    """The sums of the parts of all trials; only trials with new events are looked at again."""
+    """Sums the contributions of all trials. An update recomputes only the trials that had events since the last one."""
 
     def __init__(self, record: StudyRecord) -> None:
         self._record = record
@@ -82,15 +87,15 @@ class _Tally:
         self._epochs = self._tested = 0
 
     def note(self, event: Event) -> None:
-        """Note an event that the record has already."""
+        """Mark the trials that an event changes, to be recounted. The record must have the event already."""
         if isinstance(event, Extended | Interrupted | Resumed):
-            self._stale |= set(self._record.trials)  # all may go on, and none is measured
+            self._stale |= set(self._record.trials)  # these events can change the state of every trial
         elif (number := getattr(event, "trial", None)) is not None:
             self._stale.add(number)
 
     @property
     def states(self) -> Counter[tuple[str, int | None]]:
-        """The number of trials by state and last rung; a rung of None: completed."""
+        """The number of trials by state and last rung. A rung of None means that the trials completed."""
         self._update()
         return self._states
 
@@ -124,19 +129,20 @@ class _Tally:
 
 
 class StudyCounts:
-    """Counts a study's trials event by event, and its pace.
+    """Counts a study's trials event by event, and computes their pace.
 
-    Takes over ``record``. Each event comes with its time in seconds.
+    Pass each event with its time in seconds: to ``apply``, which also adds it to ``record``, or to ``note`` if the
+    record has it already. A session, in which the pace is measured, begins when this object is made.
     """
 
     def __init__(self, record: StudyRecord) -> None:
         self.record = record
         self.state = "starting workers"
         self.best: TrialRecord | None = next(iter(record.ranked()), None)
-        """The best trial so far."""
+        """The best trial so far; None if no trial has a score."""
         self._began: float | None = None
         self._ends: list[float] = []
-        """The times at which the trials that were trained in this session ended."""
+        """The times at which trials ended in this session, without the reused ones, which were not trained."""
         self.ended = sum(trial.reason is not None for trial in record.trials.values())
         """Number of trials that have ended."""
         self._total: int | None = None
@@ -149,7 +155,7 @@ class StudyCounts:
         self.note(event, now)
 
     def note(self, event: Event, now: float) -> None:
-        """Add an event that the record has already, in the order of the ledger."""
+        """Count an event that the record has already. Call it in the order of the ledger."""
         self._tally.note(event)
         match event:
             case Started():
@@ -159,7 +165,7 @@ class StudyCounts:
                 self._rank(self.record.trials[event.trial], event)
             case Ended():
                 if self.record.study.search.proposer.kind == "path":
-                    self._total = None  # a step that ends says what the next one may take
+                    self._total = None  # the number of trials depends on the step that just ended
                 if self.record.trials[event.trial].reused is None:
                     self._ends.append(now)
                 if self.best is self.record.trials[event.trial] and self.best.score is None:
@@ -179,9 +185,10 @@ class StudyCounts:
 
     @property
     def total(self) -> int:
-        """The number of trials of the whole study: as many as it asks for, or all of a smaller space.
+        """The number of trials of the whole study: as many as the study asks for, or all points of a space with fewer.
 
-        An ablation's path counts its steps so far, since each step depends on the one before.
+        For an ablation with a path, it is the number known so far, since each step of the path depends on the one
+        before.
         """
         if self._total is None:
             asked, points = self.record.study.search.trials, self._points()
@@ -190,7 +197,7 @@ class StudyCounts:
 
     @property
     def left(self) -> int:
-        """Number of trials that have not ended."""
+        """The number of trials that have not ended."""
         return self.total - self.ended
 
     @property
@@ -200,7 +207,7 @@ class StudyCounts:
 
     @property
     def epochs(self) -> int:
-        """Trained epochs over all trials."""
+        """The number of epochs trained over all trials."""
         return self._tally.epochs
 
     @property
@@ -209,11 +216,15 @@ class StudyCounts:
         return self._tally.seconds
 
     def count(self, state: str) -> int:
-        """Number of trials that ended for this reason, or are ``waiting``, ``running``, ``paused`` or ``measuring``."""
+        """The number of trials in this ``state``: a reason of ending, ``waiting``, ``running``, ``paused`` or
+        ``measuring``.
+        """
         return sum(number for (of, _), number in self._tally.states.items() if of == state)
 
     def levels(self) -> list[RungCounts]:
-        """Trials by the last rung that they reached, the lowest first; the last level has the completed trials."""
+        """The trials by the last rung that they reached, the lowest rung first. The last level has the completed
+        trials.
+        """
         study = self.record.study
         subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
         resource, whole = subject.spending.resource, subject.spending.whole
@@ -224,9 +235,10 @@ class StudyCounts:
         return list(levels.values())
 
     def per_minute(self, now: float) -> float | None:
-        """Ended trials per minute, over the later half of those that ended in this session; None before one ended.
+        """Ended trials per minute at time ``now``, measured on the later half of the trials that ended in this session.
 
-        So it follows a machine that other programs slow down, and is still a mean over many trials.
+        So the pace follows a machine that other programs slow down, and is still a mean over many trials (``FEWEST``).
+        None before a trial of this session has ended.
         """
         recent = max(FEWEST, len(self._ends) // 2)
         since = self._ends[-recent - 1] if len(self._ends) > recent else self._began
@@ -235,8 +247,9 @@ class StudyCounts:
         return 60 * min(recent, len(self._ends)) / (now - since)
 
     def seconds_left(self, now: float) -> float | None:
-        """Seconds until the last trial ends at this rate, or until the study's hours are over; None if the rate is not
-        known.
+        """Seconds until all trials have ended at this pace, or until the study's hours are over if that is sooner.
+
+        None if the pace is not known, or if all trials have ended.
         """
         rate, hours = self.per_minute(now), self.record.study.search.hours
         if rate is None or self.left == 0:
@@ -245,9 +258,10 @@ class StudyCounts:
         return seconds if hours is None else min(seconds, max(hours * HOUR - self.record.working.seconds(now), 0.0))
 
     def _rank(self, trial: TrialRecord, report: Reported) -> None:
-        """Compare a trial with the best one only: ranking all trials at every report would get slower and slower.
+        """Update the best trial after a report: compare the trial with the best one only.
 
-        In a race of seeds, the score may also fall once further seeds are trained to the end.
+        Ranking all trials at every report would get slower and slower. In a race of seeds (``trial.raced``), all trials
+        are ranked after a seed's last epoch instead, since a further seed may lower a trial's score.
         """
         if trial.raced:
             if report.epoch == trial.config.epochs or self.best is None:
@@ -260,7 +274,11 @@ class StudyCounts:
             self.best = trial
 
     def _points(self) -> int | None:
-        """Number of points that the proposer can find in the space; None if it is infinite or takes long to count."""
+        """The number of trials that the proposer can find in the space. None if the space is infinite, or too large to
+        be counted quickly (``COUNTED``).
+
+        For an ablation with a path, it is the number of trials known so far.
+        """
         space, proposer = self.record.space, self.record.study.search.proposer
         if isinstance(proposer, PathConfig):
             return settled_trials(self.record, proposer)

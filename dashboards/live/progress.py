@@ -26,25 +26,27 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
 SECONDS_BETWEEN_LINES = 2.0
-"""Minimum number of seconds between two lines, without a terminal."""
+"""Without a terminal: the fewest seconds between two lines."""
 
 LONGEST_SILENCE = 30.0
-"""Seconds without a line after which an epoch is reported, without a terminal."""
+"""Without a terminal: seconds without a line after which the next finished epoch prints one."""
 
 REFRESHED_PER_SECOND = 4
 """Redraws of the table per second, so that rate and time left change between events."""
 
 BAR = 30
-"""The most characters of the bar."""
+"""The width of the progress bar in characters."""
 
 
 class Progress:
-    """Shows the progress of a study from its events, within a ``with`` block.
+    """Shows the progress of a study on stderr within a ``with`` block. Call it with each event after the event is
+    written.
 
-    Takes over ``record``, which holds all earlier events; further events are passed one by one. ``folder``: the
-    study's, where logs of trials are. ``clock``, in seconds, is the only source of time. ``console`` is stderr by
-    default; where that is lost, nothing is shown. stdout is never written to, and the terminal is restored however the
-    block ends.
+    ``record``: the study with all earlier events; this object adds the further events to it. ``folder``: the study's
+    folder, which has the logs of trials; None names no logs. ``clock``: returns the time in seconds; no other source of
+    time is used. ``console``: where to print, by default stderr. If stderr is lost, nothing is shown.
+
+    Nothing is written to stdout. The terminal is restored however the block ends.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class Progress:
         self._clock = clock
         self._counts = StudyCounts(record)
         self._reported = any(trial.reports for trial in record.trials.values())
-        # The table is drawn from another thread. Never print while holding the lock: Live holds its own then.
+        # Another thread draws the table. Never print while holding this lock: Live takes its own lock to print.
         self._lock = threading.Lock()
         self._live = self._new_live() if self._console.is_terminal and not self._console.is_dumb_terminal else None
         self._begun = clock()
@@ -83,7 +85,7 @@ class Progress:
             self._say(line(self._counts, self._clock()))
 
     def __call__(self, event: Event) -> None:
-        """Add an event that was written to the ledger."""
+        """Count an event that was just written to the ledger, and show the change."""
         now = self._clock()
         with self._lock:
             self._counts.apply(event, now)
@@ -111,7 +113,9 @@ class Progress:
         return now - (self._begun if self._last_line is None else self._last_line) >= LONGEST_SILENCE
 
     def _tell(self, now: float) -> None:
-        """Print a line after a trial ended, unless one was just printed; always after the last trial."""
+        """Print the progress line after a trial ended or a silence became too long. It is left out if one was just
+        printed, but never after the last trial.
+        """
         last = self._counts.left == 0
         self._unprinted = not last and self._last_line is not None and now - self._last_line < SECONDS_BETWEEN_LINES
         if not self._unprinted:
@@ -151,7 +155,7 @@ def line(counts: StudyCounts, now: float) -> str:
 
 
 def table(counts: StudyCounts, now: float) -> RenderableType:
-    """The progress of a study as a table: trials by rung, the best trial so far, pace and current step."""
+    """The progress of a study as a table: trials by rung and state, the best trial so far, pace and current step."""
     head = Table.grid(padding=(0, 2, 0, 0))
     bar = ProgressBar(total=max(counts.total, 1), completed=counts.ended, width=BAR)
     head.add_row(
@@ -175,7 +179,7 @@ def _state(counts: StudyCounts) -> str:
 
 
 def _rungs(counts: StudyCounts) -> Table:
-    """A row for each rung: the trials whose last rung it is."""
+    """A row for each rung, with the number of trials, by state, that reached this rung and no higher one."""
     levels = counts.levels()
     states = [
         state
@@ -192,7 +196,7 @@ def _rungs(counts: StudyCounts) -> Table:
 
 
 def reached(level: RungCounts) -> str:
-    """A rung by name: ``start``, ``epoch 3``, ``9 seconds``, ``1 seed``."""
+    """The name of a rung: ``start``, ``epoch 3``, ``9 seconds``, ``1 seed``."""
     if not level.rung:
         return "start"
     if level.resource == "epochs":
@@ -209,7 +213,7 @@ def _best(counts: StudyCounts) -> Text:
 
 
 def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
-    """The values by which a trial differs from the base, in short: ``depth 5``."""
+    """The values in which a trial differs from the base config, each as short axis name and value: ``depth 5``."""
     base = record.space.base_point()
     names = dict(_short_names(list(record.space.domains)))
     return [
@@ -220,7 +224,7 @@ def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
 
 
 def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
-    """Pairs each path with its last name, or with its last two names if the last one is ambiguous."""
+    """Yield each path with its last name, or with its last two names if the last one is ambiguous or is ``kind``."""
     last = [path.rpartition(".")[2] for path in paths]
     for path, name in zip(paths, last, strict=True):
         alone = last.count(name) == 1 and name != "kind"
@@ -232,7 +236,7 @@ def _score(trial: TrialRecord) -> str:
 
 
 def _pace(counts: StudyCounts, now: float) -> list[str]:
-    """Trials per minute and the time left, if they are known."""
+    """Trials per minute and the time left, in words; without those that are not known yet."""
     rate, left = counts.per_minute(now), counts.seconds_left(now)
     return [
         *([] if rate is None else [f"{rate:.1f} trials/min"]),

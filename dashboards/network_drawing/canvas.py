@@ -1,4 +1,6 @@
-"""Draws lines, boxes and text as self-contained SVG, for light and dark pages, readable in colour and in grey."""
+"""Draws lines, boxes and text as one SVG without external files, for light and dark pages, readable in colour
+and grey.
+"""
 
 from collections.abc import Sequence
 from math import hypot
@@ -12,20 +14,22 @@ WIDTH: Final = 390
 """The width of a drawing in pixels: it fits a small phone without scaling."""
 
 MARGIN, BETWEEN = 10, 26
-"""Pixels around a drawing, and between two of its parts."""
+"""Pixels of the margin around a drawing, and between two of its parts."""
 
 INK, PAPER = "#1f2328", "#ffffff"
-"""The colours of text and lines, and of the background; they are swapped on dark pages."""
+"""The colours of text and lines, and of the background. Pages in dark mode swap them."""
 
 BLUE, VERMILLION = "#0072b2", "#d55e00"
-"""The colours of shortcuts and skips, and of fed-back labels (Okabe and Ito, 2008). Dashes tell them apart in grey."""
+"""The colours of shortcuts and skips, and of fed-back labels (Okabe and Ito, 2008). In grey, dashes distinguish the
+two.
+"""
 
 DASHED = "6 3"
 
 FONTS: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 LETTERS: Final = 12
-"""The font size in pixels; small text has one less."""
+"""The font size in pixels; small text is one pixel smaller."""
 
 DARK: Final = """\
 <style>@media screen and (prefers-color-scheme: dark) {
@@ -34,7 +38,7 @@ DARK: Final = """\
 [fill="#0072b2"] { fill: #56b4e9; } [stroke="#0072b2"] { stroke: #56b4e9; }
 }</style>
 """
-"""Swaps the colours of a drawing on dark screens."""
+"""The style sheet that swaps the colours of a drawing on dark screens."""
 
 
 def wide(words: str, letters: float = LETTERS) -> float:
@@ -52,20 +56,20 @@ class Canvas:
     def text(
         self, at: Point, words: str, *, anchor: Anchor = "middle", bold: bool = False, small: bool = False
     ) -> None:
-        """Text, vertically centred at ``at``."""
+        """Add text whose ``anchor`` point is at ``at``, vertically centred."""
         weight = {"font_weight": "bold"} if bold else {}
         size = LETTERS - small
         added = self._add("text", x=at[0], y=at[1] + 4, text_anchor=anchor, font_size=size, **weight, fill=INK)
         added.text = words
 
     def box(self, at: Point, width: float, height: float, *, shade: float = 0.0) -> None:
-        """A filled box centred at ``at``; ``shade`` from 0 to 1 makes it darker."""
+        """Add a filled box centred at ``at``; ``shade`` from 0 to 1 makes it darker."""
         corner = {"x": at[0] - width / 2, "y": at[1] - height / 2, "width": width, "height": height, "rx": 4}
         self._add("rect", **corner, fill=PAPER, stroke="none")
         self._add("rect", **corner, fill=INK, fill_opacity=shade, stroke=INK, stroke_width=1.2)
 
     def circle(self, at: Point, radius: float, sign: str = "", *, colour: str = INK) -> None:
-        """A filled circle with a sign in it."""
+        """Add a filled circle with a sign in it."""
         self._add("circle", cx=at[0], cy=at[1], r=radius, fill=PAPER, stroke=colour, stroke_width=1.5)
         if sign:
             self.text(at, sign, small=True)
@@ -80,7 +84,7 @@ class Canvas:
         arrow: bool = True,
         bend: float = 5,
     ) -> None:
-        """A line through points, with corners rounded by ``bend`` and an arrowhead at its end."""
+        """Add a line through points, with corners rounded by ``bend`` pixels. It ends in an arrowhead if ``arrow``."""
         tip, behind = points[-1], points[-2]
         path = f"M {_at(points[0])}"
         for before, corner, after in zip(points, points[1:], points[2:], strict=False):
@@ -95,7 +99,9 @@ class Canvas:
             self._add("path", d=f"M {' L '.join(map(_at, corners))} Z", fill=colour)
 
     def svg(self, height: float, *, title: str, about: str) -> str:
-        """The drawing as SVG, with title and description for screen readers."""
+        """The drawing as SVG, ``height`` pixels high. ``title`` and ``about`` are its title and description for screen
+        readers.
+        """
         size = {"width": f"{WIDTH}", "height": f"{height:.5g}"}
         shown = {**size, "viewBox": f"0 0 {WIDTH} {height:.5g}", "font-family": FONTS, "role": "img"}
         page = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **shown, "aria-labelledby": "title about"})
@@ -107,7 +113,7 @@ class Canvas:
         return ET.tostring(page).decode().replace(">\n", f">\n{DARK}", 1) + "\n"
 
     def _add(self, kind: str, **attributes: float | str) -> ET.Element:
-        """Add a shape; ``stroke_width`` is the attribute ``stroke-width``."""
+        """Add a shape. An attribute such as ``stroke_width`` becomes the SVG attribute ``stroke-width``."""
         written = {
             name.replace("_", "-"): each if isinstance(each, str) else f"{each:.5g}"
             for name, each in attributes.items()

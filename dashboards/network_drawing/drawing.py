@@ -1,4 +1,4 @@
-"""Draws a network: the whole, the inside of a layer with a shortcut, and the earlier steps that it reads."""
+"""Draws a network: all its layers, the inside of a layer with a shortcut, and the earlier steps that skips read."""
 
 from skipstack.dashboards.network_drawing.canvas import BETWEEN, MARGIN, Canvas
 from skipstack.dashboards.network_drawing.earlier_steps import earlier_steps

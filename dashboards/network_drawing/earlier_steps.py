@@ -1,4 +1,4 @@
-"""Draws the earlier steps that a step reads beyond the previous one: skips and fed-back labels."""
+"""Draws the skips and fed-back labels of a network: the earlier time steps that it reads beyond the previous one."""
 
 from collections.abc import Mapping
 from typing import Final, assert_never
@@ -8,17 +8,19 @@ from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfi
 from skipstack.models.views.diagram.graph import Diagram, Reading
 
 MOST: Final = 10
-"""Draws at most this many steps: the first one and the latest ones."""
+"""The most earlier steps that are drawn. If there are more, the latest ones and the first one are drawn."""
 
 STEP, OWN = 30, 76
-"""Pixels between two earlier steps, and between the last of them and the current step."""
+"""Pixels between two earlier steps, and between the latest earlier step and the current step."""
 
 
 def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
-    """Draws skips and fed-back labels below ``top``, if there are any; returns the top of the next part."""
+    """Draw the skips and fed-back labels of ``diagram`` below ``top``. Returns the top of whatever comes next: ``top``
+    itself if there are none.
+    """
     if diagram.skip is not None:
         return _skips(canvas, diagram.skip, top) + BETWEEN
-    of_one = next((part.direction for part in diagram.of_kind("layer")), None)  # the others are its mirror images
+    of_one = next((part.direction for part in diagram.of_kind("layer")), None)  # the other direction mirrors it
     for each in diagram.readings:
         fed = each.role == "fed_back" or (each.role == "state" and each.first < -1)
         if fed and diagram.named[each.end].direction == of_one:
@@ -27,14 +29,16 @@ def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
 
 
 def steps_of(each: Reading, to: str) -> str:
-    """The number of steps back at which a reading starts: ``3``, ``1 to 3``, or ``1 and 3``."""
+    """The number of steps back that a reading starts from: ``3``, ``1 to 3`` or ``1 and 3``. ``to``: the text
+    for "to".
+    """
     if each.first == each.last:
         return f"{-each.first}"
     return f"{-each.last}{to if each.between else ' and '}{-each.first}"
 
 
 def summary(skip: SkipConfig) -> str:
-    """A skip in a line."""
+    """A description of a skip in one line, such as ``Dynamic skip: K = 10, λ = 0.5``."""
     match skip:
         case FixedSkipConfig(reach=reach, previous_share=previous):
             return f"Fixed skip: the state {reach} steps back{f', λ = {1 - previous:g}' if previous else ''}"
@@ -69,7 +73,7 @@ def _skips(canvas: Canvas, skip: SkipConfig, top: float) -> float:
 
 
 def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point], own: Point, top: float) -> None:
-    """Dynamic skip: a policy chooses one of the last K states, mixed with the previous state."""
+    """Draw a dynamic skip: a policy chooses one of the last K states, which is mixed with the previous state."""
     far, last = states[skip.reach], states[1]
     policy = ((far[0] + last[0]) / 2, top + 44)
     half = max(68.0, (last[0] - far[0]) / 2 + 8)
@@ -84,7 +88,9 @@ def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point]
 
 
 def _mixed(canvas: Canvas, states: Mapping[int, Point], own: Point) -> None:
-    """Draws the share of the previous state beside the chosen one: a line with the factor 1-λ."""
+    """Draw the share of the previous state, which is added to the earlier state that the skip reads: a line with the
+    factor 1-λ.
+    """
     last = states[1]
     y = last[1] + 12
     canvas.line([(last[0] + 13, y), (own[0] - 14, y)], width=2.2)
@@ -92,7 +98,7 @@ def _mixed(canvas: Canvas, states: Mapping[int, Point], own: Point) -> None:
 
 
 def _context(canvas: Canvas, each: Reading, top: float) -> float:
-    """Fed-back labels: all of the last c positions."""
+    """Draw a reading of the last few labels or hidden layers by every step. Returns its lower end."""
     hidden, count = each.role == "state", -each.first
     told = f"Read at each step: the last {count} {'hidden layers' if hidden else 'labels'}"
     canvas.text((MARGIN, top + 8), told, anchor="start", bold=True)
@@ -108,14 +114,20 @@ def _context(canvas: Canvas, each: Reading, top: float) -> float:
 def _gathered(
     canvas: Canvas, states: Mapping[int, Point], meets: Point, own: Point, colour: str = BLUE, dash: str = ""
 ) -> None:
-    """Lines from all states join into one to the current step."""
+    """Draw a line from each of the ``states``; at the height of ``meets`` they join into one line that enters
+    ``own``.
+    """
     for at in states.values():
         canvas.line([at, (at[0], meets[1])], colour=colour, dash=dash, arrow=False)
     canvas.line([(states[max(states)][0], meets[1]), meets, own], colour=colour, dash=dash, width=1.8)
 
 
 def _steps(canvas: Canvas, reach: int, middle: float, what: str) -> tuple[Mapping[int, Point], Point]:
-    """Draws a box for each earlier step and for the current one; returns the start and end points of lines."""
+    """Draw a box for each earlier step and one for the current step. Returns where lines start, by steps back, and
+    where they end.
+
+    ``reach``: the number of earlier steps; ``middle``: the height of the boxes' centres; ``what``: the text in a box.
+    """
     shown = list(range(1, reach + 1)) if reach <= MOST else [*range(1, MOST - 1), reach]
     places = min(reach, MOST)
     own = WIDTH / 2 + (STEP * (places - 1) + OWN) / 2

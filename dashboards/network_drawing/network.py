@@ -1,8 +1,9 @@
-"""Draws the whole network: rows of parts by depth, a column for each direction of reading, and what each part reads.
+"""Draws a network: rows of parts by depth, a column for each direction of reading, and a line for whatever a part
+reads.
 
-Shortcuts and fed-back labels run in tracks on the outer side of a column; recurrent connections leave and enter a
-layer on the inner side. Engines that lay out any layered graph (dot, ELK) know no columns, and lead shortcuts through
-the layers between.
+Shortcuts and fed-back labels run in tracks on the outer side of a column. Recurrent connections leave and enter a layer
+on the inner side. General tools for layered graphs (dot, ELK) are not used: they have no columns, and would draw
+shortcuts through the layers in between.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,36 +27,42 @@ from skipstack.dashboards.network_drawing.shortcut_layer import sign
 from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 BOX, TALL, JOIN = 92, 32, 18
-"""Width and height of a layer, and height of the box that joins two directions, in pixels."""
+"""Width and height of a layer, and height of the box that joins two directions, all in pixels."""
 
 GAP: Final = 22
 """Pixels between one row and the next."""
 
 GATE: Final = 30
-"""Pixels between a layer and the first track, with room for a gate."""
+"""Pixels between a layer and the first track, enough for the circle of a gate."""
 
 LOOP: Final = 50
-"""Pixels between a layer and the middle, with room for its recurrent connection."""
+"""Pixels between a layer and the middle of the drawing, enough for the layer's recurrent connection."""
 
 PASSING: Final = 34
-"""Pixels beside the last of several inputs, with room for the line that a highway carries unchanged."""
+"""Pixels to the right of the last of several inputs, enough for the line of an input that a highway passes on
+unchanged.
+"""
 
 LABELS: Final = (12, 84)
-"""Pixels by which a box of label vectors lies outside its column, so that lines from below pass it, and its width."""
+"""The box of label vectors: pixels by which it lies outside its column, so that lines from below can pass, and its
+width.
+"""
 
 PAST: Final = 38
 """Pixels from the centre of a layer to a line that passes a box of label vectors."""
 
 LOW, HIGH = 7, -7
-"""Pixels below the centre of a layer at which shortcuts enter, and at which they leave (negative: above it)."""
+"""Pixels from the centre of a layer down to where shortcuts enter, and to where they leave (negative: above the
+centre).
+"""
 
 TAGS: Final = 40
-"""Pixels above the network for its decisions."""
+"""Pixels above the network for the predicted tags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The centre and size of a part."""
+    """The box of a part: its centre and size in pixels."""
 
     x: float
     y: float
@@ -64,26 +71,26 @@ class Box:
 
     @property
     def outside(self) -> int:
-        """The outer side of its column: -1 left, 1 right."""
+        """The outer side of the box's column: -1 for left, 1 for right."""
         return 1 if self.x > WIDTH / 2 else -1
 
     @property
     def top(self) -> Point:
-        """The centre of its upper edge."""
+        """The centre of the upper edge."""
         return self.x, self.y - self.height / 2
 
     @property
     def bottom(self) -> Point:
-        """The centre of its lower edge."""
+        """The centre of the lower edge."""
         return self.x, self.y + self.height / 2
 
     def side(self, out: int, down: float) -> Point:
-        """A point of its left (-1) or right (1) edge, ``down`` pixels below the middle."""
+        """A point on the left edge (``out`` is -1) or right edge (``out`` is 1), ``down`` pixels below the centre."""
         return self.x + out * self.width / 2, self.y + down
 
 
 def network(canvas: Canvas, diagram: Diagram, top: float) -> float:
-    """Draws the network below ``top``; returns its lower end."""
+    """Draw the network below ``top``, and return its lower end."""
     tracks = _tracks(diagram)
     boxes, end = _boxes(diagram, top + TAGS, room=max(tracks.values(), default=0.0))
     for each in diagram.readings:
@@ -107,12 +114,12 @@ def network(canvas: Canvas, diagram: Diagram, top: float) -> float:
 
 
 def _tracks(diagram: Diagram) -> Mapping[str, float]:
-    """The pixels between a column and the track of each source of shortcuts.
+    """The pixels between a column and the track of each source of shortcuts, by the source's name.
 
-    All shortcuts of one source share a track; two sources share one if the first one's last shortcut ends at or below
-    the layer where the second begins.
+    All shortcuts from one source share a track. Two sources share one if the last shortcut of the first source ends at
+    or below the layer where the second source begins.
     """
-    last: dict[int, int] = {}  # by the layer where shortcuts begin, 0 for the input, the highest where one ends
+    last: dict[int, int] = {}  # by a source's layer (0: the input), the highest layer that a shortcut reaches
     sources = {}
     for each in diagram.readings:
         if each.role == "shortcut":
@@ -128,9 +135,9 @@ def _tracks(diagram: Diagram) -> Mapping[str, float]:
 
 
 def _boxes(diagram: Diagram, top: float, room: float) -> tuple[Mapping[str, Box], float]:
-    """The boxes of all parts, the highest one right below ``top``, and their lower end.
+    """The box of each part, by name, and the lower end of the lowest. The highest box begins at ``top``.
 
-    ``room``: pixels beside the columns for tracks.
+    ``room``: the pixels that tracks take beside the columns.
     """
     rows = _rows(diagram)
     columns = _columns(diagram, room)
@@ -145,7 +152,7 @@ def _boxes(diagram: Diagram, top: float, room: float) -> tuple[Mapping[str, Box]
 
 
 def _rows(diagram: Diagram) -> Sequence[Sequence[Part]]:
-    """The parts of each row, bottom up; label vectors are right below the layers that read them."""
+    """The parts in rows, bottom up. Label vectors get a row right below the layers that read them."""
     levels: dict[str, float] = {**diagram.levels}
     for each in diagram.readings:
         if diagram.named[each.start].kind == "labels":
@@ -154,7 +161,9 @@ def _rows(diagram: Diagram) -> Sequence[Sequence[Part]]:
 
 
 def _columns(diagram: Diagram, room: float) -> Mapping[str | None, float]:
-    """The centre of each direction's column."""
+    """The horizontal centre of the column of each direction. ``room``: the pixels that tracks take beside the
+    columns.
+    """
     directions = {part.direction for part in diagram.of_kind("layer")}
     if len(directions) < 2:
         return dict.fromkeys(directions, WIDTH / 2)
@@ -166,7 +175,11 @@ def _columns(diagram: Diagram, room: float) -> Mapping[str | None, float]:
 def _across(
     diagram: Diagram, row: Sequence[Part], columns: Mapping[str | None, float], below: Mapping[str, Box]
 ) -> Sequence[tuple[float, float]]:
-    """The centre and width of each part of a row; a part computed from one other part is above it."""
+    """The horizontal centre and the width of each part of a row.
+
+    Parts computed from one other part are right above it. ``columns``: the centre of each direction's column;
+    ``below``: the boxes of the lower rows.
+    """
     first = row[0]
     if first.direction:
         centres = [columns[part.direction] for part in row]
@@ -188,7 +201,9 @@ def _across(
 
 
 def _part(canvas: Canvas, part: Part, box: Box, *, takes: bool) -> None:
-    """A box, dark if the part ``takes`` a shortcut; of a window, with a square for each token, the current one dark."""
+    """Draw the box of a part with its text, darker if the part ``takes`` a shortcut. A part that reads a context of
+    several tokens shows a square for each token, with the current token dark.
+    """
     shade = 0.14 if takes else 0.05 if part.kind in ("join", "head", "text") else 0.0
     canvas.box((box.x, box.y), box.width, box.height, shade=shade)
     if part.tokens > 1:
@@ -202,7 +217,7 @@ def _part(canvas: Canvas, part: Part, box: Box, *, takes: bool) -> None:
 
 
 def _lines(part: Part, width: float) -> Sequence[str]:
-    """The text in a box, as far as it fits."""
+    """The lines of text in a box of this width. The second line loses its note if it would not fit."""
     size = "" if part.size is None else str(part.size)
     if part.layer is not None:
         arrow = {"forward": "{} →", "backward": "← {}", None: "{}"}[part.direction]
@@ -218,7 +233,7 @@ def _lines(part: Part, width: float) -> Sequence[str]:
 def _reads(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[str, Box]) -> None:
     start, end = boxes[each.start], boxes[each.end]
     beside = [other.start for other in diagram.into(each.end, "reads") if diagram.named[other.start].kind == "labels"]
-    if beside:  # lines from further below pass the labels' box on the inner side
+    if beside:  # lines from parts further below pass the box of labels on the inner side
         x = start.x if each.start in beside else end.x - end.outside * PAST
     else:
         x = start.x if abs(start.x - end.x) <= end.width / 2 - 8 else end.x
@@ -228,7 +243,7 @@ def _reads(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[str, 
 
 
 def _passed(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
-    """A line around the parts in between, on the right."""
+    """Draw the line of an unchanged input, with its gate, on the right of the parts that it passes."""
     start, end = boxes[each.start], boxes[each.end]
     out = start.x + start.width / 2 + 22
     canvas.line([start.side(1, 0), (out, start.y), (out, end.y), end.side(1, 0)], colour=BLUE, width=1.8)
@@ -236,8 +251,9 @@ def _passed(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
 
 
 def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[str, Box], track: float) -> None:
-    """A shortcut: from the outer side of its source, or straight up from the network's input, through the gate, to the
-    outer side of the layer.
+    """Draw a shortcut to the outer side of a layer, through its gate.
+
+    It begins at the outer side of its source, or goes straight up from the network's input.
     """
     assert diagram.shortcut is not None, "a shortcut has a config"
     start, end = boxes[each.start], boxes[each.end]
@@ -252,9 +268,10 @@ def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[st
 
 
 def _state(canvas: Canvas, part: Part, each: Reading, box: Box) -> None:
-    """A recurrent connection: a loop on the inner side with the names of the states, thick if a memory is among them.
+    """Draw a recurrent connection: a loop on the inner side of a layer, labelled with the states that it carries.
 
-    It says how many steps back the states are if they are not the previous ones.
+    The line is thick if the layer carries more than one state, so a memory too. A label gives the steps back if the
+    states are not those of the previous step.
     """
     far = each.first < -1
     start, end = box.side(-box.outside, -9), box.side(-box.outside, 9)
@@ -269,7 +286,7 @@ def _state(canvas: Canvas, part: Part, each: Reading, box: Box) -> None:
 
 
 def _fed_back(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
-    """Fed-back labels: a line down the outer side, from the decision to the part that reads it later."""
+    """Draw fed-back labels: a line down the outer side, from the decision to the part that reads it at a later step."""
     start, end = boxes[each.start], boxes[each.end]
     leaving, entering = start.side(start.outside, 0), end.side(end.outside, 0)
     x = leaving[0] + start.outside * 22
@@ -277,7 +294,7 @@ def _fed_back(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
 
 
 def _tags(canvas: Canvas, diagram: Diagram, box: Box) -> None:
-    """The decisions: a circle for each token, linked for chains and trees; one circle for a whole text."""
+    """Draw the predictions: a circle for each token, linked for chains and trees, or one circle for a whole text."""
     head, (x, y) = diagram.parts[-1], box.top
     y -= GAP + 6
     count = 1 if diagram.of_kind("text") else 5

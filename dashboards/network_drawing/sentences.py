@@ -9,7 +9,7 @@ from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 
 def heading(diagram: Diagram) -> str:
-    """The network in a line."""
+    """The network in one line: depth, units and direction."""
     layers = diagram.of_kind("layer")
     depth = max((part.layer or 0 for part in layers), default=0)
     if not depth:
@@ -20,7 +20,9 @@ def heading(diagram: Diagram) -> str:
 
 
 def described(diagram: Diagram) -> Iterator[str]:
-    """The network in sentences, bottom up; of two equal directions, only the forward one is described."""
+    """Describe the network in sentences, bottom up. Of two directions with equal layers, only the forward one is
+    described.
+    """
     yield f"A network of {heading(diagram)}."
     yield f"Looked up: {'; '.join(_sized(part.label, part) for part in diagram.of_kind('input'))}."
     for part in diagram.parts:
@@ -68,7 +70,7 @@ def _read(diagram: Diagram, each: Reading) -> str:
 
 
 def _called(part: Part) -> str:
-    """The name of a part: ``layer 3`` in both directions; inputs and texts by their labels."""
+    """The name of a part: a layer is named without its direction, an input or a text by its label."""
     if part.kind in ("input", "token", "text"):
         return part.label
     return part.name.removesuffix(" forward").removesuffix(" backward")

@@ -1,4 +1,4 @@
-"""Draws the inside of a layer with a shortcut: where the skip enters, and the state for the next time step."""
+"""Draws the inside of a layer with a shortcut: where the skip enters, and the states that go to the next time step."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -9,10 +9,12 @@ from skipstack.models.configs.cells import GATES, ShortcutConfig
 from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links
 
 SPINE, MEMORY, SKIP, GATE = 250, 170, 30, 100
-"""The x of the line from below to h, of the memory, of the skip and of its gates."""
+"""The horizontal positions (x) of the line from the input up to h, of the memory, of the skip, and of the
+skip's gates.
+"""
 
 PLUS: Final = 9
-"""The radius of a sum."""
+"""The radius of the circle that marks a sum."""
 
 JOINED: Final[Mapping[Link, str]] = {
     "none": "{}",
@@ -41,12 +43,14 @@ def equations(config: ShortcutConfig) -> list[str]:
 
 
 def _equation(config: ShortcutConfig) -> str:
-    """The equation of its gate; for a gate of the user's own, its name in the study."""
+    """The equation of the layer's gate. For a gate of the user's own it is the name of its kind."""
     return f"g: {config.gate.kind}" if isinstance(config.gate, OwnConfig) else GATES[config.gate]
 
 
 def sign(config: ShortcutConfig) -> str:
-    """The sign in the circle of a gate: a sigmoid, a matrix or a probability; empty if the skip has no gate."""
+    """The sign in a gate's circle: σ for a sigmoid, W for a matrix, p for a probability. Empty if the skip has
+    no gate.
+    """
     equation = _equation(config)
     if TOPOLOGIES[config.topology].gates == 0 or equation.startswith("g = 1"):
         return ""
@@ -54,7 +58,7 @@ def sign(config: ShortcutConfig) -> str:
 
 
 def shortcut_layer(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
-    """Draws the layer below ``top``; returns its lower end."""
+    """Draw the inside of the layer below ``top``, and its equations. Returns the lower end."""
     links = TOPOLOGIES[config.topology]
     g = "g" if sign(config) not in ("", "W") else sign(config)
     signs = {"gated": g, "gated_apart": f"{g}'" if g else "", "highway": g, "shared": "o"}
@@ -83,7 +87,9 @@ def shortcut_layer(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
 
 
 def _memory(canvas: Canvas, links: Links, kept: float) -> None:
-    """The memory c, a loop on the left: it leaves at the height ``kept``, and is forgotten below."""
+    """Draw the memory c as a loop on the left: it leaves at the height ``kept``, and enters the sum below through the
+    forget gate f.
+    """
     between, enters = (SPINE + MEMORY) / 2, kept + 42
     joined = links.internal != "none"
     if joined:
@@ -98,7 +104,10 @@ def _memory(canvas: Canvas, links: Links, kept: float) -> None:
 
 
 def _sum(canvas: Canvas, at: Point, link: Link, signs: Mapping[str, str]) -> None:
-    """The sum at ``at``, which the skip enters from the left. ``signs``: of each link's gate, if it has one."""
+    """Draw the sum at ``at``, which the skip enters from the left. A ``link`` of "none" draws nothing.
+
+    ``signs``: the sign of the skip's gate, by link; empty or absent for a link without a gate.
+    """
     if link == "none":
         return
     x, y = at

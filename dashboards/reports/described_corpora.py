@@ -1,4 +1,4 @@
-"""Corpora with their health: a single corpus, or those of a planned or recorded study."""
+"""Describes the health of corpora: of a single corpus, or of those of a planned or recorded study."""
 
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +12,10 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 
 def described_corpus(corpus: Corpus, data_dir: Path | None, folder: Path) -> Described:
-    """A corpus, prepared in a temporary folder."""
+    """Prepare a corpus in a temporary folder, and describe it.
+
+    ``data_dir``: the folder of the named corpora; ``folder``: where relative paths of the corpus start.
+    """
     from skipstack.data.store.writing import store
 
     with tempfile.TemporaryDirectory(prefix="skipstack-describe-") as scratch:
@@ -20,7 +23,7 @@ def described_corpus(corpus: Corpus, data_dir: Path | None, folder: Path) -> Des
 
 
 def planned_corpora(study: str, data_dir: Path | None) -> tuple[list[Described], str]:
-    """The corpora of a preset or a study file, and the name of the study."""
+    """Describe the corpora of a preset or a study file. Returns them with the name of the study."""
     from skipstack.search.study.preparation import needs
     from skipstack.search.study.study_files.study_file import load_study
 
@@ -29,9 +32,9 @@ def planned_corpora(study: str, data_dir: Path | None) -> tuple[list[Described],
 
 
 def recorded_corpora(path: Path) -> tuple[list[Described], str]:
-    """The corpora of a study and of its ablations, and the name of the study.
+    """Describe the corpora of a study and of its ablations. Returns them with the name of the study.
 
-    Their health is the recorded one; it is counted again if an earlier version recorded none.
+    The descriptions are those in the ledger. A corpus for which an earlier version recorded none is counted again.
     """
     from skipstack.search.study.record.reading import read_study
 

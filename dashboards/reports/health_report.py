@@ -1,4 +1,6 @@
-"""The report of corpora: sizes, tags and suspicious characters by split, and warnings of what spoils comparisons."""
+"""The report on corpora: sizes, tags and suspicious characters of each split, and warnings of whatever spoils
+comparisons.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +30,7 @@ SOUND: Final = "Nothing was found that spoils a comparison."
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A corpus: its name, its health, and warnings of what spoils comparisons."""
+    """A corpus to report on: its name, its health, and warnings of whatever spoils comparisons."""
 
     name: str
     health: Health
@@ -68,7 +70,7 @@ def _sizes(health: Health) -> Table:
 
 
 def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
-    """The figures of a split, by label; all splits of a corpus have the same labels."""
+    """The figures of a split, by label. All splits of a corpus have the same labels."""
     shares = {f"in sentences of {before}": split.repeated_tokens.get(before) for before in SPLITS[:-1]} | {
         "of words that train lacks": None if name == SPLITS[0] else split.unknown_tokens
     }
@@ -95,7 +97,7 @@ def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
 
 
 def _tags(health: Health) -> Table:
-    """The most frequent tags of train, and their share of each split."""
+    """The most frequent tags of train, and their share of the tags of each split."""
     splits = health.splits.items()
     rows = {tag: [_share(counts[name], split.tags) for name, split in splits] for tag, counts in health.tags.items()}
     return _table("commonest tags", rows, code=True)
@@ -129,7 +131,7 @@ def _share(part: int | None, whole: int) -> str:
 
 
 def _records(health: Health) -> Iterator[Numbers]:
-    """The numbers of each split."""
+    """The numbers of each split, one record for each, for the machine-readable formats."""
     for name, split in health.splits.items():
         own = split.model_dump(exclude={"unknown_names", "repeated", "repeated_tokens"})
         again = {f"sentences_of_{before}": split.repeated.get(before) for before in SPLITS[:-1]}

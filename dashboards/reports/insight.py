@@ -1,4 +1,6 @@
-"""The report of `skipstack inspect`: gates, choices and gradients; ``pictures/insight_picture.py`` draws them."""
+"""The report of `skipstack inspect`: gates, choices of states, and gradients. ``pictures/insight_picture.py`` draws
+them.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -10,14 +12,15 @@ from skipstack.models.views.insight import LayerView
 from skipstack.search.publishing.bundles.inspection import SentenceView
 
 STEPS = 20
-"""The number of first steps whose share of the gradient is shown, as in gui2019 Figure 4."""
+"""The number of steps, from the first one on, whose shares of the gradient are shown, as in gui2019 Figure 4."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
-    """A direction of a layer over all sentences: the mean opening of its gates, and its gradient by step.
+    """A direction of a layer, summarised over all sentences.
 
-    ``shares``: of the mean gradient norm at each of the first steps, of the sum over all; None where there is none.
+    ``gates``: the mean opening of each gate, by name. ``shares``: for each of the first steps, the mean gradient norm
+    over the sentences, divided by the sum of these means over all steps. None if gradients were not measured.
     """
 
     layer: int
@@ -27,7 +30,7 @@ class Summary:
 
     @property
     def name(self) -> str:
-        """``layer 2 backward``."""
+        """The name of the layer and its direction: ``layer 2 backward``."""
         return f"layer {self.layer} {self.direction}"
 
 
@@ -52,7 +55,9 @@ def _shares(views: Sequence[LayerView]) -> tuple[float, ...] | None:
 
 
 def insight_report(sentences: Sequence[SentenceView]) -> Report:
-    """The choices of each policy, mean gate openings and gradients by step; as JSON, every value."""
+    """The report on sentences: the states that each policy chose, mean gate openings, and gradients by step. As JSON,
+    it has all values.
+    """
     found = summaries(sentences)
     groups: list[tuple[Block, ...]] = [
         (Heading("steps back, token by token"), _choices(sentence))

@@ -1,4 +1,4 @@
-"""The meaning of a field, taken from the docstring below it in its config."""
+"""The meanings of config fields, taken from the docstring below each field."""
 
 import ast
 import inspect
@@ -15,13 +15,13 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 FILES = re.compile(r"\s*\(``[\w/.]+``\)|[;,] ``[\w/.]+/[\w.]+``(?: has the equations)?")
-"""References from a docstring to source files, which are left out."""
+"""References to source files in docstrings. They are left out of meanings."""
 
 
 def meaning(path: str, base: Subject) -> str:
-    """The docstring of the field at a dotted path; empty if it has none.
+    """The docstring of the config field at a dotted path; empty if it has none.
 
-    Of a field that several kinds of config have, it is the docstring of the kind in ``base``, or else of the first.
+    If several kinds of config have the field, the docstring is that of the kind in ``base``, or else of the first kind.
     """
     *parents, name = path.split(".")
     owners: list[type[BaseModel]] = [TrialConfig]
@@ -36,14 +36,14 @@ def meaning(path: str, base: Subject) -> str:
 
 @cache
 def notes(model: type[BaseModel]) -> Mapping[str, str]:
-    """The docstrings of the fields of a config, by name, in plain text."""
+    """The docstrings of the fields of a config class, by field name, in plain text."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)
     return {name: FILES.sub("", text).replace("``", "") for name, text in strings_below(definition.body).items()}
 
 
 def strings_below(statements: Sequence[ast.stmt]) -> Mapping[str, str]:
-    """The string after each assignment, by the assigned name."""
+    """The docstrings among ``statements``: the string directly below each assignment, by the assigned name."""
     found: dict[str, str] = {}
     for statement, below in pairwise(statements):
         match statement, below:

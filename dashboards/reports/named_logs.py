@@ -1,4 +1,4 @@
-"""Adds to a report's details the trials that a fault has ended, and the commands that print their logs."""
+"""Adds to a report's details the trials that faults ended, and the commands that print their logs."""
 
 from dataclasses import replace
 
@@ -10,12 +10,14 @@ from skipstack.search.ledger.events import FAULTS
 from skipstack.search.study.record.folder import StudyFolder
 
 NAMED = 5
-"""The most trials of a kind that are named."""
+"""The most trials of one kind of fault that are named."""
 
 
 def with_logs(report: Report, trials: pd.DataFrame, folder: StudyFolder) -> Report:
-    """The report with a last part in its details: the trials of each kind of fault that left a log. ``trials``: the
-    study's frame.
+    """The report with a further part at the end of its details: by kind of fault, the trials that it ended and that
+    left a log.
+
+    ``trials``: the table of the study's trials. The report is unchanged if there are no such trials.
     """
     blocks: list[Block] = []
     for reason in FAULTS:

@@ -1,5 +1,6 @@
-"""Says what the next hour of a running study is likely to bring, from its own pace; forecasts the best score only
-where a forecast is known to hold.
+"""Says what the next hour of a running study is likely to bring, by its pace so far.
+
+A forecast of the best score is made only where such forecasts are known to hold.
 """
 
 from collections.abc import Iterator
@@ -21,10 +22,13 @@ def next_hour(
     several: bool,
     measure: Measure,
 ) -> Iterator[str]:
-    """Sentences about the next hour.
+    """Yield sentences about the next hour; none if no trial is left.
 
-    ``left``: the trials that have not ended; ``per_minute``: trials that end in a minute; ``seconds_left``: seconds
-    until all of them have ended, or the study's hours are over; ``several``: whether the study has several objectives.
+    ``left``: the number of trials that have not ended. ``per_minute``: how many trials end in a minute; None if not
+    known. ``seconds_left``: the seconds until all trials have ended or the study's hours are over; None if not known.
+    ``continued``: the forecast of the gain of more trials; None before there is one. ``proposer``: the name of the
+    method that chooses trials. ``several``: whether the study has several objectives. ``measure``: the measure of the
+    scores.
     """
     if not left:
         return
@@ -55,7 +59,9 @@ def _the_last(left: int) -> str:
 
 
 def _best(coming: int, continued: Continued | None, proposer: str, *, several: bool, measure: Measure) -> str:
-    """The sentence on the best score after ``coming`` more trials: a bound, or why none is given."""
+    """The sentence on the best score after ``coming`` more trials: the most that it will rise, or why no bound is
+    given.
+    """
     if several:
         return "No forecast of the best score is made: the study has several objectives."
     if proposer not in HELD:

@@ -1,4 +1,4 @@
-"""The last lines of a report: the command to type next, which follows from the verdict."""
+"""The last lines of a report: the commands to type next, which follow from the verdict."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.subject import Subject
 
 DIR: Final = "DIR"
-"""Stands for the folder of a study in reports that are read elsewhere."""
+"""Stands for the folder of a study in reports that may be read elsewhere."""
 
 HELPS: Final[dict[Reason, str]] = {
     "diverged": "use smaller learning rates, or clip gradients (training.clip_norm)",
@@ -32,37 +32,40 @@ HELPS: Final[dict[Reason, str]] = {
     "lost": "look into what ends the machines, since none outlived the trial",
     "preempted": "train on machines that are not taken back",
 }
-"""A remedy for each end reason that leaves a trial without a score."""
+"""A remedy for each way of ending that leaves a trial without a score."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A command, ready to paste, and what it is for."""
+    """A command, ready to paste, and its purpose as a phrase."""
 
     command: str
     purpose: str
 
 
 def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[Block, ...]:
-    """The commands to type next; if no trial has a score, the remedies come first. ``folder``: that of the study."""
+    """The commands to type next. If no trial has a score, remedies stand there instead.
+
+    ``seen``: the exploration of the search; ``folder``: the study's folder as it is shown in the commands.
+    """
     remedies = tuple(_remedies(verdict.ends)) if isinstance(verdict, Failed) else ()
     return *remedies, *_listed(list(_steps(verdict, seen, folder)))
 
 
 def whole_report(folder: str, *options: str) -> str:
-    """The command that prints a report with its details."""
+    """The command that prints the report of a study with its details."""
     return _typed("report", folder, *options, "--full")
 
 
 def _listed(steps: Sequence[NextStep]) -> Iterator[Block]:
-    """The commands, each on a line of its own below what it is for."""
+    """Yield each command on a line of its own, below its purpose."""
     for place, step in enumerate(steps):
         yield Sentence(f"{'or' if place else 'next'}, {step.purpose}:")
         yield Listing((step.command,), code=True)
 
 
 def after_ablation(base: Subject, verdict: Verdict, folder: str) -> tuple[Block, ...]:
-    """The commands to type after the table of an ablation."""
+    """The commands to type after an ablation, below its table. ``verdict``: the verdict of the table."""
     beside = NextStep(_typed("report", folder), "to see it beside what was explored")
     return tuple(_listed([*_confirmed(base, verdict, folder), beside]))
 
@@ -96,7 +99,9 @@ def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[NextSte
 
 
 def _command(name: str, base: Subject, folder: str, **options: str) -> str:
-    """A command; for a function of the user's, the Python call, which takes the function again."""
+    """The command ``skipstack name``. If the study calls a function of the user's own, it is the Python call instead,
+    since the function must be passed again.
+    """
     if isinstance(base, FunctionConfig):
         given = [repr(folder), base.function.name, *(f"{key}={value}" for key, value in options.items())]
         return f"skipstack.{name}({', '.join(given)})"
@@ -108,7 +113,9 @@ def _typed(*words: str) -> str:
 
 
 def _remedies(ends: Mapping[str, int]) -> Iterator[Block]:
-    """A remedy for each reason for which trials ended without a score."""
+    """Yield a remedy for each way in which trials ended without a score. ``ends``: the number of trials by how they
+    ended.
+    """
     trials = sum(ends.values())
     found = {reason: ends[reason] for reason in SCORELESS if reason in ends}
     yield Listing(

@@ -1,4 +1,4 @@
-"""The report of a plan; its page is written from the numbers of its JSON, so that the two agree."""
+"""The report of a plan. Its page is written from the numbers of its JSON, so that the two agree."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -43,7 +43,7 @@ Content = Mapping[str, Any]
 
 
 def _content(plan: Plan) -> Content:
-    """The numbers of a plan by full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
+    """The numbers of a plan by their full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
     study, search, small = plan.study, plan.study.search, small_space(plan.study)
     return {
         "study": study.name,
@@ -145,7 +145,9 @@ def _roles(network: Content) -> str:
 
 
 def _table(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], optional: tuple[str, ...] = ()) -> Table:
-    """A table: the numbers of each row, by its name, under ``headings``."""
+    """A table. ``rows``: the name and the cells of each row; ``headings``: the column of each cell; ``optional``: the
+    columns that a narrow page may drop.
+    """
     return Table(
         names=("",),
         columns=tuple(map(Column, headings)),
@@ -192,7 +194,7 @@ def _forecasts(content: Content) -> Table:
 
 
 def _assumed(machine: Content, networks: Sequence[Content]) -> str:
-    """The load of the machine and the pace on which the hours rest."""
+    """The sentences on what the forecast hours assume: the load of this machine, and the time of an epoch."""
     cpus, load = counted(machine["cpus"], "CPU"), machine["load_average"]
     programs = "an unknown number of" if load is None else f"{load:.1f}"
     drawn = [each["epoch_seconds"] for each in networks if "drawn" in each["roles"] and each["epoch_seconds"]]
@@ -206,7 +208,7 @@ def _assumed(machine: Content, networks: Sequence[Content]) -> str:
 
 
 def _ends_before(content: Content) -> Iterator[str]:
-    """Whether the study's hours are over before its trials are."""
+    """Yield a sentence if the study's limit of hours is reached before its trials are expected to end."""
     hours = content["search"]["hours"]
     (typical,) = (each["elapsed_hours"] for each in content["forecasts"] if each["case"] == "typical")
     if hours is not None and typical is not None and hours < typical:
@@ -217,7 +219,7 @@ def _ends_before(content: Content) -> Iterator[str]:
 
 
 def _shared(content: Content) -> Iterator[str]:
-    """The sentence on the number of trials that share a program."""
+    """Yield a sentence on how many trials share a program, if several may."""
     most, together = content["machine"]["trials_per_program"], content["trials_together"]
     if most > 1:
         yield (

@@ -1,4 +1,4 @@
-"""Prints to the user's terminal: the result to stdout, everything else to stderr."""
+"""Prints to the user's terminal: results to stdout, everything else to stderr."""
 
 import codecs
 import os
@@ -22,14 +22,15 @@ from skipstack.data.basis.redaction import redacted
 from skipstack.data.basis.streams import OutputLostError, shown
 
 TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "→": "->", "◆": "*"}
-"""The special characters of reports, each with its replacement in ASCII."""
+"""The special characters of reports, each with its replacement for encodings that lack it."""
 
 
 def print_everywhere() -> None:
-    """Makes printing succeed in any encoding of the terminal.
+    """Make printing succeed in any encoding of the terminal. This changes how ``sys.stdout`` and ``sys.stderr`` handle
+    errors.
 
-    Characters that it lacks are replaced: those of reports by ASCII, undecodable bytes of file names by themselves,
-    other characters by their numbers.
+    Characters that the encoding lacks are replaced: the special characters of reports by ASCII, the undecodable bytes
+    of file names by these bytes, other characters by their code numbers.
     """
     codecs.register_error("skipstack", _twin)
     for stream in (sys.stdout, sys.stderr):
@@ -38,10 +39,10 @@ def print_everywhere() -> None:
 
 
 def print_report(report: Report, form: FileFormat = "text", out: Path | None = None, *, full: bool = False) -> None:
-    """Print a report, in the width and colours of the terminal or plain, ``page_width`` wide; or write it to a file.
-    ``full``: with its details.
+    """Print a report, or write it to the file ``out``.
 
-    Raises UserError if the file cannot be written, and for a binary format without a file.
+    On a terminal it has the terminal's width and colours; elsewhere it is plain, and ``page_width`` wide. ``full``:
+    with the report's details. Raises UserError if the file cannot be written, and for a binary format without a file.
     """
     if out is not None:
         write_report(report, form, out, full=full)
@@ -54,12 +55,12 @@ def print_report(report: Report, form: FileFormat = "text", out: Path | None = N
 
 
 def print_page(page: Page) -> None:
-    """Print a page that has no machine-readable form, as ``print_report`` prints a report."""
+    """Print a page that has no machine-readable form, just as ``print_report`` prints a report."""
     print_report(Report(page=page, content={}))
 
 
 def page_width() -> int:
-    """The width of piped pages: the environment's ``COLUMNS``, else 80."""
+    """The width of pages that do not go to a terminal: the environment variable ``COLUMNS``, else 80."""
     asked = os.environ.get("COLUMNS", "")
     return int(asked) if asked.isdecimal() and int(asked) else PAGE
 
@@ -77,27 +78,28 @@ def write_file(content: bytes, out: Path) -> None:
         if target.exists() and not target.is_file():
             raise UserError(f"--out {out}: is no file (allowed: a new file, or one to replace)")
         write_atomically(target, content)
-    except (OSError, RuntimeError) as error:  # the latter of a link to itself
+    except (OSError, RuntimeError) as error:  # RuntimeError: a symbolic link to itself
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise UserError(f"--out {out}: cannot be written ({reason})") from error
 
 
 def say_page(page: Page) -> None:
-    """Print a page to stderr, since it is not the result."""
+    """Print a page to stderr. Use it for pages that are not the command's result."""
     for line in render(Report(page=page, content={}), "text", width=_width(Console(stderr=True))).splitlines():
         say(line)
 
 
 def say(line: str) -> None:
-    """Print a line to stderr, since it is not the result, with secrets removed; it is lost where stderr is."""
+    """Print a line to stderr, with secrets removed. If stderr is lost, so is the line."""
     print(visible(redacted(line)), file=shown(sys.stderr))
 
 
 @contextmanager
 def unless_lost(again: str) -> Iterator[None]:
-    """Context in which a lost stdout is no error; the first time, a line says so, and how to print the output again.
+    """Context in which a lost stdout is no error. The first time, a line on stderr says so, followed by ``again``,
+    which tells how to print the output again.
 
-    It is meant for output after the work that it describes, of which a report is the least part.
+    Use it for output that describes finished work, so that losing the output does not make the work fail.
     """
     try:
         yield
@@ -108,13 +110,13 @@ def unless_lost(again: str) -> Iterator[None]:
 
 
 def _say_undrawn(form: FileFormat) -> None:
-    """Say why a report is without its pictures, if it is."""
+    """If pictures of an HTML report are missing, say why on stderr."""
     if form == "html" and DRAWING.trouble is not None:
         say(f"pictures are left out: {DRAWING.trouble}")
 
 
 def _width(console: Console) -> int:
-    """The width of the terminal; None if stdout is none."""
+    """The width of the console if it is a terminal, else ``page_width``."""
     return console.width if console.is_terminal else page_width()
 
 

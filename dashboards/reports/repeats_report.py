@@ -1,4 +1,4 @@
-"""The report of settings simulated with many seeds, for one study or several."""
+"""The report of search settings that were simulated with many seeds, for one study or several."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -32,7 +32,9 @@ ALL = (
 def repeats_report(
     record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
 ) -> Report:
-    """The report of the settings of one study."""
+    """The report of one study. ``settings``: the results of each simulated setting; ``goal``: the score that counts as
+    found.
+    """
     content = _content(record, recorded, goal, workers, settings)
     measure = record.measure
     title, *lines = recorded_lines(content)
@@ -46,7 +48,9 @@ def repeats_report(
 
 
 def several(reports: Sequence[Report]) -> Report:
-    """The reports of several studies, one below the other; if all have repeats, with a table across the studies."""
+    """Join the reports of several studies, one below the other. If all were simulated with many seeds, a table across
+    the studies follows.
+    """
     groups: list[tuple[Block, ...]] = []
     for report in reports:
         first, *rest = report.page.groups
@@ -61,7 +65,9 @@ def several(reports: Sequence[Report]) -> Report:
 def _content(
     record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
 ) -> Content:
-    """The numbers of the report by full names; scores are signed for ranking; quartiles beyond the end are null."""
+    """The numbers of the report by their full names. Scores are signed so that larger is better. A quartile is None if
+    it lies beyond the end of the simulation.
+    """
     return {
         **recorded_content(record, recorded),
         "workers": workers,
@@ -149,7 +155,9 @@ def _across(contents: Sequence[Content]) -> Table:
 
 
 def share(quartiles: Quartiles, grid: int) -> float | None:
-    """The median as a share of the grid's epochs; None if it is beyond the end."""
+    """The median as a share of the epochs that all trials take without stopping. None if the best was not found in
+    time.
+    """
     return None if quartiles["median"] is None else quartiles["median"] / grid
 
 

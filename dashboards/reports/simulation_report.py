@@ -1,4 +1,4 @@
-"""The report of simulations; its page is written from the numbers of its JSON, so that the two agree."""
+"""The report of simulations. Its page is written from the numbers of its JSON, so that the two agree."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -36,7 +36,7 @@ def simulation_report(
 
 
 def recorded_content(record: StudyRecord, recorded: Recordings) -> Content:
-    """The numbers of recorded and of replayed trials."""
+    """The numbers of the recorded trials and of those that are replayed, by name."""
     return {
         "study": record.study.name,
         "measure": record.measure.name,
@@ -50,7 +50,7 @@ def recorded_content(record: StudyRecord, recorded: Recordings) -> Content:
 
 
 def recorded_lines(content: Content) -> Iterator[str]:
-    """The recorded and replayed trials in sentences; the first one is the title."""
+    """Yield sentences on the recorded and the replayed trials. The first one is the title."""
     trials, epochs = counted(content["recorded_trials"], "trial"), counted(content["epochs"], "epoch")
     yield f"{content['study']}: {trials} recorded, of {epochs} at most"
     whole = content["replayed_trials"] - content["extended_trials"]
@@ -73,7 +73,9 @@ def _content(
     searches: Sequence[SearchConfig],
     outcomes: Sequence[Outcome],
 ) -> Content:
-    """The numbers of the simulations by full names: times in seconds, scores signed for ranking."""
+    """The numbers of the simulations by their full names. Times are in seconds; scores are signed so that larger is
+    better.
+    """
     epochs = record.study.space.base.epochs
     return {
         **recorded_content(record, recorded),

@@ -1,4 +1,4 @@
-"""The report of `skipstack spaces`: a study's space, its epochs, and every setting with its origin."""
+"""The report of `skipstack spaces NAME`: the study's space and epochs, and every setting with its origin."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -36,7 +36,7 @@ from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import as_network
 
 LONGEST_COUNT = 24
-"""The most digits of a number that is written out."""
+"""The most digits of a number that is written out; longer ones are rounded."""
 
 VARIES = "~"
 """Marks a setting that an axis varies."""
@@ -51,11 +51,12 @@ Content = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DescribedStudy:
-    """A study and the facts that need no training.
+    """A study to describe, with facts that need no training.
 
-    ``origins``: the origin of a field's value, by dotted path; other fields have their defaults. ``epoch``: the size of
-    an epoch, or one line that says why it is not known. ``one_network``: values of axes that change nothing. ``scales``
-    and ``papers``: the names of its sizes, and of the papers' tables that it can be compared with.
+    ``counted``: the size of its space. ``origins``: by dotted path, where the value of a field comes from; fields that
+    are absent have their defaults. ``epoch``: the size of an epoch, or one line that says why it is not known.
+    ``one_network``: values of axes that give the same network. ``scales``: the names of the sizes that the study
+    defines. ``papers``: the names of the papers' tables that it can be compared with.
     """
 
     study: StudyConfig
@@ -68,7 +69,7 @@ class DescribedStudy:
 
 
 def space_report(described: DescribedStudy) -> Report:
-    """The report of a study."""
+    """The report that describes a study."""
     content = _content(described)
     title = ": ".join(filter(None, (content["study"], content["about"])))
     lists = {
@@ -97,7 +98,7 @@ def space_report(described: DescribedStudy) -> Report:
 
 
 def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
-    """The size of a space, and what its constraints exclude."""
+    """The size of a space, and its constraints with their reasons, by name."""
     return {
         "combinations": counted.combinations,
         "configurations": counted.estimate,
@@ -112,13 +113,13 @@ def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
 
 
 def _constraints(space: SpaceConfig) -> dict[str, str]:
-    """The reason of each constraint; an expression, which explains itself, has none."""
+    """The reason of each constraint; empty for an expression, which explains itself."""
     own = {rule.text: rule for rule in Space(space).rules}
     return {text: CONSTRAINTS[text].reason if text in CONSTRAINTS else own[text].about for text in space.constraints}
 
 
 def axes_content(study: StudyConfig, space: Space, counted: SpaceCount) -> list[Content]:
-    """The axes in the order of the study."""
+    """The axes in the order of the study, each with its values, its condition and its meaning."""
     return [
         {
             "path": path,
@@ -132,7 +133,7 @@ def axes_content(study: StudyConfig, space: Space, counted: SpaceCount) -> list[
 
 
 def space_lines(space: Content) -> Iterator[str]:
-    """The number of configurations of a space, in sentences."""
+    """Yield sentences on the number of configurations of a space."""
     axes = counted(space["discrete_axes"], "axis", "axes")
     if space["exact"]:
         refused = space["combinations"] - space["configurations"]
@@ -153,7 +154,7 @@ def space_lines(space: Content) -> Iterator[str]:
 
 
 def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
-    """A line for each axis: its values, the condition under which it varies, and its meaning."""
+    """Yield a line for each axis: its values, the condition under which it varies, and its meaning."""
     for axis in axes:
         never = "" if axis["varies"] else "never varies: "
         when = f" ({never}only when {axis['when']})" if axis["when"] else ""
@@ -163,7 +164,9 @@ def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
 
 
 def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str]:
-    """A line for each set of an axis's values that give one network, with the conditions under which they do."""
+    """Yield a line for each set of values of an axis that give the same network, with the conditions under which they
+    do.
+    """
     for each in found:
         named = listed([short_name(space.domains[each.axis], value) for value in each.values])
         where = "; or ".join(_where(space, condition) for condition in each.where)
@@ -177,7 +180,7 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
 
 
 def _where(space: Space, condition: Condition) -> str:
-    """``depth is 1 or 2 and composition is 0``, with whole paths."""
+    """A condition in words, with the paths of axes in full: ``depth is 1 or 2 and composition is 0``."""
     return " and ".join(
         f"{path} is {' or '.join(short_name(space.domains[path], value) for value in allowed)}"
         for path, allowed in condition
@@ -185,7 +188,7 @@ def _where(space: Space, condition: Condition) -> str:
 
 
 def values(domain: Domain) -> str:
-    """The values of an axis, by name if they have names."""
+    """The values of an axis as text: their names, if they have any."""
     return ", ".join(domain.names) if isinstance(domain, Choice) and domain.names else str(domain)
 
 
@@ -219,13 +222,15 @@ def _one_at_a_time(study: StudyConfig, space: Space) -> int | None:
 
 
 def _walked(content: Content) -> Iterator[str]:
-    """The number of trials, if it is not the number of all configurations."""
+    """Yield the number of trials if the proposer does not try all configurations."""
     if content["one_at_a_time"] is not None:
         yield f"{content['one_at_a_time']:,} of them are tried: the base, then one axis at a time"
 
 
 def _epoch_lines(epoch: Content) -> Iterator[str]:
-    """The batch of an update, the updates of an epoch, and a hint if the default batch size makes epochs slow."""
+    """Yield lines on the batch of an update and on the updates of an epoch, and a hint if the default batch size is
+    slow.
+    """
     size = epoch["batch_size"]
     of_base = " (the base's; an axis varies it)" if epoch["batch_size_varies"] else ""
     if epoch["unknown"] is not None:
@@ -259,7 +264,9 @@ def _options(content: Content) -> Iterator[str]:
 
 
 def _setting_records(described: DescribedStudy) -> Iterator[Numbers]:
-    """Every field of the base and of the search: its value, the origin of the value, and the axis that varies it."""
+    """Yield every field of the base and of the search: its value, the origin of its value, and the axis that
+    varies it.
+    """
     study = described.study
     search = leaves(study.search.model_dump(mode="json"), "search")
     for path, value in [*study.space.base.flatten().items(), *search]:
@@ -290,10 +297,10 @@ def _settings(records: Sequence[Numbers]) -> Table:
 
 
 def _rounded(count: int) -> str:
-    """A number rounded to three digits, since more are not known."""
+    """A number as text, rounded to three digits, since more are not known."""
     return _whole(round(count, min(0, 3 - len(str(count)))))
 
 
 def _whole(count: int) -> str:
-    """A number with all digits if they fit into a line."""
+    """A number as text: all digits if there are at most ``LONGEST_COUNT``, else rounded."""
     return f"{count:,}" if len(str(count)) <= LONGEST_COUNT else f"{Decimal(count):.2e}"

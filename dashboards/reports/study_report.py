@@ -1,4 +1,4 @@
-"""The whole report of a study, or one part of it. Each part loads only the modules that it needs."""
+"""Makes the report of a study, or one part of it. Each part imports only the modules that it needs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,12 +27,14 @@ def study_report(
     randomise: bool = False,
     folder: str = DIR,
 ) -> Report:
-    """The report of a study: the verdict, what is confirmed, what the search saw, and the next step.
+    """The report of a study: the verdict, the confirmed rows, the results of the search, and the next step.
 
-    ``against``: a comparison with this table of a paper instead; ``by``: the search alone, by these axes;
-    ``confirmed``: the confirmed rows alone; ``randomise``: their differences are also tested by approximate
-    randomisation; ``folder``: of the study, for the commands that come next. Raises UserError for confirmed rows alone
-    where there are none.
+    ``frames``: the study as tables. ``against``: a paper's table by name; the report is then only the comparison with
+    it. ``by``: the axes to show; the report is then only that of the search. ``confirmed``: report only the confirmed
+    rows. ``randomise``: also test confirmed differences by approximate randomisation. ``folder``: the study's folder as
+    it is shown in suggested commands.
+
+    Raises UserError if only confirmed rows are asked for and there are none.
     """
     if against is not None:
         from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
@@ -50,7 +52,7 @@ def study_report(
 
 
 def whole_report(seen: "Exploration", tables: "Tables", by: Sequence[str] = (), *, folder: str = DIR) -> Report:
-    """The report of what a search saw, with the confirmed ``tables`` of its study."""
+    """The report of a search: its exploration ``seen``, with the confirmed ``tables`` of the same study before it."""
     from skipstack.dashboards.reports.exploration.report import exploration_report
 
     explored = exploration_report(seen, by, tables=tables, folder=folder)
@@ -63,7 +65,7 @@ def whole_report(seen: "Exploration", tables: "Tables", by: Sequence[str] = (), 
 
 
 def _confirmed(frames: "StudyFrames", tables: "Tables", folder: str) -> Report:
-    """The reports of these tables alone."""
+    """A report of only these confirmed tables. Raises UserError if there are none."""
     if not tables:
         from skipstack.search.analysis.confirmation.designs import why_not_by_design
 

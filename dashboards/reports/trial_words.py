@@ -1,4 +1,4 @@
-"""Describes in sentences how a trial stands or ended."""
+"""Describes in sentences what a trial is doing or how it ended."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -18,11 +18,14 @@ FAULTS_IN_WORDS: Final[dict[str, str]] = {
     "lost": "Its machine was lost",
     "preempted": "Its machine was taken back",
 }
-"""The start of the sentence on a trial that a fault has ended, by fault."""
+"""The start of the sentence on a trial that a fault ended, by fault."""
 
 
 def trial_in_words(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> Iterator[str]:
-    """Sentences on how a trial stands or ended; ``runs``: whether a driver runs its study, according to the ledger."""
+    """Yield sentences on what a trial is doing or how it ended.
+
+    ``runs``: whether a process runs the study at present, according to the ledger.
+    """
     yield sentence(_standing(record, trial, runs=runs))
     if trial.measured_now and runs:
         yield "It is being measured on the test split."
@@ -73,7 +76,9 @@ def _at_rung(trial: TrialRecord, resource: Resource) -> str:
 
 
 def _done(trial: TrialRecord) -> str:
-    """``3 of 12 epochs``; where seeds race, ``12 epochs of each of 2 seeds``, or of the first of them so far."""
+    """The training that a trial has behind it: ``3 of 12 epochs``. If seeds race: ``12 epochs of each of 2 seeds``,
+    once the first seeds have all their epochs.
+    """
     whole = trial.config.epochs
     if trial.raced and len(trial.reports) >= whole:
         return f"{counted(whole, 'epoch')} of each of {trial.replicates.counted(len(trial.seeds))}"

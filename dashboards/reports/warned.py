@@ -1,4 +1,4 @@
-"""Puts warnings at the top of a report, about what spoils its comparisons."""
+"""Puts warnings, of whatever spoils comparisons, at the top of a report."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,7 +7,9 @@ from skipstack.dashboards.formats.page import Block, Report, Sentence
 
 
 def warned(report: Report, warnings: Sequence[str]) -> Report:
-    """The report with warnings about its corpora below its verdict; unchanged if there are none."""
+    """The report with the ``warnings`` below its verdict, and in its machine-readable content; unchanged if there are
+    none.
+    """
     if not warnings:
         return report
     return replace(

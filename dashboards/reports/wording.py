@@ -1,4 +1,4 @@
-"""Numbers, settings and short sentences as every report writes them."""
+"""Writes numbers, settings and short sentences in the same way for all reports."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,11 +15,13 @@ NONE = "–"
 """Printed in place of a missing number."""
 
 NAMED_TRIALS = 8
-"""The most trials that a sentence names."""
+"""The most trials that a sentence names by number."""
 
 
 def number(value: float | None, factor: float = 1) -> str:
-    """``value * factor`` in three digits, or more if there are more before the point."""
+    """``value * factor`` as text with three digits, or with all digits before the point if these are more. None prints
+    as –.
+    """
     if value is None:
         return NONE
     value *= factor
@@ -27,7 +29,7 @@ def number(value: float | None, factor: float = 1) -> str:
 
 
 def duration(value: float | None, factor: float = 1) -> str:
-    """``value * factor`` seconds, as seconds, minutes or hours."""
+    """``value * factor`` seconds as text, in seconds, minutes or hours. None prints as –."""
     if value is None:
         return NONE
     seconds = value * factor
@@ -37,12 +39,12 @@ def duration(value: float | None, factor: float = 1) -> str:
 
 
 def counted_rung(rung: int, resource: Resource) -> str:
-    """A rung in its resource: ``1 epoch``, ``9 seconds``."""
+    """A rung with its unit: ``1 epoch``, ``9 seconds``."""
     return counted(rung, resource.removesuffix("s"))
 
 
 def ago(seconds: float) -> str:
-    """The time since something happened: ``just now``, ``3 min ago``, ``12 days ago``."""
+    """The time since an event, in words: ``just now``, ``3 min ago``, ``12 days ago``."""
     if seconds < 1:
         return "just now"
     days = seconds / 86400
@@ -50,22 +52,22 @@ def ago(seconds: float) -> str:
 
 
 def heading_of(heading: str, measure: Measure) -> str:
-    """A printed heading: ``dev %`` for accuracies, ``dev F1`` for F1."""
+    """A printed heading with the measure's unit in place of %: ``dev F1`` for ``dev %`` and F1."""
     return heading.replace("%", measure.unit)
 
 
 def scored(score: Scalar, measure: Measure, sign: str = "") -> str:
-    """A printed score, difference or deviation of scores: ``96.41``."""
+    """A score, or a difference or deviation of scores, as text: ``96.41``. ``sign``: "+" to show plus signs."""
     return measure.written(score, sign) if isinstance(score, float) else NONE
 
 
 def size_of(deviation: Scalar, measure: Measure) -> str:
-    """A printed deviation, or the size of a difference: without a sign."""
+    """A deviation, or the size of a difference, as text without a sign."""
     return scored(deviation, measure).lstrip("-")
 
 
 def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") -> str:
-    """``96.41 ± 0.12``; an undefined error is padded, so that means are aligned."""
+    """A mean with its error as text: ``96.41 ± 0.12``. A missing error is padded, so that means are aligned."""
     if not isinstance(mean, float):
         return NONE
     error_text = size_of(error, measure) if isinstance(error, float) else f"{NONE:4}"
@@ -73,23 +75,25 @@ def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") ->
 
 
 def reason_in_words(reason: str) -> str:
-    """The printed end reason of a trial: ``out of memory``."""
+    """The reason why a trial ended, in words: ``out of memory`` for ``out_of_memory``."""
     return reason.replace("_", " ")
 
 
 def settings(changes: Mapping[str, Json]) -> list[str]:
-    """``depth 5`` for ``model.stack.depth=5``, with as much of the path as makes it unambiguous."""
+    """Changed settings by short name: ``depth 5`` for ``model.stack.depth=5``. A name has as much of its path as makes
+    it unique.
+    """
     return [f"{name} {_value(value)}" for name, value in zip(names(changes), changes.values(), strict=True)]
 
 
 def listed(things: Sequence[str]) -> str:
-    """``one``, ``one and two``, ``one, two and three``."""
+    """A list in words: ``one``, ``one and two``, or ``one, two and three``."""
     *others, last = things
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def sentence(text: str) -> str:
-    """A user's text as a sentence, with a full stop if it has no mark at its end; an empty text stays empty."""
+    """A user's text with a full stop, unless it ends in a mark or is empty."""
     return text if not text or text[-1] in ".?!…" else f"{text}."
 
 
@@ -98,8 +102,9 @@ def _value(value: Json) -> str:
 
 
 def hours_over_in_words(over: HoursOver, cut: Mapping[str, Sequence[int]]) -> str:
-    """The sentences on why a study ended before all its trials did; ``cut``: the trials that were not trained to their
-    ends, by how they ended.
+    """The sentences that say that a study's hours were over before all its trials had ended.
+
+    ``cut``: the numbers of the trials that were therefore not trained to their ends, by how they ended.
     """
     hours = f"{over.hours:g} hour was" if over.hours == 1 else f"{over.hours:g} hours were"
     left = f", and {counted(over.left_out, 'trial')} of those asked for had not started" if over.left_out else ""
@@ -108,7 +113,7 @@ def hours_over_in_words(over: HoursOver, cut: Mapping[str, Sequence[int]]) -> st
 
 
 def _trials(numbers: Sequence[int]) -> str:
-    """``trials 3, 5 and 8``, or how many there are if these are many."""
+    """The numbers of trials in words: ``trials 3, 5 and 8``. More than ``NAMED_TRIALS`` are only counted."""
     if len(numbers) > NAMED_TRIALS:
         return counted(len(numbers), "trial")
     return f"{'trial' if len(numbers) == 1 else 'trials'} {listed([str(number) for number in numbers])}"

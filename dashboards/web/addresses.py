@@ -1,4 +1,4 @@
-"""The addresses of trials' pages, and the links to them in tables, charts and sentences on the pages of a study."""
+"""The addresses of trials' pages, and links to them in the tables, charts and sentences of the pages about a study."""
 
 import re
 from collections.abc import Iterator
@@ -12,30 +12,34 @@ from skipstack.dashboards.formats.page import TrialKey
 from skipstack.dashboards.web.page_names import STUDIES, TRIAL
 
 SEARCH: Final = "the search"
-"""Whose trial it is, if it is of no ablation."""
+"""The entry for the search on the trial page, where a user chooses to see trials of the search or of an ablation."""
 
 NAMED: Final = re.compile(r"(<a\b[^>]*>.*?</a>|<[^>]*>)|(?<![-\w])(?:(?<!, )|(?<=winner, ))trial (\d+)\b(?! of )")
-"""A link or a tag, or the name of a trial of the study that the page is about: others have the name of theirs before or
-after them."""
+"""Matches a link or another HTML tag, or the name of a trial of the study that the page is about.
+
+The name of another study's trial does not match: the name of its study stands before or after it.
+"""
 
 POINTS: Final = ("point", "circle", "square", "bar", "rect")
-"""Marks that stand for one row each."""
+"""The Vega-Lite marks that stand for one row of data each."""
 
 
 def of_ablation(number: int | None) -> str:
-    """Whose trial it is, in the choice on the page and in addresses."""
+    """The entry for an ablation, or for the search if ``number`` is None, on the trial page and in addresses."""
     return SEARCH if number is None else f"ablation {number}"
 
 
 def trial_address(study: str, trial: TrialKey) -> str:
-    """The address of a trial's page; ``study``: its name on the first page."""
+    """The address of a trial's page. ``study``: the name of the study, as the page of all studies lists it."""
     ablation, number = trial
     own = {} if ablation is None else {"of": of_ablation(ablation)}
     return f"?{urlencode({'page': TRIAL, 'study': study, **own, 'trial': number})}"
 
 
 def trial_addresses() -> AddressOf | None:
-    """The addresses of trials of the study whose page is shown; None on a page that is not about one study."""
+    """A function that returns the address of a trial of the study whose page is shown; None on a page that is not about
+    one study.
+    """
     study = st.session_state.get("study")
     if study is None or st.session_state.get("page") in (None, STUDIES):
         return None
@@ -43,13 +47,19 @@ def trial_addresses() -> AddressOf | None:
 
 
 def with_links(html: str, ablation: int | None = None) -> str:
-    """HTML in which trials are named, with links to their pages; ``ablation``: of which these are."""
+    """Turn the names of trials in HTML into links to their pages.
+
+    ``ablation``: the ablation that the trials belong to; None if they belong to the search. Nothing changes on a page
+    that is not about one study.
+    """
     addresses = trial_addresses()
     return html if addresses is None else linked(html, addresses, ablation)
 
 
 def linked(html: str, addresses: AddressOf, ablation: int | None = None) -> str:
-    """The same, where these are the addresses of trials."""
+    """Turn the names of trials in HTML into links. ``addresses``: returns the address of a trial; ``ablation``: as in
+    ``with_links``.
+    """
 
     def link(found: re.Match[str]) -> str:
         if found[1]:
@@ -60,7 +70,10 @@ def linked(html: str, addresses: AddressOf, ablation: int | None = None) -> str:
 
 
 def with_linked_marks(chart: Any, ablation: int | None = None) -> Any:
-    """A chart whose marks for single trials are links to their pages."""
+    """A copy of a chart in which marks that stand for single trials are links to their pages.
+
+    ``ablation``: as in ``with_links``. On a page that is not about one study, the chart itself is returned.
+    """
     import altair as alt
 
     addresses = trial_addresses()
@@ -78,7 +91,7 @@ def with_linked_marks(chart: Any, ablation: int | None = None) -> Any:
 
 
 def _parts(chart: Any) -> Iterator[Any]:
-    """The charts with marks of their own in a chart that may be made of several."""
+    """Yield the charts within a compound chart that have marks of their own."""
     import altair as alt
 
     if isinstance(chart, alt.Chart):

@@ -1,4 +1,4 @@
-"""The script that Streamlit runs for each view: it shows the selected page of the selected study."""
+"""The script that Streamlit runs for each view: it shows the chosen page of the chosen study."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,14 +24,14 @@ PAGES: Final[Mapping[str, Callable[[Path], None]]] = {
     BELIEVE: confidence_page,
     TAKE: export_page,
 }
-"""The pages about a study, in the order of a reader's questions."""
+"""The pages about a study by name, in the order of a reader's questions."""
 
 
 def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
-    """Show the open page, and a choice of the studies below ``folders`` and of those ``received`` from MLflow.
+    """Show the chosen page, with a choice of the studies below ``folders`` and of those ``received`` from MLflow.
 
-    Page and study are query parameters of the address, so that a view can be bookmarked. Streamlit's own pages would
-    have other paths, below which the browser would not find the server.
+    Page and study are query parameters of the address, so that a view can be bookmarked. Streamlit's own multi-page
+    feature is not used: its pages have paths of their own, from which the browser would not find the server.
     """
     st.set_page_config(page_title="skipstack", layout="wide", page_icon=ICON)
     studies = all_studies(folders, received)
@@ -49,7 +49,7 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
         name = st.selectbox(
             "Study",
             list(studies),
-            index=None,  # so that the address names whichever is chosen
+            index=None,  # nothing is preselected, so that the address always names the chosen study
             key="study",
             bind="query-params",
             placeholder="Choose a study",
@@ -64,10 +64,10 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
             if page == TRIAL:
                 trial_page(studies[name])
                 return
-            if PAGES[page] is not running_page:  # which follows the study, and says itself how it stands
+            if PAGES[page] is not running_page:  # the running page follows the study, and shows the verdict itself
                 verdict(snapshot(studies[name]).verdict)
             PAGES[page](studies[name])
-        except UserError as error:  # damaged or deleted meanwhile
+        except UserError as error:  # the study is damaged, or was deleted meanwhile
             sentence(str(error))
 
 

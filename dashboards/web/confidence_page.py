@@ -1,4 +1,6 @@
-"""The page "Can I believe it?": confirmed results, a paper's figures beside them, and checks of the search."""
+"""The page "Can I believe it?": confirmed results, a paper's figures beside ours, checks of the search, and the
+corpora.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +32,7 @@ TOLD = "What the search says of itself"
 
 
 def confidence_page(path: Path) -> None:
-    """The page."""
+    """Show the page."""
     of = snapshot(path)
     for line in of.frames.warnings:
         sentence(f"warning: {line}")
@@ -46,7 +48,9 @@ def confidence_page(path: Path) -> None:
 
 
 def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
-    """Checks of the search: whether rungs ranked trials as their final scores do, and the best of fewer trials."""
+    """Yield charts that check the search: whether rungs ranked trials as their final scores do, and the best of fewer
+    trials.
+    """
     from skipstack.dashboards.charts.agreement import agreement
     from skipstack.search.analysis.exploration.rungs import LEAST
     from skipstack.search.analysis.exploration.rungs import agreement as compared

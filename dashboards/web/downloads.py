@@ -1,4 +1,4 @@
-"""Download buttons: the bundle of a trial, and the report of the study in every format."""
+"""Download buttons: for the bundle of a trial, and for the report of the study in every format."""
 
 import tempfile
 from collections.abc import Sequence
@@ -33,7 +33,10 @@ NO_MODEL: Final = "No bundle: trials call a function of your own, which gave no 
 
 
 def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
-    """A button for each file; the file is made when the button is pressed."""
+    """Show a download button for each format of the report, and one for the bundle of a chosen trial.
+
+    ``ranked``: the trials with a score, the best first. A file is made when its button is pressed.
+    """
     name = of.frames.study.name.replace("/", "-")
     with st.container(horizontal=True, key="reports"):
         for form, (label, suffix, mime) in FORMATS.items():
@@ -54,7 +57,7 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
 
 
 def bundle_button(of: Snapshot, number: int) -> None:
-    """A button for the bundle of a trial, or why there is none."""
+    """Show the download button of a trial's bundle, or a sentence that says why there is none."""
     if not _is_here(of, number):
         trains = of.frames.study.space.base.keeps_weights
         sentence("No bundle: the weights of the trial are not here." if trains else NO_MODEL, pale=True)
@@ -78,7 +81,7 @@ def whole_report(of: Snapshot) -> "Report":
 
 def report_file(of: Snapshot, form: FileFormat) -> bytes:
     """The file that ``skipstack report --format`` writes, with all details."""
-    return rendered(whole_report(of), form, full=form != "html")  # in which they are folded
+    return rendered(whole_report(of), form, full=form != "html")  # HTML has the details anyway, folded
 
 
 def bundle_file(of: Snapshot, number: int) -> bytes:
@@ -94,5 +97,5 @@ def bundle_file(of: Snapshot, number: int) -> bytes:
 
 
 def _is_here(of: Snapshot, number: int) -> bool:
-    """Whether a trial has what its bundle is made of."""
+    """Whether a trial's weights or model are in the study's folder."""
     return is_exportable(of.record.trials[number], StudyFolder(of.path).trial(number))

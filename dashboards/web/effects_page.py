@@ -1,4 +1,4 @@
-"""The page "What works?": the search's results by value, axis and pair, described and not tested."""
+"""The page "What works?": the results of the search by value, axis and pair of axes, described and not tested."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -22,7 +22,7 @@ VALUES, AXES, TRIALS, COSTS = "Which values?", "Which axes, and which together?"
 
 
 def effects_page(path: Path) -> None:
-    """The page. It shows one question at a time, so that only its charts are drawn."""
+    """Show the page. It answers one question at a time, so that only the charts for this question are drawn."""
     of = snapshot(path)
     seen = of.explored
     if seen.seen.trials["score"].notna().sum() < 2:
@@ -50,12 +50,12 @@ def effects_page(path: Path) -> None:
         trials_table(seen, chosen.trials)
     sentence(about(seen.config.search), pale=True)
     with st.expander("The report", key="report", on_change="rerun") as folded:
-        if folded.open:  # it costs more than the page
+        if folded.open:  # the report costs more time than the page
             report(whole_report(of), titled=False, said=of.verdict)
 
 
 def values_charts(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
-    """The effects of values, and the score of each trial over each axis."""
+    """Yield the charts of the effects of values, and of the trials' scores over each axis."""
     from skipstack.dashboards.charts.slices import slices
 
     none = "" if chosen.axes and len(chosen.trials) else f"no {'trial' if chosen.axes else 'axis'} is chosen"

@@ -1,4 +1,4 @@
-"""The elements of pages: headings, sentences, tables, charts and drawings, with user text shown literally."""
+"""Shows the elements of pages: headings, sentences, tables, charts and drawings. Text from users is shown literally."""
 
 import json
 import re
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
 
 PANELS: Final = 3
-"""The most panels of a chart side by side."""
+"""The most panels of a chart that stand side by side."""
 
 WIDE: Final = "@media (min-width: 1000px)"
-"""Screens that have the rail at their left."""
+"""The CSS query for windows in which the navigation rail is on the left."""
 
 STYLE: Final = f"""<style>
 .stApp {{ {EITHER} }}
@@ -63,41 +63,46 @@ STYLE: Final = f"""<style>
   .st-key-rail [role="radiogroup"] label {{ padding: 0.2rem 0.45rem; }}
 }}
 </style>"""
-"""The CSS of all pages: tables as in reports; the rail; pictures in the colours of the theme, which Streamlit takes
-from the system, and which do not fade while they are redrawn.
+"""The CSS of all pages: tables as in reports, the navigation rail, and charts in the colours of the theme.
+
+The theme, light or dark, is that of the system. Charts do not fade while they are redrawn.
 """
 
 ICON: Final = "data:image/svg+xml," + quote(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#0072b2" '
     'd="M2 0h6v1.6H2z M0 2.1h6v1.6H0z M2 4.2h6v1.6H2z M0 6.3h6v1.6H0z"/></svg>'
 )
-"""The icon of the browser tab, stacked layers; it is inline, since Streamlit's icons come from the network."""
+"""The icon of the browser tab: stacked layers. It is inline, since Streamlit would load its own icons from the
+network.
+"""
 
 
 def heading(text: str, *, level: int = 2, note: str = "") -> None:
-    """A heading, and below it a ``note`` on how to read what follows."""
+    """Show a heading, and below it a ``note`` on how to read the elements that follow."""
     st.html(markup.heading(text, level=level, note=note))
 
 
 def sentence(text: str, *, pale: bool = False) -> None:
-    """A sentence, in which `this` is code; ``pale``: a note on how to read the element beside it."""
+    """Show a sentence, in which text between backticks is code. ``pale``: it is a note on how to read a nearby
+    element.
+    """
     st.html(with_links(markup.sentence(text, pale=pale)))
 
 
 def verdict(said: str) -> None:
-    """The verdict on a study, which each of its pages begins with."""
+    """Show the verdict on a study. Pages about a study begin with it."""
     st.html(with_links(markup.verdict(said)))
 
 
 def empty(text: str) -> None:
-    """A placeholder for what is not there yet: it says what will be there, and what it takes."""
+    """Show a placeholder for an element that is not there yet. The text says what will be there, and what it takes."""
     st.html(markup.empty(text))
 
 
 def chart(drawn: Drawn, key: str) -> None:
-    """A chart below its headline, as wide as its place; or the reason why there is none.
+    """Show a chart below its headline, as wide as its column or page; or the reason why there is none.
 
-    A chart of several panels has them side by side, as many as there is room for.
+    The panels of a wide chart stand side by side, up to ``PANELS`` in a row.
     """
     if isinstance(drawn.draw, str):
         empty(f"{drawn.heading}: nothing to draw, since {drawn.draw}.")
@@ -115,9 +120,9 @@ def chart(drawn: Drawn, key: str) -> None:
 
 
 def charts(drawn: Iterable[Drawn], key: str) -> None:
-    """Charts in two columns, or one on a narrow page, then a line that names those that are not drawn.
+    """Show charts in two columns, or one on a narrow page, and a line that names those that cannot be drawn.
 
-    Each is shown before the next is made.
+    Each chart is shown before the next is computed.
     """
     row, missing, any_drawn = list[Any](), list[str](), False
     for each in drawn:
@@ -135,13 +140,13 @@ def charts(drawn: Iterable[Drawn], key: str) -> None:
 
 
 def panels(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The specifications of a chart's panels, each of which fits the width of its place; one if it has no panels.
+    """The specifications of a chart's panels, to be shown one by one; a chart without panels is its only panel.
 
-    Only the first has a legend.
+    Each fits the width of its column. Only the first keeps its legend.
     """
     common = {
         name: spec[name] for name in ("$schema", "config", "data", "usermeta") if name in spec
-    }  # data that all have
+    }  # whatever all panels share
     parts = spec.get("vconcat", [spec])
     return [_panel(part, common, spec.get("datasets", {}), legend=place == 0) for place, part in enumerate(parts)]
 
@@ -156,12 +161,12 @@ def _panel(
         "datasets": {name: each for name, each in rows.items() if f'"{name}"' in written},
         "config": {**common.get("config", {}), "font": FONT, "background": None, "padding": 6},
         "autosize": {"type": "fit-x", "contains": "padding"},
-        "usermeta": {"embedOptions": {**options, "renderer": "svg"}},  # whose colours follow the theme
+        "usermeta": {"embedOptions": {**options, "renderer": "svg"}},  # SVG, so that its colours follow the theme
     }
 
 
 def _without_legend(part: Any) -> Any:
-    """A part of a specification whose scales have no legends."""
+    """A part of a specification, with the legends of its scales removed."""
     match part:
         case dict():
             return {
@@ -177,7 +182,10 @@ def _without_legend(part: Any) -> Any:
 
 
 def report(made: Report, *, titled: bool = True, said: str = "") -> None:
-    """The page of a report, without its pictures; ``said``: the verdict that already stands above."""
+    """Show the page of a report, without its pictures.
+
+    ``titled``: whether to show its title; ``said``: the verdict that the page already shows, which is not repeated.
+    """
     page = made.page if made.page.verdict != said else replace(made.page, verdict="")
     if titled and page.title:
         heading(page.title)
@@ -185,7 +193,9 @@ def report(made: Report, *, titled: bool = True, said: str = "") -> None:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A small table of texts. The first column has the subject of each row; numbers are right-justified."""
+    """Show a small table of texts. The first column names the subject of each row; columns of numbers are
+    right-justified.
+    """
     body = [[shown(each) for each in row] for row in rows]
     places = range(len(headings))
     left = [place for place in places if not place or any(re.search("[^\\W\\d_]{2}", row[place]) for row in body)]
@@ -204,14 +214,14 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def picture(svg: str) -> None:
-    """A drawing in the colours of the theme, in its own size: where there is less room, it scrolls."""
+    """Show a drawing in the colours of the theme and in its own size. It scrolls where the page is too narrow."""
     from skipstack.dashboards.network_drawing.canvas import DARK
 
     st.image(svg if DARK in svg else svg.replace(">", f">\n{DARK}", 1), width="content")
 
 
 def drawing_of(config: "Subject", title: str) -> None:
-    """The drawing of a config's network, with its description below."""
+    """Show the drawing of a config's network, with its description in words below."""
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
     from skipstack.dashboards.network_drawing.sentences import described
 

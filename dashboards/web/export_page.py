@@ -1,4 +1,6 @@
-"""The page "What do I take away?": files, drawings of networks, two configs compared, a network on a sentence."""
+"""The page "What do I take away?": files to download, drawings of networks, a comparison of two configs, and a network
+on a typed sentence.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
     from skipstack.spaces.subject import Scalar, Subject
 
 BASE: Final = -1
-"""Stands for the base in a list of trials."""
+"""Stands for the base config in the list of trials."""
 
 
 def export_page(path: Path) -> None:
-    """The page."""
+    """Show the page."""
     of = snapshot(path)
     ranked = list(of.explored.seen.ranked)
     heading("Files")
@@ -54,7 +56,7 @@ def export_page(path: Path) -> None:
 
 
 def config_of(of: Snapshot, number: int) -> "Subject":
-    """The config of a trial, or of the base."""
+    """The config of trial ``number``; ``BASE`` is the base config."""
     import json
 
     if number == BASE:
@@ -63,7 +65,10 @@ def config_of(of: Snapshot, number: int) -> "Subject":
 
 
 def differing(first: "Subject", second: "Subject") -> "tuple[list[Row], list[Row]]":
-    """The leaves in which two configs differ, and those that are equal: path and both values; no files of own code."""
+    """The settings in which two configs differ, and those that are equal, each with its path and both values.
+
+    The files of the user's own code are left out.
+    """
     one, other = first.flatten(), second.flatten()
     if first.code or second.code:
         one, other = ({path: value for path, value in each.items() if path != CODE} for each in (one, other))
@@ -72,7 +77,7 @@ def differing(first: "Subject", second: "Subject") -> "tuple[list[Row], list[Row
 
 
 Row = tuple[str, str, str]
-"""A path, and its value in each config."""
+"""The path of a setting, and its value in each of two configs."""
 
 
 def _text(leaves: "dict[str, Scalar]", path: str) -> str:
@@ -94,7 +99,7 @@ def _differences(first: "Subject", second: "Subject", names: tuple[str, str]) ->
 
 
 def _names(of: Snapshot) -> dict[int, str]:
-    """The entry of each trial, and of the base, in the lists of choices."""
+    """The text of each trial, and of the base, in the lists to choose from."""
     trials, measure = of.frames.trials, of.frames.measure
     told = zip(trials.index, trials["score"].notna(), trials["score"], trials["state"], strict=True)
     named = {

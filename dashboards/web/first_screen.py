@@ -1,7 +1,8 @@
-"""The first screen of a page about a study as HTML: what stands there down to the first chart, which is drawn here.
+"""Makes the first screen of a page about a study: the top of the page down to its first chart, as HTML with drawn
+charts.
 
-It is shown until Streamlit's own page has as much (``first_screen_serving.py``). All that it says comes from the
-functions of that page.
+A browser shows it until Streamlit's own page has as much (``first_screen_serving.py``). Its texts and charts come from
+the same functions as those of Streamlit's page.
 """
 
 import json
@@ -38,25 +39,25 @@ if TYPE_CHECKING:
     from skipstack.data.tasks.measure import Measure
 
 MARGIN: Final = {"bottom": 20}
-"""The padding that Streamlit gives a chart."""
+"""The padding of a chart in Streamlit."""
 
 NOTHING_TRAINS: Final = "<div></div>"
-"""The empty element that replaces the chart of the trials that train."""
+"""Stands in place of the chart of training trials, if no trial is training or the search has not been read."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedChart:
-    """A chart as wide as the page, or as one of its two columns."""
+    """A chart and its width: that of the page, or of one of two columns if ``half``."""
 
     drawn: Drawn
     half: bool = False
 
 
 def first_screen(page: str, name: str, path: Path, width: int) -> str | None:
-    """The first screen of this page about the study ``name`` in the folder ``path``, in a window of so many pixels.
+    """The first screen of the page ``page`` about the study ``name`` in the folder ``path``, for a window ``width``
+    pixels wide.
 
-    None where the page has none: it is of another kind, or no chart can be drawn yet. Raises UserError if the study
-    cannot be read.
+    None if this page has no first screen, or no chart can be drawn yet. Raises UserError if the study cannot be read.
     """
     if page not in SCREENS:
         return None
@@ -77,7 +78,7 @@ def _going(_name: str, path: Path) -> Iterator[str | PlacedChart]:
         of = snapshot(path)
         seen = of.explored
         yield _text(markup.verdict(of.verdict if of.frames.finished else in_a_sentence(verdict_so_far(seen))))
-        yield '<div class="room"></div>'  # for numbers, for which the ledger is read
+        yield '<div class="room"></div>'  # room for the numbers, for which the ledger would have to be read
         yield from () if of.frames.finished else (NOTHING_TRAINS,)
         yield _history(of.frames.trials, of.frames.measure)
     else:
@@ -88,7 +89,7 @@ def _going(_name: str, path: Path) -> Iterator[str | PlacedChart]:
 
 
 def _going_now(path: Path) -> Iterator[str | PlacedChart]:
-    """The parts of the first screen of a study whose ledger is short, and so read in no time."""
+    """Yield the parts of the first screen of a study with a short ledger, which is read in no time."""
     found, of = followed(str(path)), snapshot(path)
     standing = found.look()
     yield _text(markup.verdict(of.verdict if of.frames.finished else verdict_now(path)))
@@ -131,7 +132,7 @@ def _works(name: str, path: Path) -> Iterator[str | PlacedChart]:
 
 def _believe(_name: str, path: Path) -> Iterator[str | PlacedChart]:
     of = snapshot(path)
-    if of.frames.fixed:  # its first chart is of confirmed rows, which take the whole record
+    if of.frames.fixed:  # its first chart shows confirmed rows, which need the whole record
         return
     yield _text(markup.verdict(of.verdict))
     for line in of.frames.warnings:
@@ -143,7 +144,7 @@ def _believe(_name: str, path: Path) -> Iterator[str | PlacedChart]:
 
 
 def _first(charts: Iterator[Drawn]) -> Iterator[PlacedChart]:
-    """The first chart that can be drawn."""
+    """Yield the first of the charts that can be drawn; nothing if none can."""
     for each in charts:
         if not isinstance(each.draw, str):
             yield PlacedChart(each, half=not each.wide)
@@ -151,7 +152,10 @@ def _first(charts: Iterator[Drawn]) -> Iterator[PlacedChart]:
 
 
 def _chart(placed: PlacedChart, width: int) -> str | None:
-    """A chart below its headline, or the panels of its first row; None if it cannot be drawn."""
+    """A chart as HTML with its headline. If it has several panels, these are the panels of its first row.
+
+    ``width``: that of the window in pixels. None if the chart cannot be drawn.
+    """
     if isinstance(placed.drawn.draw, str):
         return None
     with unchecked():
@@ -175,7 +179,7 @@ def _chart(placed: PlacedChart, width: int) -> str | None:
 
 @lru_cache(maxsize=64)
 def _drawing(specification: str) -> str:
-    """The picture of a specification, in JSON."""
+    """The SVG of a Vega-Lite specification, which is given as JSON text so that it can be cached."""
     return DRAWING.svg(json.loads(specification), VERSION)
 
 
@@ -200,4 +204,4 @@ SCREENS: Final[Mapping[str, Callable[[str, Path], Iterator[str | PlacedChart]]]]
     WORKS: _works,
     BELIEVE: _believe,
 }
-"""The pages that have a first screen."""
+"""The pages that have a first screen, by name, each with the function that yields its parts for a study."""

@@ -1,9 +1,11 @@
-"""Shows the first screen of a page at once, and Streamlit's page in its place as soon as that has as much.
+"""Shows the first screen of a page at once, until Streamlit's own page shows as much.
 
-Streamlit loads a hundred files before it shows anything. So a script of ours in its page asks this server for the
-first screen, which lies above the other until that has drawn its first chart. The files wait a moment for it: a browser
-opens six connections to a server, and a seventh request waits for all before it. The page also has our ``STYLE`` from
-the start, so that nothing is seen without it. This is an ASGI application around Streamlit's own, which is not changed.
+Streamlit loads about a hundred files before it shows anything. So each page gets a script that asks this server for the
+first screen, and lays it over Streamlit's page until that has drawn its first chart. Streamlit's files wait up to half
+a second for the first screen: a browser opens only six connections to a server, so the request for it would otherwise
+wait behind them. Each page also contains our ``STYLE``, so that nothing is ever seen without it.
+
+This module wraps Streamlit's ASGI application, which is not changed itself.
 """
 
 import asyncio
@@ -16,10 +18,10 @@ from skipstack.dashboards.web.elements import STYLE
 from skipstack.dashboards.web.hosts import Application, Message, Receive, Send
 
 PLACE: Final = "/first-screen"
-"""The path of its address."""
+"""The path of the address that serves first screens."""
 
 NARROWEST, WIDEST = 200, 8000
-"""Pixels of windows for which charts are drawn."""
+"""The narrowest and the widest window, in pixels, for which charts are drawn."""
 
 SCRIPT: Final = """<script>
 {
@@ -68,17 +70,21 @@ SCRIPT: Final = """<script>
   Promise.race([shown, late]).then(() => parsed).then(load);
 }
 </script>""".replace("PLACE", PLACE)
-"""Asks for the first screen, and shows it until the page below has what it shows, or can have no chart."""
+"""The script in each page. It asks for the first screen, and shows it until the page below shows as much or, once it
+has finished running, has no chart.
+"""
 
 FILES: Final = re.compile(rb'(?:<(?:script type="module"[^>]*></script>|link rel="modulepreload"[^>]*>)\s*)+')
-"""The HTML tags that make a browser load Streamlit's files."""
+"""Matches the HTML tags that make a browser load Streamlit's files."""
 
 Screen = Callable[[str, str, int], str | None]
-"""The first screen of a page about a study in a window of so many pixels; None if there is none."""
+"""A function that makes the first screen, as HTML, of a page (by name) about a study (by name) in a window of a width
+in pixels. It returns None if there is no first screen.
+"""
 
 
 def with_first_screens(application: Application, screen: Screen) -> Application:
-    """The ASGI application, whose pages show first screens."""
+    """Wrap an ASGI application so that its pages show first screens, which ``screen`` makes."""
 
     async def served(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET":
@@ -110,7 +116,7 @@ async def _send(send: Send, html: str | None) -> None:
 
 
 def _with_script(send: Send) -> Send:
-    """Sends on what it is sent; a whole HTML page has our script and style at its start."""
+    """Wrap ``send`` so that a whole HTML page gets our script and style. Other messages pass unchanged."""
     start: Message | None = None
     page = bytearray()
 
@@ -123,7 +129,7 @@ def _with_script(send: Send) -> Send:
             if not message.get("more_body", False):
                 body = bytes(page).replace(b"<head>", b"<head>" + SCRIPT.encode(), 1)
                 body = FILES.sub(rb'<template class="files">\g<0></template>', body)
-                body = body.replace(b"<body>", b"<body>" + STYLE.encode(), 1)  # it follows Streamlit's own, and so wins
+                body = body.replace(b"<body>", b"<body>" + STYLE.encode(), 1)  # after Streamlit's, so it overrides
                 await send({**start, "headers": _headers(start, len(body))})
                 await send({**message, "body": body})
         else:
@@ -138,7 +144,9 @@ def _is_page(start: Message) -> bool:
 
 
 def _headers(start: Message, length: int) -> list[tuple[bytes, bytes]]:
-    """The headers of a page that has grown: it is no longer the file whose version they name."""
+    """The headers of a page that has become ``length`` bytes long, without those that only held for the page
+    as it was.
+    """
     others = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
     kept = [(name, value) for name, value in start["headers"] if name.lower() not in others]
     return [*kept, (b"content-length", b"%d" % length)]

@@ -1,4 +1,6 @@
-"""The look of a first screen, which is that of Streamlit's page with our ``STYLE``: nothing moves where it follows."""
+"""The style of a first screen. It is that of Streamlit's page with our ``STYLE``, so that nothing moves when that page
+replaces the first screen.
+"""
 
 from typing import Final
 
@@ -6,14 +8,14 @@ from skipstack.dashboards.formats.style import EITHER, FONT
 from skipstack.dashboards.web.elements import WIDE
 
 COLUMN: Final = 640
-"""The width of a window in pixels up to which columns stand below one another."""
+"""The widest window, in pixels, in which columns stand below each other."""
 
 REM: Final = 16
-"""Pixels of the unit of lengths."""
+"""Pixels of the CSS unit rem."""
 
 
 def content_width(window: int, columns: int = 1) -> int:
-    """The pixels of one of so many columns of a page, in a window of so many pixels."""
+    """The width in pixels of one of ``columns`` columns of a page, in a window ``window`` pixels wide."""
     if window <= COLUMN:
         return round(window - 1.6 * REM)
     page = window - 4 * REM if window < 1000 else min(window, 120 * REM) - 19.5 * REM
@@ -61,4 +63,4 @@ STYLE: Final = f"""<style>
   #first nav a {{ padding: 0.2rem 0.45rem; }} #first .group.half {{ width: 100%; }}
 }}
 </style>"""
-"""The CSS of a first screen, within an element ``first``."""
+"""The CSS of a first screen, which is inside an element with the id ``first``."""

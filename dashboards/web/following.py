@@ -1,4 +1,4 @@
-"""Follows a study that another process runs: each look reads only the new lines of its ledger."""
+"""Follows a study that another process runs. Each look at it reads only the new lines of its ledger."""
 
 import time
 from dataclasses import dataclass
@@ -47,7 +47,11 @@ SPANS = ("trial", "phase", "began", "until", "state")
 
 @dataclass(frozen=True, slots=True)
 class ShownFault:
-    """A fault of a trial, with its time in Unix seconds, and whether the trial is retried."""
+    """A fault of a trial to show.
+
+    ``time``: when it happened, in Unix seconds. ``what``: the kind of fault, in words. ``again``: whether the trial is
+    tried again.
+    """
 
     time: float
     trial: int
@@ -58,14 +62,19 @@ class ShownFault:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyNow:
-    """The state of a study at the last event that was read, at ``time`` in Unix seconds.
+    """The state of a study at the last event that was read, which happened at ``time`` (Unix seconds).
 
-    ``per_minute`` and ``seconds_left`` follow the pace since the study was last started or resumed; None if it is not
-    known. ``trials``: how many were begun. ``best``: the number of the best trial and its score. ``running``: by
-    training trial, its last epoch and its differences from the base; ``waiting``: how many wait for a worker;
-    ``measuring``: those that are measured on test.
-    ``usage``: by trial, the last reported resource usage of its worker while the study was followed. ``seconds``: of
-    training. ``cut``: where the study's ``hours`` were over, the trials that ended because of that, by how they ended.
+    ``state``: the current step of the study, in words. ``total``, ``ended``, ``trials``: the numbers of trials of the
+    whole study, that have ended, and that were begun. ``epochs``, ``seconds``: the epochs trained so far, and the
+    seconds of training, over all trials. ``per_minute``, ``seconds_left``: trials that end in a minute, and the time
+    left, by the pace since the study was last started or resumed; None if the pace is not known. ``levels``: the trials
+    by the last rung that they reached. ``running``: by number of each training trial, its last epoch and its
+    differences from the base. ``waiting``: how many trials wait for a worker; ``measuring``: the trials that are being
+    measured on test. ``usage``: by trial, the last resource usage that its worker reported while the study was
+    followed. ``faults``: all faults, the earliest first. ``placed``: where and how the study was last run; None if the
+    ledger does not say. ``best``: the number and score of the best trial. ``enough``: the expected gain, if the study
+    stopped starting trials because that was too small. ``hours``: the limit that ended the study, if its hours were
+    over; ``cut``: the trials that this cut short, by how they ended.
     """
 
     state: str
@@ -93,8 +102,9 @@ class StudyNow:
 
 @dataclass(frozen=True, slots=True)
 class SearchSoFar:
-    """The search of a running study so far, and what lies ahead of the trials that train; None where no single score
-    decides.
+    """The exploration of a running study so far, and the rungs ahead of each training trial, by its number.
+
+    ``ahead`` is None for a study with several objectives, since no single score decides which trials go on.
     """
 
     search: "Exploration"
@@ -102,10 +112,11 @@ class SearchSoFar:
 
 
 class Followed:
-    """Follows the study in a folder. Raises UserError if there is none or it is damaged, as every look does.
+    """Follows the study in a folder. The constructor and all methods raise UserError if there is no study, or it is
+    damaged.
 
-    A look reads the new lines of the ledger alone, and looks again at the trials that they are about. The pictures are
-    made of all trials, so they cost more the longer the study is.
+    A look reads the new lines of the ledger, and counts again only the trials that they concern. ``progressed``
+    describes all trials, so it takes longer the longer the study is.
     """
 
     def __init__(self, path: Path) -> None:
@@ -116,30 +127,36 @@ class Followed:
         self._counts = StudyCounts(StudyRecord())
         self._time = 0.0
         self._since = 0.0
-        """When something last happened to a trial of the search: an ablation has no part in its pace."""
+        """The time of the last event of the search. Events of an ablation do not count, since the pace is that of the
+        search.
+        """
         self._phases = Phases()
         self._faults: list[ShownFault] = []
         self._usage: dict[int, Usage] = {}
         self._placed: Placed | None = None
         self._standing: StudyNow | None = None
         self._frames: StudyFrames | None = None
-        """The frames of the events read so far; new events reset them to None until they are asked for again."""
+        """The tables of the events read so far. New events reset them to None; they are made again when they are
+        needed.
+        """
         self._progressed: SearchSoFar | None = None
         self._scores: dict[int, ScoreRow] = {}
         self._stale: set[int] = set()
-        """The trials of which there is news since ``scores`` was last asked for."""
+        """The trials that had events since ``scores`` was last called."""
         self.seconds = 0.0
-        """The duration of the last look that found new events."""
+        """The seconds that the last look with new events took."""
         self.progress_seconds = 0.0
-        """The duration of the last reading of the search."""
+        """The seconds that the last exploration took."""
 
     def look(self) -> StudyNow:
-        """The current state. Thread-safe."""
+        """Read the new events, and return the current state. Thread-safe."""
         with self._lock:
             return self._look()
 
     def spans(self) -> pd.DataFrame:
-        """When trials waited, trained and were measured (``SPANS``), in Unix seconds. Thread-safe."""
+        """A table of when trials waited, trained and were measured, in Unix seconds; its columns are ``SPANS``.
+        Thread-safe.
+        """
         with self._lock:
             self._look()
             spans = [
@@ -150,8 +167,9 @@ class Followed:
         return pd.DataFrame(spans, columns=list(SPANS))
 
     def scores(self) -> pd.DataFrame:
-        """The state, score and dev score of each trial so far, as in the frame of trials, long before the search is
-        described. A row is made again where there is news of its trial. Thread-safe.
+        """A table of the state, score and dev score of each trial so far, by number. Thread-safe.
+
+        It is much faster than an exploration. Only the rows of trials with new events are made again.
         """
         with self._lock:
             self._look()
@@ -164,7 +182,9 @@ class Followed:
         return pd.DataFrame(rows, index, ["state", "score", "dev"])
 
     def progressed(self) -> SearchSoFar:
-        """The search so far, for pictures. Thread-safe."""
+        """The exploration of the search so far, for pictures, and the rungs ahead of its training trials.
+        Thread-safe.
+        """
         with self._lock:
             self._look()
             if self._progressed is None:
@@ -181,7 +201,7 @@ class Followed:
         return self._standing
 
     def _take(self) -> bool:
-        """Take in what is new; whether there was anything."""
+        """Read and count the new events. Returns whether there were any."""
         if self._standing is None and is_long(self._ledger):
             with collection_put_off():
                 if self._begin():
@@ -194,8 +214,10 @@ class Followed:
         return found
 
     def _begin(self) -> bool:
-        """Read a long ledger: its record as columns, and what is no plain report event by event. False where it must be
-        read as events.
+        """Read a long ledger from its start, faster than event by event: plain reports are read as columns, the rest as
+        events.
+
+        Returns False, and changes nothing, if the ledger cannot be read in this way.
         """
         news, told = Following(self._ledger.folder), list[Event]()
         lines = list(news.lines())
@@ -210,7 +232,7 @@ class Followed:
         return True
 
     def _note(self, event: Event) -> None:
-        """Note what the counts do not keep of an event: times, faults, usage and placement."""
+        """Note the facts of an event that the counts do not keep: its time, faults, usage and where the study runs."""
         self._time = event.time
         self._phases.happened(event)
         if (number := getattr(event, "trial", None)) in self._scores:
@@ -218,7 +240,7 @@ class Followed:
         self._since = self._since if isinstance(event, Ablated) else event.time
         match event:
             case Resumed():
-                self._counts = StudyCounts(self._counts.record)  # the pace starts again with a new driver
+                self._counts = StudyCounts(self._counts.record)  # the pace is measured anew when the study is resumed
             case Placed():
                 self._placed = event
             case Retried(trial=number):
@@ -268,7 +290,7 @@ class Followed:
 
     def _read(self) -> SearchSoFar:
         search = self._frames_now().exploration()
-        search.curves()  # read now what pictures need, since the record will change
+        search.curves()  # computed now, since pictures need it and the record will change
         return SearchSoFar(search, self._ahead())
 
     def _frames_now(self) -> StudyFrames:
@@ -277,7 +299,7 @@ class Followed:
         return self._frames
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
-        """The comparisons at the rungs ahead of each trial that trains; None for several objectives."""
+        """The rungs ahead of each training trial, by its number; None if the study has several objectives."""
         record, training = self._counts.record, self._phases.now("training")
         if len(record.study.search.objectives) > 1:
             return None
@@ -289,5 +311,5 @@ class Followed:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def followed(path: str) -> Followed:
-    """The follower of the study in a folder, shared by all sessions."""
+    """The follower of the study in a folder. All browser sessions share it."""
     return Followed(Path(path))

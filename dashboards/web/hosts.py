@@ -1,7 +1,8 @@
-"""Serves the dashboard under allowed host names only, so that no foreign page reads studies by DNS rebinding.
+"""Serves the dashboard under allowed host names only, so that no foreign web page can read studies by DNS rebinding.
 
-A page can give its own name the address 127.0.0.1 and then ask this server as if it were its own. The browser still
-sends that name, as ``Host`` and ``Origin``; requests with any other name than ours are answered with 403.
+In that attack, a foreign page gives its own name the address 127.0.0.1, and then asks this server as if it were its
+own. The browser still sends the foreign name, as ``Host`` and ``Origin``. A request with a name that is not allowed is
+answered with status 403.
 """
 
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
@@ -14,13 +15,13 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
-"""The names of this machine that always serve."""
+"""The names of this machine, which are always allowed."""
 
 REFUSED: Final = b"403: this dashboard is not served under that name (allowed: localhost, 127.0.0.1, --host NAME)\n"
 
 
 def only_for(application: Application, hosts: Collection[str] = ()) -> Application:
-    """The ASGI application for requests to this machine by the names ``LOCAL``, or by one of ``hosts``."""
+    """Wrap an ASGI application so that it only answers requests to one of the names ``LOCAL`` or ``hosts``."""
     named = frozenset(host.lower() for host in hosts)
 
     async def guarded(scope: Message, receive: Receive, send: Send) -> None:
@@ -28,7 +29,7 @@ def only_for(application: Application, hosts: Collection[str] = ()) -> Applicati
             await application(scope, receive, send)
         elif scope["type"] == "websocket":
             await receive()
-            await send({"type": "websocket.close"})  # before it is accepted, which the server answers with 403
+            await send({"type": "websocket.close"})  # before the connection is accepted, so the server answers 403
         else:
             headers = [(b"content-type", b"text/plain"), (b"content-length", b"%d" % len(REFUSED))]
             await send({"type": "http.response.start", "status": 403, "headers": headers})
@@ -38,10 +39,11 @@ def only_for(application: Application, hosts: Collection[str] = ()) -> Applicati
 
 
 def is_allowed(headers: Collection[tuple[bytes, bytes]], named: Collection[str] = ()) -> bool:
-    """Whether a request with these headers comes from a page of ours, or from no page.
+    """Whether a request with these headers comes from one of our pages, or from no page.
 
-    Its one ``Host`` is one of ``LOCAL`` or ``named``. An ``Origin`` is that very host and port; where a proxy gives
-    the server another host than its own, it is one of ``named``.
+    It must have exactly one ``Host``, and this must be one of ``LOCAL`` or ``named``. If it has an ``Origin``, this
+    must be the same host and port, or one of ``named``, since a proxy may give the server another host than the page
+    has.
     """
     hosts = [value.decode("latin-1") for name, value in headers if name.lower() == b"host"]
     if len(hosts) != 1 or _name(f"//{hosts[0]}") not in {*LOCAL, *named}:
@@ -51,7 +53,7 @@ def is_allowed(headers: Collection[tuple[bytes, bytes]], named: Collection[str] 
 
 
 def _name(address: str) -> str | None:
-    """The name of an address's host, in lower case; None if it has none."""
+    """The host name in an address, in lower case; None if it has none or the address has a user or a path."""
     try:
         parts = urlsplit(address)
         return None if "@" in parts.netloc or parts.path not in ("", "/") else parts.hostname
@@ -60,7 +62,7 @@ def _name(address: str) -> str | None:
 
 
 def _place(origin: str) -> str | None:
-    """The host and port of an origin, in lower case; None if it has none, as ``null``."""
+    """The host and port of an origin, in lower case; None if it has none, such as the origin ``null``."""
     try:
         parts = urlsplit(origin)
     except ValueError:

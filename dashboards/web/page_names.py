@@ -1,4 +1,4 @@
-"""The names of the pages, which their addresses have."""
+"""The names of the pages, as they stand in the navigation and in addresses."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ GOING, WORKS, BELIEVE, TAKE = (
 """The pages about a study, in the order of a reader's questions."""
 
 TRIAL: Final = "What did a trial do?"
-"""The page about a trial of it."""
+"""The page about one trial of a study."""
 
 NAMES: Final = (STUDIES, GOING, WORKS, BELIEVE, TAKE, TRIAL)
 """The names of all pages, in the order of the navigation rail."""

@@ -1,4 +1,6 @@
-"""Loads modules and makes the likeliest first screen in advance, while nobody waits for them."""
+"""Prepares the dashboard before anybody waits for it: loads modules, and makes the first screen that is likely to be
+wanted.
+"""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -20,12 +22,14 @@ PARTS: Final = (
 """The modules that first screens need."""
 
 WIDTH: Final = 1280
-"""Pixels of a window that is likely."""
+"""The width of a likely window, in pixels."""
 
 
 def make_ready(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
-    """Load what first screens need, start the process that draws them, and make that of the study that changed last,
-    which is the likeliest to be opened: so it has been read.
+    """Load the modules that first screens need, start the process that draws charts, and make one first screen.
+
+    The first screen is that of the study that changed last, since this is the most likely to be opened. Making it also
+    reads the study.
     """
     from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 
@@ -38,7 +42,7 @@ def make_ready(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
 
 
 def _changed(path: Path) -> float:
-    """When a study last changed; 0 if nobody knows."""
+    """When a study last changed, in Unix seconds; 0 if it cannot be read."""
     from skipstack.dashboards.web.snapshot import version_of
 
     try:
@@ -48,7 +52,7 @@ def _changed(path: Path) -> float:
 
 
 def first_screen_of(folders: Sequence[Path], received: Mapping[str, Path]) -> Screen:
-    """The function that makes first screens of the studies below ``folders``, or ``received`` from MLflow."""
+    """A function that makes the first screens of all studies below ``folders`` or ``received`` from MLflow."""
 
     def screen(page: str, name: str, width: int) -> str | None:
         from skipstack.dashboards.web.first_screen import first_screen
@@ -58,7 +62,7 @@ def first_screen_of(folders: Sequence[Path], received: Mapping[str, Path]) -> Sc
         path = studies.get(name)
         try:
             return None if path is None else first_screen(page, name, path, width)
-        except UserError:  # the page says it
+        except UserError:  # the page itself shows the error
             return None
 
     return screen

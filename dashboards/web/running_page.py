@@ -1,4 +1,4 @@
-"""The page "Is it going well?": state, pace, rungs, curves, workers and faults of a running study."""
+"""The page "Is it going well?": state, pace, rungs, curves, workers and faults of a study, updated while it runs."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -38,17 +38,22 @@ if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
 
 EVERY: Final = 3.0
-"""Seconds between two looks at a running study; the page is updated in place."""
+"""The fewest seconds between two updates of a part of the page. Updates happen in place."""
 
 SHARE: Final = 5
-"""The least interval between two looks, as a multiple of the duration of one: long ledgers are read less often."""
+"""The least interval between two updates of a part, as a multiple of the seconds that one update takes.
+
+So long ledgers are read less often.
+"""
 
 FAULTS: Final = 20
-"""The most faults that are listed: the last ones."""
+"""The most faults that are listed; they are the latest ones."""
 
 
 def running_page(path: Path) -> None:
-    """The page; it updates itself until the study is finished. The pictures of a long study do so less often."""
+    """Show the page. Its parts update themselves until the study is finished, pictures of a long study less often than
+    numbers.
+    """
     if are_at_hand(path) and (of := snapshot(path)).frames.finished:
         _finished(path, of)
         return
@@ -59,7 +64,7 @@ def running_page(path: Path) -> None:
     _fragment(_numbers, path, found.seconds, over=over)
     training = st.container()
     left, right = st.columns(2, gap="medium")
-    with left:  # before the search is described, which takes as long again where the study is long
+    with left:  # shown before the exploration is computed, which takes as long again for a long study
         _fragment(_history, path, found.seconds, over=over)
     with st.spinner("Reading the search", show_time=True):
         found.progressed()
@@ -71,7 +76,9 @@ def running_page(path: Path) -> None:
 
 
 def _finished(path: Path, of: Snapshot) -> None:
-    """The page of a study that is over: the ledger is read for its times alone, after the pictures of the search."""
+    """Show the page of a finished study. The pictures of the search come first, since the ledger is only read for the
+    times.
+    """
     verdict(of.verdict)
     numbers = st.container()
     seen = of.explored
@@ -85,7 +92,9 @@ def _finished(path: Path, of: Snapshot) -> None:
 
 
 def _fragment(show: Callable[[Path], None], path: Path, seconds: float, *, over: bool) -> None:
-    """A part of the page that is shown anew now and then, since making it takes some ``seconds``."""
+    """Show a part of the page, and again from time to time unless the study is ``over``. ``seconds``: the time it
+    takes.
+    """
     every = None if over else max(EVERY, SHARE * seconds)
     st.fragment(partial(show, path), run_every=every, key=f"{show.__name__} {path}")()
 
@@ -95,9 +104,9 @@ def _verdict(path: Path) -> None:
 
 
 def verdict_now(path: Path) -> str:
-    """The verdict on a study, which may still run."""
+    """The verdict on a study that may still run, as a sentence."""
     found = followed(str(path))
-    over = found.look().state == "finished"  # then ablations are read, too
+    over = found.look().state == "finished"  # for a finished study, ablations are read as well
     return snapshot(path).verdict if over else in_a_sentence(verdict_so_far(found.progressed().search))
 
 
@@ -144,7 +153,7 @@ def curves_chart(search: "Exploration") -> Drawn:
 
 
 def time_chart(spans: "pd.DataFrame") -> Drawn:
-    """When which trial was trained."""
+    """The chart of when each trial waited, was trained and was measured."""
     from skipstack.dashboards.charts.timeline import timeline
 
     return Drawn("Timeline", (lambda: timeline(spans)) if len(spans) else "no trial has started", wide=True)
@@ -162,7 +171,7 @@ def _numbers(path: Path) -> None:
 
 
 def numbers_of(standing: StudyNow) -> dict[str, str]:
-    """Four numbers that say how the study stands, by their labels."""
+    """The four main numbers on the state of a study, by their labels."""
     measure, best, over = standing.measure, standing.best, standing.state == "finished"
     others = [(standing.waiting, "waiting"), (len(standing.measuring), "measured")]
     waiting = "".join(f", {count:,} {what}" for count, what in others if count)
@@ -180,7 +189,7 @@ def numbers_of(standing: StudyNow) -> dict[str, str]:
 
 
 def sentences_of(standing: StudyNow) -> Iterator[str]:
-    """Further numbers in a sentence; then, where the study ended itself, why."""
+    """Yield a sentence with further numbers, and the reason if the study ended itself early."""
     yield ". ".join(_further(standing, over=standing.state == "finished")) + "."
     if standing.enough is not None:
         yield enough_in_words(standing.enough, standing.measure)
@@ -222,7 +231,9 @@ def _rungs(levels: tuple[RungCounts, ...]) -> tuple[list[str], list[list[str]]]:
 
 
 def _workers(standing: StudyNow) -> tuple[list[str], list[list[str]]]:
-    """The training trials, with the resource usage of their workers if it is measured."""
+    """The headings and rows of the table of training trials, with the resource usage of their workers if it is
+    measured.
+    """
     used = standing.usage
     rows = [
         [f"trial {number}", str(epoch), *(_taken(used.get(number)) if used else ()), has]

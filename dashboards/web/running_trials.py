@@ -1,4 +1,6 @@
-"""The trials that train now: their curves, and what the scheduler asks of them next."""
+"""Shows the trials that are training now: their curves, and the score that the scheduler will ask of each at its next
+rung.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -29,7 +31,10 @@ MOST: Final = 20
 
 
 def running_trials(progressed: "SearchSoFar", key: str) -> None:
-    """The curves of the trials that train now, and for each the score that its next rung asks for."""
+    """Show the curves of the trials that are training now, and for each the score that its next rung asks for.
+
+    Nothing is shown if no trial is training. If a study has several objectives, a sentence says that no score decides.
+    """
     search, ahead = progressed.search, progressed.ahead
     if ahead == {}:
         return
@@ -46,7 +51,7 @@ def running_trials(progressed: "SearchSoFar", key: str) -> None:
 
 
 def training_chart(progressed: "SearchSoFar") -> Drawn:
-    """The curves of the trials that train now, and the rungs ahead of them."""
+    """The chart of the trials that are training now: their curves, and the thresholds at the rungs ahead of them."""
     search, ahead = progressed.search, progressed.ahead or {}
     curves, resource = search.curves(), resource_of(search.config)
     curves = curves[curves["trial"].isin(list(ahead))]
@@ -62,7 +67,7 @@ def _drawn(curves: "pd.DataFrame", thresholds: "pd.DataFrame", measure: Measure,
 
 
 def _thresholds(ahead: dict[int, tuple[Ahead, ...]]) -> "pd.DataFrame":
-    """The rungs ahead of any trial, each once."""
+    """A row for each rung ahead of any of the trials: the rung, its number of results, and the score needed there."""
     import pandas as pd
 
     every = dict.fromkeys((each.rung, each.results, each.needed) for rungs in ahead.values() for each in rungs)
@@ -100,7 +105,9 @@ def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> None:
 
 
 def needed_in_words(ahead: Ahead, resource: Resource, measure: Measure) -> str:
-    """``at least 91.20 at 3 epochs (5 there)``, or that there is no threshold yet."""
+    """The score that a rung asks for, in words: ``at least 91.20 at 3 epochs (5 there)``, where 5 trials have reached
+    it; or that it has no threshold yet.
+    """
     place = f"at {counted_rung(ahead.rung, resource)} ({ahead.results:,} there)"
     if ahead.needed is None:
         return f"no threshold yet {place}"

@@ -14,22 +14,22 @@ from skipstack.dashboards.web.hosts import only_for
 from skipstack.data.basis.errors import UserError
 
 HOST: Final = "127.0.0.1"
-"""Only this machine can reach it."""
+"""The address to listen on, which only this machine can reach."""
 
 NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
-"""A host that ``--host`` may name."""
+"""A valid host name for ``--host``."""
 
 PORT: Final = 8501
-"""The first port that is tried if none is given."""
+"""The first port to try if the user gives none."""
 
 TRIED: Final = 100
-"""Number of ports that are tried if none is given."""
+"""The number of ports to try if the user gives none."""
 
 OPTIONS: Final[Mapping[str, Any]] = {
     "server_address": HOST,
     "server_headless": True,  # opens no browser and asks for no e-mail address
-    "server_fileWatcherType": "none",  # the code does not change while it runs
-    "runner_magicEnabled": False,  # it would print expressions alone in a line, such as docstrings
+    "server_fileWatcherType": "none",  # the code does not change while the server runs
+    "runner_magicEnabled": False,  # if on, Streamlit prints expressions that stand alone, such as docstrings
     "browser_gatherUsageStats": False,
     "client_toolbarMode": "minimal",
     "logger_level": "error",
@@ -48,16 +48,21 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "theme_light_primaryColor": "#0072b2",
     "theme_dark_primaryColor": "#2f81c7",
 }
-"""Streamlit's options, which override the user's own Streamlit config. Its theme is that of the reader's system."""
+"""Streamlit's options, which override the user's own Streamlit config. Light or dark theme follows the
+reader's system.
+"""
 
 
 def serve(
     folders: Sequence[Path], received: Mapping[str, Path], *, port: int | None, hosts: Sequence[str], browser: bool
 ) -> None:
-    """Serve the dashboard of these studies until Ctrl-C; its address is printed to stdout.
+    """Serve the dashboard of studies until Ctrl-C, and print its address to stdout.
 
-    ``received``: the folders of studies in MLflow, by their addresses. ``hosts``: names under which a proxy shows it.
-    ``browser``: open one. Raises UserError if the ``port`` is taken or a host is no name.
+    ``folders``: the folders below which studies are found. ``received``: the folders of studies that were fetched from
+    MLflow, by their addresses. ``port``: the port to listen on; None takes the first free one. ``hosts``: names under
+    which a proxy shows the dashboard. ``browser``: whether to open a browser.
+
+    Raises UserError if no port can be had, or a host is not a valid name.
     """
     for host in hosts:
         if not NAME.fullmatch(host):
@@ -77,7 +82,7 @@ def serve(
             "folders": [*map(str, folders)],
             "received": {name: str(path) for name, path in received.items()},
         }
-        dashboard = App(str(app.__file__), secrets=given)  # the only way to pass values to the script
+        dashboard = App(str(app.__file__), secrets=given)  # secrets are the only way to pass values to the script
         Thread(target=make_ready, args=(folders, received), daemon=True).start()
         guarded = only_for(with_first_screens(dashboard, first_screen_of(folders, received)), hosts)
         server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", timeout_graceful_shutdown=2))
@@ -90,9 +95,10 @@ def serve(
 
 
 def listening(port: int | None) -> socket.socket:
-    """A socket that listens on this port, or on the first free one. Raises UserError if there is none.
+    """A socket that listens on ``port``; None takes the first free port from ``PORT`` on. Raises UserError if none is
+    free.
 
-    Browsers that connect early wait until the server starts.
+    It listens before the server runs, so a browser that connects early waits instead of failing.
     """
     why = ""
     for each in range(PORT, PORT + TRIED) if port is None else (port,):

@@ -1,6 +1,6 @@
-"""Reads a study for the pages: once, and again when its ledger has grown.
+"""Reads a study for the pages once, and again when its ledger has changed.
 
-All sessions share one snapshot, and none changes it.
+All browser sessions share a snapshot, so none may change it.
 """
 
 from dataclasses import dataclass
@@ -24,22 +24,22 @@ MOST: Final = 64
 """The most studies that are kept in memory."""
 
 SECONDS: Final = 30
-"""The approximate age limit of a growing long ledger's snapshot, which is read again in the background."""
+"""Seconds after which the snapshot of a long ledger is read again, in the background."""
 
 Version = tuple[tuple[str, int, int], ...]
-"""The files of a ledger with their sizes and times, which change when it grows."""
+"""The names, sizes and modification times of a ledger's files. They change when the ledger grows."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A study in its folder, as it was when it was read."""
+    """A study as it was when it was read. ``path``: its folder; ``frames``: its tables."""
 
     path: Path
     frames: "StudyFrames"
 
     @cached_property
     def explored(self) -> "Exploration":
-        """The results of its search."""
+        """The exploration of the study's search."""
         return self.frames.exploration()
 
     @cached_property
@@ -54,7 +54,7 @@ class Snapshot:
 
     @property
     def ranked(self) -> list[int]:
-        """The numbers of the trials with a score, the best first; without analysis where scores alone rank."""
+        """The numbers of the trials with a score, the best first. The exploration is only computed if seeds race."""
         if resource_of(self.frames.study) == "seeds":
             return list(self.explored.seen.ranked)
         scores = self.frames.trials["score"].dropna()
@@ -62,28 +62,30 @@ class Snapshot:
 
     @property
     def best(self) -> int | None:
-        """The number of the best trial, if any has a score."""
+        """The number of the best trial; None if no trial has a score."""
         return next(iter(self.ranked), None)
 
     @property
     def record(self) -> "StudyRecord":
-        """The record, trial by trial; reading it from a long ledger takes a while."""
+        """The record of the study, trial by trial. Reading it from a long ledger takes a while."""
         return self.frames.record
 
 
 def snapshot(path: Path) -> Snapshot:
-    """The study in a folder. Raises UserError if there is none or it is damaged."""
+    """The study in a folder. Raises UserError if there is none or it is damaged. That of a long ledger may be some
+    seconds old (``SECONDS``).
+    """
     version = version_of(path)
     return _read(str(path), version) if is_short(version) else _long(str(path))
 
 
 def is_short(version: Version) -> bool:
-    """Whether the ledger is read in no time."""
+    """Whether the ledger is so short that it is read in no time."""
     return sum(size for _, size, _ in version) < LONG
 
 
 def version_of(path: Path) -> Version:
-    """The version of the study in a folder. Raises UserError if there is none."""
+    """The version of the ledger of the study in a folder. Raises UserError if there is no study."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
 
     def stated() -> Version:

@@ -1,4 +1,4 @@
-"""The page of all studies, on which several can be compared."""
+"""The page that lists all studies, several of which can be compared on it."""
 
 import time
 from collections.abc import Mapping
@@ -30,14 +30,14 @@ CONFIG: Final[Mapping[str, Any]] = {
     "training": st.column_config.TextColumn("training", help="Training and evaluation, over all trials"),
     "confirmed": st.column_config.TextColumn("confirmed", help="Whether anything has an interval"),
 }
-"""Labels, formats and help texts of the columns."""
+"""The labels, formats and help texts of the columns."""
 
 PATIENCE: Final = 1.0
-"""Seconds after which the rows that are known so far are shown."""
+"""Seconds after which the rows read so far are shown, while others are still being read."""
 
 
 def studies_page(studies: Mapping[str, Path]) -> None:
-    """A row for each study, which opens it; selected studies are compared below."""
+    """Show a table with a row for each study. A click on a row opens the study; chosen studies are compared below."""
     heading(f"{len(studies):,} {'study' if len(studies) == 1 else 'studies'}")
     if not studies:
         empty("Studies stand here once `skipstack search` has begun one below the folders that are shown.")
@@ -61,7 +61,7 @@ def studies_page(studies: Mapping[str, Path]) -> None:
 
 
 def row_of(name: str, path: Path) -> dict[str, Any]:
-    """The table row of a study; if it cannot be read, the reason."""
+    """The table row of a study. If the study cannot be read, its state is the reason."""
     try:
         return {"study": name, **_described(snapshot(path))}
     except UserError as error:
@@ -89,12 +89,12 @@ def _described(of: Snapshot) -> dict[str, Any]:
 
 
 def _read(base: Subject) -> str:
-    """The name of its corpus in messages, or of the function that it calls."""
+    """The name of the corpus that a study reads, or of the function that it calls. ``base``: its base config."""
     return called(base.data.corpus) if isinstance(base, TrialConfig) else base.title
 
 
 def _table(frame: pd.DataFrame) -> None:
-    opened = st.session_state.setdefault("opened", 0)  # so that no cell is selected where one comes back
+    opened = st.session_state.setdefault("opened", 0)  # a new key, so nothing is selected when the user comes back
     key = f"studies {opened}"
     st.dataframe(
         frame,

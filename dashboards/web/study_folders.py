@@ -1,4 +1,4 @@
-"""Finds the studies below folders, under unambiguous names."""
+"""Finds the studies below folders, and gives them unambiguous names."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,9 +8,10 @@ from skipstack.search.study.record.folder import StudyFolder
 
 
 def studies_below(folders: Sequence[Path]) -> dict[str, Path]:
-    """The folder of each study, by its path from the given folder, or by its whole path if several are given.
+    """The folder of each study below ``folders``, by the study's name.
 
-    A given folder that is a study itself is named after itself. Links are not followed, hidden folders are passed over.
+    With a single folder, the name is the path from this folder; a folder that is a study itself is named after itself.
+    With several folders, it is the whole path. Links are not followed, and hidden folders are skipped.
     """
     found: dict[str, Path] = {}
     for folder in folders:
@@ -21,7 +22,7 @@ def studies_below(folders: Sequence[Path]) -> dict[str, Path]:
 
 
 def all_studies(folders: Sequence[Path], received: Mapping[str, Path]) -> dict[str, Path]:
-    """The studies below ``folders``, then those ``received`` from MLflow, by their addresses."""
+    """The studies below ``folders``, and those ``received`` from MLflow, by name or MLflow address."""
     return {**studies_below(folders), **received}
 
 

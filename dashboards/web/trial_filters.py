@@ -1,4 +1,4 @@
-"""Filters for the charts of trials: by state, value and axis; at first they show the whole search."""
+"""Filters for the charts of trials, by state, value and axis. Without a filter, charts show the whole search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
 
 MOST_AXES: Final = 6
-"""The most axes that are drawn at first."""
+"""The most axes that are drawn before the user chooses axes."""
 
 
 WIDE: Final = 20
-"""Listed numbers are spaced by the logarithm if the largest is more than this many times the smallest."""
+"""A list of numbers is drawn on a logarithmic scale if its largest is more than this many times its smallest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The trials that pass the filters, and the axes to draw them over, in the order of the study.
 
-    ``names``: of all axes; ``log``: those that are spaced by the logarithm.
+    ``trials``: the table of these trials. ``axes``: the paths of the chosen axes. ``names``: the short names of all
+    axes, by path. ``log``: the axes that are drawn on a logarithmic scale.
     """
 
     trials: "pd.DataFrame"
@@ -39,13 +40,16 @@ class Chosen:
 
 
 def unfiltered(seen: "Exploration") -> Chosen:
-    """The choice before any filter is set: all trials, over the first axes."""
+    """The choice if no filter is set: all trials, over the first ``MOST_AXES`` axes."""
     short = names_by_path(seen.domains)
     return Chosen(seen.seen.trials, list(short)[:MOST_AXES], short, logarithmic(seen.domains))
 
 
 def chosen_of(seen: "Exploration") -> Chosen:
-    """The filters, which are parameters of the address; the additive model is still of all trials."""
+    """Show the filters, and return the trials and axes that they choose.
+
+    The filters are parameters of the page's address. They do not affect the additive model, which is of all trials.
+    """
     trials, short = seen.seen.trials, names_by_path(seen.domains)
     named = {name: axis for axis, name in short.items()}
     states = st.multiselect(
@@ -62,19 +66,24 @@ def chosen_of(seen: "Exploration") -> Chosen:
 
 
 def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
-    """The axes that are spaced by the logarithm: ranges from which the study draws so, and lists of wide numbers."""
+    """The axes to draw on a logarithmic scale: those with a logarithmic range, and lists of numbers that
+    differ widely.
+    """
     return frozenset(axis for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain))
 
 
 def _is_wide(domain: object) -> bool:
-    """Whether a choice lists numbers that only a logarithmic scale keeps apart."""
+    """Whether a domain lists positive numbers that are too far apart for a linear scale."""
     values = domain.values if isinstance(domain, Choice) else ()
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     return len(numbers) == len(values) > 0 and min(numbers) > 0 and max(numbers) > WIDE * min(numbers)
 
 
 def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[str, Any]]:
-    """The axis and value of each entry, such as ``depth 3``, of the axes that are drawn value by value."""
+    """The entries of the filter by value, such as ``depth 3``, each with its axis and value. Numeric axes have none.
+
+    ``short``: the short names of axes, by path.
+    """
     found = dict[str, tuple[str, Any]]()
     for axis, name in short.items():
         column = seen.seen.trials[axis]
@@ -85,7 +94,7 @@ def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[st
 
 
 def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
-    """A sortable and searchable table of the trials with their values, the best first."""
+    """Show a table of the trials with their values, which can be sorted and searched; the best comes first."""
     heading("Trials", level=3)
     short, measure = names_by_path(seen.domains), seen.measure
     columns = ["state", "dev", "best_epoch", "epochs", "seconds", *seen.domains]

@@ -1,4 +1,4 @@
-"""The log of a trial on a page: its last lines."""
+"""Shows the last lines of a trial's log on a page."""
 
 from pathlib import Path
 from typing import Final
@@ -10,11 +10,11 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.log_file import LogFile
 
 SHOWN: Final = 200
-"""The most lines that are shown: the last ones."""
+"""The most lines that are shown; they are the last ones."""
 
 
 def trial_log(path: Path, number: int, ablation: int | None = None) -> None:
-    """The log of a trial of the study in the folder ``path``, or of one of its ablations."""
+    """Show the end of the log of trial ``number``, of the study in the folder ``path`` or of one of its ablations."""
     folder = StudyFolder(path, ablation)
     lines = LogFile(folder.log(number)).whole().splitlines()
     if not lines:

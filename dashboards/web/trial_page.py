@@ -1,4 +1,6 @@
-"""The page of a trial: what became of it, what differs in it, its curves, network, faults, log, time and files."""
+"""The page of a trial: how it ended, its differences from base and best trial, its curves, network, faults, log, time
+and files.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
 
 EVERY: Final = 3.0
-"""Seconds between two looks at a trial that is not over."""
+"""Seconds between two updates of the page while the study is not finished."""
 
 PHASES: Final[dict[Phase, tuple[str, str]]] = {
     "waiting": ("waited for a worker", "waits for a worker"),
@@ -43,17 +45,18 @@ PHASES: Final[dict[Phase, tuple[str, str]]] = {
     "paused": ("was paused", "is paused"),
     "measuring": ("was measured on test", "is measured on test"),
 }
-"""Words for what a trial did in each phase, and for what it does while the phase is under way."""
+"""The words for each phase of a trial: once it has ended, and while it goes on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedTrials:
-    """A trial and those that it is compared with, as the ledger has them.
+    """A trial with the base's trial and the best trial, read from the ledger to compare them.
 
-    ``record``: of the search or of an ablation, with no other trials than these, or with all of an ablation; ``base``
-    and ``best``: their numbers, if they are there. ``ranked``: the numbers of all trials with a score, the best first.
-    ``runs``: whether a driver runs the study, as far as the ledger says; ``written``: when it last wrote, in Unix
-    seconds.
+    ``trial``: the trial of the page. ``record``: the record of the search, with these trials only, or of an ablation,
+    with all its trials. ``events``: the events of these trials. ``base``, ``best``: the numbers of the base's trial and
+    of the best one; None if there is none. ``ranked``: the numbers of all trials with a score, the best first.
+    ``folder``: the folder of the search or ablation. ``runs``: whether a process runs the study at present, according
+    to the ledger. ``written``: when the ledger was last written, in Unix seconds.
     """
 
     trial: "TrialRecord"
@@ -68,12 +71,15 @@ class ComparedTrials:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Whether nothing can happen to the trial any more, since its search or ablation is finished."""
         return self.record.finished
 
 
 def trial_page(path: Path) -> None:
-    """The page, with a choice of the trial, which is in its address; it updates itself until the study is finished."""
+    """Show the page of a trial, with an input for its number, which is also in the page's address.
+
+    The page updates itself until the study is finished.
+    """
     of = snapshot(path)
     with st.container(horizontal=True, vertical_alignment="bottom", key="which trial"):
         ablation = _ablation(of)
@@ -97,7 +103,9 @@ def trial_page(path: Path) -> None:
 
 
 def _ablation(of: Snapshot) -> int | None:
-    """The ablation whose trial is shown; None: the search."""
+    """Show a choice of the search and its ablations, if there are any. Returns the number of the chosen ablation, or
+    None for the search.
+    """
     ablations = {of_ablation(number): number for number in of.record.ablations} if of.frames.ablated else {}
     if not ablations:
         return None
@@ -112,7 +120,9 @@ def _trials(of: Snapshot, ablation: int | None) -> "pd.DataFrame":
 
 
 def _seen(of: Snapshot, number: int, ablation: int | None) -> ComparedTrials:
-    """A trial and those that it is compared with, as the ledger has them now."""
+    """The trial and those that it is compared with, as the ledger has them now. ``ablation``: that of the trial; None:
+    the search.
+    """
     if ablation is None:
         base, best, ranked = of.frames.base, of.best, tuple(of.ranked)
         wanted = {each for each in (number, base, best) if each is not None}
@@ -194,7 +204,7 @@ def _numbers(seen: ComparedTrials) -> None:
 
 
 def _beside(seen: ComparedTrials, number: int | None) -> str:
-    """The trial's score minus that of trial ``number``, as text."""
+    """The trial's score minus the score of trial ``number``, as text."""
     other = None if number is None else seen.record.trials[number]
     if other is seen.trial:
         return "it is it"
@@ -256,7 +266,7 @@ def _differences(seen: ComparedTrials) -> None:
 
 
 def _rounded(value: str) -> str:
-    """The text of a value, a number in four digits."""
+    """The text of a value, rounded to four digits if it is a number with a point or an exponent."""
     try:
         return f"{float(value):.4g}" if "." in value or "e" in value else value
     except ValueError:
@@ -292,7 +302,7 @@ def _spans(seen: ComparedTrials) -> Iterator[PhaseSpan]:
 
 
 def _did(span: PhaseSpan) -> str:
-    """Describes a phase of the trial, with the reason why it ended unless what the trial did next makes that clear."""
+    """The words for a phase of the trial, with the reason why it ended, unless the next phase makes that clear."""
     did, does = PHASES[span.phase]
     if span.under_way:
         return does
@@ -301,7 +311,7 @@ def _did(span: PhaseSpan) -> str:
 
 
 def _length(span: PhaseSpan, seen: ComparedTrials) -> float:
-    """The seconds of a phase; of one under way, up to the last event of the study."""
+    """The seconds of a phase. A phase that goes on lasts until the ledger was last written, if the study runs."""
     return (max(span.until, seen.written) if span.under_way and seen.runs else span.until) - span.began
 
 

@@ -1,4 +1,4 @@
-"""The report of an ablation: its confirmed rows and its path."""
+"""The report of an ablation, or of another confirmed table: its rows, its verdict, and the path if there is one."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,10 +17,10 @@ from skipstack.spaces.short_names import names_by_path
 
 
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
-    """The report of a confirmed table, with its verdict.
+    """The report of a confirmed table with its verdict. ``record``: the study or the ablation with the table's trials.
 
-    Its details end with the steps of the path, if the ablation has one; a study with an axis of numbers also gets a
-    chart of the scores along it, if its trials were fixed in advance.
+    If the ablation walked a path from the base to the winner, the details end with its steps. If the trials were fixed
+    in advance and an axis is numeric, there is also a chart of the scores along this axis.
     """
     report, verdict, path = confirmation_report(found), of_table(record, found), tuple(_path(record))
     said = in_a_sentence(verdict)
@@ -34,13 +34,18 @@ def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
 
 
 def with_next_step(report: Report, record: StudyRecord, found: Confirmation, folder: str) -> Report:
-    """The report of an ablation that has just ended, with what to type next; ``folder``: of its study."""
+    """The report of an ablation that has just ended, with the commands to type next.
+
+    ``found``: the table of the report; ``folder``: the study's folder as it is shown in the commands.
+    """
     step = after_ablation(record.study.space.base, of_table(record, found), folder)
     return replace(report, page=replace(report.page, groups=(*report.page.groups, step), whole=whole_report(folder)))
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
-    """The steps of an ablation's path with their alternatives: chosen on dev, so described and not tested."""
+    """Yield the steps of an ablation's path, each with the alternatives. They were chosen on dev, so they are only
+    described.
+    """
     measure = record.measure
     taken = list(walked(record))
     if taken:

@@ -1,4 +1,6 @@
-"""The report of a study beside a table of a paper, written from the numbers of its machine-readable formats."""
+"""The report that compares a study with a table of a paper. It is written from the numbers of its machine-readable
+form.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +22,11 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.against import ComparedRow, PaperComparison
 
 DISAGREES = "≠"
-"""Marks a row whose whole interval has the opposite sign of the paper's difference."""
+"""Marks a row of ours whose whole interval has the opposite sign of the paper's difference."""
 
 
 def comparison_report(comparison: PaperComparison) -> Report:
-    """The report of a comparison."""
+    """The report of a study beside a paper's table."""
     records = [_numbers(row) for row in comparison.rows]
     title = f"{comparison.study} on {comparison.corpus}, against {comparison.table}: {comparison.title}"
     groups = ((_table(comparison, records),), tuple(Sentence(each) for each in _sentences(comparison)))
@@ -38,7 +40,9 @@ def comparison_report(comparison: PaperComparison) -> Report:
 
 
 def _numbers(row: ComparedRow) -> Numbers:
-    """The paper's numbers of a row, then ours. Scores and differences are those of ``data.tasks.measure``."""
+    """The numbers of a row: first the paper's, then ours. Scores and differences are those of
+    ``data.tasks.measure``.
+    """
     return {
         "disagrees": row.disagrees,
         "paper_dev": row.paper_dev,
@@ -65,7 +69,9 @@ def _content(comparison: PaperComparison, records: Sequence[Numbers]) -> Mapping
 
 
 def _table(comparison: PaperComparison, records: Sequence[Numbers]) -> Table:
-    """The table; a narrow page keeps the columns of the compared split longest."""
+    """The table of the paper's rows beside ours. On a narrow page, the columns of the split that is compared stay
+    longest.
+    """
     columns = [replace(column, heading=heading_of(column.heading, comparison.measure)) for column in COLUMNS]
     best = {name: best_scores(records, number, comparison.measure) for name, number in SCORES.items()}
     other = heading_of("test %" if comparison.split == "dev" else "dev %", comparison.measure)
@@ -82,7 +88,7 @@ def _table(comparison: PaperComparison, records: Sequence[Numbers]) -> Table:
 
 
 def _row(numbers: Numbers, measure: Measure, best: set[str]) -> TableRow:
-    """A row; ``best``: the names of the columns in which it is best."""
+    """A table row. ``best``: the names of the columns in which it has the best score."""
     label = str(numbers["row"])
     return TableRow(
         names=(label,),
@@ -96,7 +102,7 @@ def _row(numbers: Numbers, measure: Measure, best: set[str]) -> TableRow:
 
 
 def _sentences(comparison: PaperComparison) -> Iterator[str]:
-    """The results of the table as a whole, and the meaning of its marks."""
+    """Yield sentences on the agreement of paper and study as a whole, and on the marks."""
     value = "not defined" if comparison.correlation is None else f"{comparison.correlation:+.2f}"
     rows = counted(comparison.shared, "row")
     yield f"Spearman's rank correlation of paper and ours on {comparison.split}, over {rows} that both have: {value}"
@@ -149,7 +155,7 @@ COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
     Column("test %", "ours"): _ours("test"),
     Column("trial", "ours"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }
-"""The columns of the printed table, and the function that writes a cell from the numbers of its row."""
+"""The columns of the printed table, each with the function that writes its cells."""
 
 SCORES = {"paper: dev %": "paper_dev", "paper: test %": "paper_test", "ours: dev %": "dev", "ours: test %": "test"}
-"""The columns of scores, and the number in each."""
+"""The columns with scores, each with the name of its number."""

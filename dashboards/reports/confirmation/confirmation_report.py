@@ -1,4 +1,4 @@
-"""The table of confirmed rows: scores, differences to the base, and their significance."""
+"""The report and the table of confirmed rows: scores, differences to the base, and their significance."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -37,11 +37,13 @@ from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.spaces.short_names import names_by_path
 
 Writer = Callable[[Numbers, Measure], str]
-"""Writes a cell from the numbers of its row."""
+"""A function that writes a cell from the numbers of its row and the measure."""
 
 
 def confirmation_report(confirmation: Confirmation) -> Report:
-    """The report of a confirmation. Its details say how small a difference it detects, and why rows have none."""
+    """The report of a confirmation. Its details say how small a difference it can detect, and why rows have no
+    difference.
+    """
     records = [confirmed_numbers(row) for row in confirmation.rows]
     read, *further = (Sentence(each, style="dim") for each in _sentences(confirmation))
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
@@ -97,8 +99,9 @@ def confirmed_table(
 ) -> Table:
     """The table of confirmed rows, with the best score of each corpus in bold.
 
-    ``reference``: the text in place of the difference of a reference row; ``about``: what the study asks;
-    ``ablation``: the number of the rows' ablation.
+    ``records``: the numbers of the rows. ``split``: the split of the scores. ``reference``: the text that a reference
+    row has in place of a difference. ``about``: what the study asks. ``ablation``: the number of the ablation that the
+    rows belong to; None if they belong to none.
     """
     asked = any(numbers["p_randomised"] is not None for numbers in records)
     reached = {Column(f"{split} %"): lambda numbers, measure: estimate_text(split, numbers, measure)}
@@ -124,7 +127,7 @@ def confirmed_table(
 
 
 def _labels(records: Sequence[Numbers]) -> Iterator[str]:
-    """The labels of rows, with changed axes shortened to the unambiguous end of their path."""
+    """Yield the label of each row. The path of a changed axis is shortened to the shortest end that is unique."""
     short = names_by_path(str(numbers["axis"]) for numbers in records if numbers["axis"])
     for numbers in records:
         axis, colon, change = str(numbers["row"]).partition(": ")
@@ -134,7 +137,9 @@ def _labels(records: Sequence[Numbers]) -> Iterator[str]:
 def _row(
     numbers: Numbers, label: str, measure: Measure, columns: Mapping[Column, Writer], reference: str, best: str
 ) -> TableRow:
-    """A row; ``best``: the heading of the column in which it is best."""
+    """A table row from the numbers of a confirmed row. ``best``: the heading of the column to print in bold; empty for
+    none.
+    """
     section = " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each)
     texts = {column.heading: write(numbers, measure) for column, write in columns.items()}
     if numbers["is_reference"]:
@@ -165,7 +170,9 @@ def _sentences(confirmation: Confirmation) -> Iterator[str]:
 
 
 def _measured_on(confirmation: Confirmation) -> str:
-    """The phrase for what the rows were measured on: new partitions of the data, held-out examples, or own seeds."""
+    """The phrase that says on what the rows were measured: new partitions of the data, held-out examples, or their own
+    seeds.
+    """
     folds = any(row.difference.over and row.difference.corpora == 1 for row in confirmation.rows if row.difference)
     if folds and confirmation.ablation is not None:
         return "on new partitions of the data by which the search chose"
@@ -173,14 +180,18 @@ def _measured_on(confirmation: Confirmation) -> str:
 
 
 def _reference(confirmation: Confirmation) -> str:
-    """The reference of the rows: in an ablation the base, or the winner for rows without one of its changes."""
+    """The phrase that names the reference of the rows: the base; or also "what the heading names", if some rows of an
+    ablation are compared with another row, such as the winner.
+    """
     references = {row.reference for row in confirmation.rows if row.section and row.reference is not None}
     bases = {row.trial for row in confirmation.rows if row.is_reference}
     return "the base" if references <= bases else "the base, or to what the heading names,"
 
 
 def _reach(reach: Reach, measure: Measure) -> str:
-    """The smallest difference that the experiment can detect, and what becomes of smaller ones."""
+    """The sentences on the smallest difference that the experiment is likely to detect, and on how a smaller one would
+    appear.
+    """
     smallest, half, sought = (
         f"{measure.factor * each:.2g}" for each in (reach.smallest, reach.smallest / 2, reach.sought)
     )
@@ -195,7 +206,7 @@ def _reach(reach: Reach, measure: Measure) -> str:
 
 
 def _effect(numbers: Numbers, measure: Measure) -> str:
-    """The effect size, with the sign of the difference beside it: for a perplexity, plus is worse."""
+    """The effect size with the sign of the printed difference: for a perplexity, plus is worse."""
     size = numbers["effect_size"]
     return f"{measure.score(size):+.1f}" if isinstance(size, float) else NONE
 
@@ -209,4 +220,4 @@ COLUMNS: Mapping[Column, Writer] = {
     Column(RANDOMISED): lambda numbers, _: p_text(numbers["p_randomised"]),
     Column("trial"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }
-"""The printed columns after the score, and the function that writes a cell from the numbers of its row."""
+"""The printed columns after the score, each with the function that writes its cells."""

@@ -13,14 +13,18 @@ from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.subject import Scalar
 
 MARK = "*"
-"""Marks a significant difference: by chance alone, fewer than 5 of 100 such families of rows have one."""
+"""Marks a significant difference. If no row had an effect, fewer than 5 in 100 families (rows that are corrected
+together) would contain a mark.
+"""
 
 BOLD = "Bold: the best score."
-"""The meaning of bold cells."""
+"""The sentence that explains bold cells."""
 
 
 def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[int]:
-    """The positions of the records whose score ``name``, as printed, is the best of their corpus."""
+    """The positions of the records with the best score of their corpus. ``name``: the score to compare, as it is
+    printed.
+    """
     best: dict[Scalar, float] = {}
     for numbers in records:
         if isinstance(score := numbers[name], float):
@@ -34,7 +38,7 @@ def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[
 
 
 def confirmed_numbers(row: ConfirmedRow) -> Numbers:
-    """The numbers of a row. Scores and differences are those of ``data.tasks.measure``."""
+    """The numbers of a confirmed row, by name. Scores and differences are those of ``data.tasks.measure``."""
     return {
         "row": row.label,
         "section": row.section,
@@ -65,14 +69,17 @@ def confirmed_numbers(row: ConfirmedRow) -> Numbers:
 
 
 def estimate_text(name: str, numbers: Numbers, measure: Measure, sign: str = "") -> str:
-    """``96.41 ± 0.12``, where 0.12 is half the interval."""
+    """The estimate ``name`` as text, with half its interval: ``96.41 ± 0.12``."""
     return with_error(numbers[name], numbers[f"{name}_half"], measure, sign)
 
 
 def meaning(
     rows: Sequence[ConfirmedRow], split: Split, measure: Measure, *, reference: str = "the base"
 ) -> Iterator[str]:
-    """The meaning of ± and of the mark in a table of rows that are compared with the ``reference``."""
+    """Yield sentences that explain ± and the mark in a table of confirmed rows.
+
+    ``split``: the split of the scores; ``reference``: the words for whatever the rows are compared with.
+    """
     of_split = [row.test if split == "test" else row.dev for row in rows]
     every = [each for row, score in zip(rows, of_split, strict=True) for each in (row.difference, score) if each]
     with_interval = [each for each in every if each.half is not None]
@@ -107,7 +114,9 @@ def meaning(
 
 
 def _corrected(families: Sequence[int]) -> str:
-    """The number of rows corrected for: the rows of a corpus are a family, and so are the means."""
+    """The clause that says for how many rows the marks are corrected. The rows of one corpus are a family; so are the
+    means. ``families``: the number of rows in each family.
+    """
     if len(families) > 1:
         return ", corrected for the rows of a corpus together, and for the means together (Holm)"
     return f", corrected for {families[0]} rows (Holm)" if families[0] > 1 else ""
@@ -123,7 +132,7 @@ def _numbers(name: str, estimate: Estimate | None) -> Numbers:
 
 
 def p_text(p: object) -> str:
-    """A p value with three decimals."""
+    """A p value as text with three decimals, such as ``.012`` or ``<.001``."""
     if not isinstance(p, float):
         return NONE
     return "<.001" if p < 0.0005 else f"{p:.3f}".removeprefix("0") if p < 0.9995 else "1"

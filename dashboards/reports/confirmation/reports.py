@@ -13,15 +13,15 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 
 def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
-    """Yields each table of rows fixed in advance, with the record of its trials: the study's or an ablation's.
+    """Yield each table of rows fixed in advance, with the record of the table's trials: the study's, or an ablation's.
 
-    Tables of one seed, which confirm nothing, come last.
+    Tables with one seed confirm nothing, and come last.
     """
     yield from in_order(list(_tables(record, randomise=randomise)))
 
 
 def in_order(tables: Tables) -> Tables:
-    """The tables with those that confirm something first."""
+    """The tables in their order, but those that confirm something before the others."""
     return sorted(tables, key=lambda each: not each[1].confirmed)
 
 
@@ -34,20 +34,29 @@ def _tables(record: StudyRecord, *, randomise: bool) -> Iterator[tuple[StudyReco
 
 
 def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bool = False) -> Iterator[Report]:
-    """Reports of the confirmed tables; none if a study only explored. ``alone``: without those that confirm nothing."""
+    """Yield a report for each table of rows fixed in advance; none if the study only explored.
+
+    ``alone``: skip the tables that confirm nothing.
+    """
     for own, table in confirmed_tables(record, randomise=randomise):
         if table.confirmed or not alone:
             yield ablated_report(own, table)
 
 
 def first_shown(tables: Tables) -> int | None:
-    """Position of the table that a report begins with: the one that its verdict is about, or else the study's own."""
+    """The position of the table that a report begins with: the one that its verdict is about, or else the study's own
+    table.
+
+    None if there is neither.
+    """
     own = next((place for place, (record, _) in enumerate(tables) if record.plan is None), None)
     return own if (decisive := decisive_table(tables)) is None else decisive
 
 
 def one_report(reports: Sequence[Report], verdict: str = "") -> Report:
-    """Joins the reports of several confirmed tables, under the ``verdict`` on them; a single one is unchanged."""
+    """Join the reports of several confirmed tables into one, under the ``verdict`` on them. A single report is returned
+    unchanged.
+    """
     if len(reports) == 1:
         return reports[0]
     page = Page("", tuple(_groups(reports)), verdict, tuple(part for each in reports for part in _details(each)))
@@ -62,8 +71,11 @@ def one_report(reports: Sequence[Report], verdict: str = "") -> Report:
 
 
 def with_confirmed(explored: Report, reports: Sequence[Report], first: int | None) -> Report:
-    """The confirmed table at position ``first``, then what the search saw; the other tables are details. CSV has only
-    what the search saw.
+    """The report of a search, preceded by the confirmed table at position ``first``; the other tables go to the
+    details.
+
+    ``explored``: the report of the search; ``reports``: those of the confirmed tables. The CSV has only the results of
+    the search.
     """
     if not reports:
         return explored
@@ -89,7 +101,7 @@ def _groups(reports: Sequence[Report]) -> Iterator[tuple[Block, ...]]:
 
 
 def _details(report: Report) -> Iterator[FoldedPart]:
-    """The details of a report, each named after the report."""
+    """Yield the details of a report, with the report's title before each heading."""
     return (replace(part, heading=f"{report.page.title}: {part.heading}") for part in report.page.details)
 
 

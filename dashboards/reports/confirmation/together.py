@@ -1,4 +1,4 @@
-"""The interactions of a confirmed table: what two changes do together beyond what each of them does alone."""
+"""The interactions in a confirmed table: the effect of two changes together beyond the sum of their effects alone."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from skipstack.spaces.short_names import names_by_path
 
 
 def together(found: Sequence[Interaction], measure: Measure) -> tuple[Block, ...]:
-    """A line for each interaction, the significant ones first."""
+    """A heading, and a line for each interaction, the significant ones first."""
     short = names_by_path(axis for each in found for axis in each.axes)
     ordered = sorted(found, key=lambda each: (not each.marked, -abs(each.estimate.value)))
     heading = (
@@ -23,7 +23,7 @@ def together(found: Sequence[Interaction], measure: Measure) -> tuple[Block, ...
 
 
 def interaction_numbers(found: Interaction) -> Numbers:
-    """The numbers of an interaction."""
+    """The numbers of an interaction, by name."""
     return {
         "axis_one": found.axes[0],
         "value_one": found.values[0],

@@ -1,4 +1,4 @@
-"""The parts of the report below the table: importances, pairs of values, rungs, and the best of fewer trials."""
+"""The details of a search's report, below its table: importance of axes, pairs of values, rungs, and forecasts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -30,13 +30,13 @@ NAMED: Final = 3
 """The most pairs of values that are named."""
 
 STANDS_OUT: Final = "›"
-"""Marks an axis that stands out."""
+"""Marks an axis whose importance stands out from chance."""
 
 Content = Mapping[str, Any]
 
 
 def contents(exploration: Exploration) -> Content:
-    """The numbers of all parts by full names; scores are those of ``data.tasks.measure``."""
+    """The numbers of all parts, by their full names. Scores are those of ``data.tasks.measure``."""
     model = exploration.effects
     return {
         "effects": {
@@ -54,7 +54,7 @@ def contents(exploration: Exploration) -> Content:
 
 
 def parts(content: Content, measure: Measure) -> Iterator[FoldedPart]:
-    """The parts that have content."""
+    """Yield the parts that have content."""
     if content["importances"]:
         yield FoldedPart("importance", (_importances(content["importances"]),))
     if content["pairs"]:
@@ -96,7 +96,9 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
 
 
 def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
-    """The pairs that are further from the sum of their effects than any pair is by chance."""
+    """The pairs of values whose joint effect differs from the sum of their effects by more than any pair does by
+    chance.
+    """
     named = sorted(
         (pair for pair in content["pairs"] if pair["stands_out"]), key=lambda pair: -abs(pair["interaction"])
     )
@@ -143,7 +145,7 @@ def _continued_content(found: Continued) -> Content:
 
 
 def _continued(found: Content, measure: Measure) -> str:
-    """The gain of half as many trials again."""
+    """The sentences on the gain of the last trials, and on the gain of half as many trials again."""
     said = f"The last {counted(found['trials'], 'trial')} raised the best by {size_of(found['last'], measure)}"
     if found["most"] is not None:
         said += (
@@ -163,6 +165,6 @@ def _share(value: Any) -> str:
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as plain values; missing numbers are None."""
+    """The rows of a frame as plain values by column. Missing values are None."""
     rows = frame.astype(object).to_dict("records")
     return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in rows]

@@ -1,4 +1,4 @@
-"""The report of a search, described and not tested.
+"""The report of a search. It describes the search, and tests nothing.
 
 The page is written from the raw numbers of the machine-readable formats, so that all formats agree.
 """
@@ -55,16 +55,17 @@ from skipstack.spaces.trial import CORPUS, TrialConfig
 CONFIRM = "To confirm, `skipstack ablate DIR` trains the best config and each of its changes again."
 
 BLIND = ("random", *FIXED_DESIGNS)
-"""The proposers that choose trials without regard to scores."""
+"""The proposers that choose trials without looking at scores."""
 
 
 def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tables = (), folder: str = DIR) -> Report:
-    """The report of what a search saw: the verdict, the best trial beside base and baseline, and the next step; all
-    else is in its details.
+    """The report of a search: the verdict, the best trial beside base and baseline, the cost, and the next step. All
+    else is in the report's details.
 
-    ``by``: the chosen axes; if there are any, their values are on the page itself, not in its details. ``tables``: the
-    confirmed tables, which the verdict is about and ``with_confirmed`` shows; ``folder``: that of the study, for the
-    next commands.
+    ``seen``: the exploration of the search. ``by``: the axes that were chosen to be shown; if there are any, the table
+    of their values moves from the details to the page. ``tables``: the confirmed tables of the study, which may decide
+    the verdict. ``with_confirmed`` adds them to the report. ``folder``: the study's folder as it is shown in suggested
+    commands.
     """
     more, found = contents(seen), verdict(seen, tables)
     confirmed = _confirmed(seen, found)
@@ -72,7 +73,7 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
     said = in_a_sentence(found)
     values = FoldedPart("values", tuple(_values(seen, records, found)))
     best, further = tuple(_best(seen)), tuple(_further(seen))
-    decided = decisive_table(tables) is not None  # then the confirmed table says what the best changes
+    decided = decisive_table(tables) is not None  # then the confirmed table shows the changes of the best config
     return Report(
         page=Page(
             seen.study,
@@ -102,13 +103,17 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
 
 
 def _headline(seen: Exploration, records: Sequence[Numbers]) -> tuple[Block, ...]:
-    """The table of baseline, base and best, with the meaning of its columns and marks."""
+    """The table of baseline, base and best trial, with sentences that explain its columns and marks."""
     read = Sentence(" ".join(_of_headline(seen, records)), style="dim")
     return headline(records, seen.measure, " ".join(_caption(seen.config))), read
 
 
 def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], WinnerChange]:
-    """The changes that an ablation has tested, by the axis and the label of the part that holds the changed value."""
+    """The winner's changes that an ablation has tested.
+
+    They are keyed by the axis, and by the label of the part of the axis, a value or a range, that holds the changed
+    value.
+    """
     changes = found.changes if isinstance(found, WinnerTested) else ()
     return {
         (each.axis, part.label): each
@@ -119,14 +124,16 @@ def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], Wi
 
 
 def _values(seen: Exploration, records: Sequence[Numbers], found: Verdict) -> Iterator[tuple[Block, ...]]:
-    """The table of each value of each axis, with the meaning of its columns and marks."""
+    """Yield the table of all values of all axes, with sentences that explain its columns and marks."""
     yield (Sentence(about(seen.config.search)),)
     notes = [*_of_values(seen, records), *_of_confirmed(records, found)]
     yield table(records, seen.measure), Sentence(" ".join(notes), style="dim")
 
 
 def about(search: SearchConfig) -> str:
-    """The sentences on what a search chose by scores on the way, and on why no number of its report has an interval."""
+    """The sentences on what a search decided by scores while it ran, and on why no number of its report has an
+    interval.
+    """
     blind = search.proposer.kind in BLIND
     chose = [
         *([] if blind else ["which trials to run"]),
@@ -167,7 +174,9 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
 
 
 def _caption(study: StudyConfig) -> Iterator[str]:
-    """The sentences of the caption: what was trained, unless an axis varies it, and what the study asks."""
+    """Yield the sentences of the caption: the corpus or function that was trained, unless an axis varies it, and the
+    study's description.
+    """
     base = study.space.base
     if not isinstance(base, TrialConfig):
         yield f"Function: {base.title}."
@@ -178,7 +187,7 @@ def _caption(study: StudyConfig) -> Iterator[str]:
 
 
 def _cost(exploration: Exploration) -> Iterator[Block]:
-    """The trials by end reason, their cost, and why no further trial was started."""
+    """Yield the number of trials by how they ended, their cost, and why no further trial was started."""
     ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
     yield Sentence(
         f"{counted(sum(exploration.ends.values()), 'trial')}{': ' if ends else ''}{ends}; "
@@ -198,7 +207,7 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
 
 
 def _further(exploration: Exploration) -> Iterator[Block]:
-    """Further facts on the trials: the Pareto front, lost attempts, and training that could have been spared."""
+    """Yield further facts on the trials: the Pareto front, lost attempts, and training that could have been spared."""
     if exploration.front:
         yield Sentence(f"on the Pareto front of {', '.join(exploration.objectives)}:")
         yield Listing(
@@ -216,14 +225,14 @@ def _further(exploration: Exploration) -> Iterator[Block]:
 
 
 def _best(exploration: Exploration) -> Iterator[Block]:
-    """The config of the best trial, by what differs from the base."""
+    """Yield the best trial, and the settings in which its config differs from the base."""
     if exploration.best_config is None:
         yield Sentence("no trial has a score")
         return
     changed = changes(exploration.best_config, exploration.base)
     against = "differs from the base in:" if changed else "the base itself"
     yield Sentence(f"best: trial {exploration.best}, config {exploration.best_config.identity}, {against}")
-    settings = chosen(changed, exploration.best_config)  # without the defaults of another kind
+    settings = chosen(changed, exploration.best_config)  # without defaults that only follow from another choice of kind
     yield Listing(tuple(f"{path}={value_text(value)}" for path, value in settings.items()), code=True)
 
 
@@ -242,7 +251,7 @@ def _on_front(trial: ListedTrial, exploration: Exploration) -> Iterator[str]:
 
 
 def _of_headline(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[str]:
-    """The meaning of the columns and marks of baseline, base and best."""
+    """Yield sentences that explain the columns and marks of the table of baseline, base and best trial."""
     whole = [numbers for numbers in records if numbers["axis"] in WHOLE]
     measure = exploration.measure
     if measure.unit == "%":
@@ -260,7 +269,7 @@ def _seeds(records: Sequence[Numbers]) -> int:
 
 
 def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[str]:
-    """The meaning of the columns and marks of the table of values."""
+    """Yield sentences that explain the columns and marks of the table of values."""
     measure, model = exploration.measure, exploration.effects
     unscored = any(numbers["scored_trials"] != numbers["trials"] for numbers in records)
     of_begun = " (2/3: 2 of the 3 begun have a score)" if unscored else ""
@@ -281,7 +290,7 @@ def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator
 
 
 def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:
-    """The meaning of the column of confirmed differences."""
+    """Yield a sentence that explains the column of confirmed differences, if it has any."""
     if isinstance(found, WinnerTested) and any(numbers["confirmed"] is not None for numbers in records):
         where = f"on {found.split} ({found.corpus})" if found.corpus else f"on {found.split}"
         marked = any(numbers["confirmed_marked"] for numbers in records)
@@ -293,7 +302,7 @@ def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:
 
 
 def _of_effects(model: Effects, measure: Measure) -> Iterator[str]:
-    """The meaning of the column of effects, and why values have none."""
+    """Yield sentences that explain the column of effects, and why some or all values have none."""
     stopped = f", {counted(model.stopped, 'stopped one')} as censored" if model.stopped else ""
     fitted = f"an additive model of {counted(model.whole, 'whole trial')}{stopped}"
     if not model.of and not model.untold:

@@ -1,4 +1,4 @@
-"""The printed table of a search, written from the numbers of its machine-readable formats."""
+"""The printed tables of a search, written from the numbers of its machine-readable formats."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,28 +13,31 @@ from skipstack.search.analysis.verdict.verdicts import WinnerChange
 from skipstack.search.statistics.descriptive import deviation, mean
 
 LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
-"""Marks: the best value of its axis; a trial that was not trained to its end; a trial on the Pareto front; a reused
-trial, which was not trained."""
+"""Marks, in this order: the best value of its axis; a trial not trained to its end; a trial on the Pareto front; a
+reused trial, which was not trained.
+"""
 
 OPEN = "open"
-"""Stands for an effect whose band holds 0."""
+"""Printed in place of an effect whose 95 % band contains 0."""
 
 CONFIRMED = Column("confirmed")
-"""The column of the differences that an ablation has tested, shown if there is one."""
+"""The column of the differences that an ablation has tested. It is left out if there are none."""
 
 WHOLE = (BASELINE, BASE, BEST)
-"""The rows that belong to no axis."""
+"""The ``axis`` of the rows that belong to no axis: baseline, base and best trial."""
 
 HEADLINE = ("dev %", "deviation", "test %")
-"""The columns of the rows that belong to no axis."""
+"""The columns of the table of baseline, base and best trial."""
 
 OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 """The columns that a narrow terminal drops, in this order."""
 
 
 def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None) -> Numbers:
-    """The numbers of a row. Scores and effects are those of ``data.tasks.measure``: shares in [-1, 1], not percent, and
-    negative perplexities. ``confirmed``: the change to its value, if an ablation has tested that.
+    """The numbers of a row, by name.
+
+    Scores and effects are those of ``data.tasks.measure``: shares in [-1, 1], not percent, and negative perplexities.
+    ``confirmed``: the winner's change to the value of this row, if an ablation has tested that; None otherwise.
     """
     return {
         "axis": row.axis,
@@ -86,12 +89,15 @@ def _confirmed_numbers(change: WinnerChange | None) -> Numbers:
 
 
 def by_seed(row: ValueRow) -> Mapping[str, tuple[float, ...]]:
-    """The seeds of a row, and its scores on dev and test in the order of the seeds."""
+    """The seeds of a row, and its scores on dev and test in the order of these seeds."""
     return {"seeds": row.seeds, **{name: values for name, values in (("dev", row.dev), ("test", row.test)) if values}}
 
 
 def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
-    """The table of baseline, base and best trial, from the numbers of all rows; ``caption``: sentences on the study."""
+    """The table of baseline, base and best trial.
+
+    ``records``: the numbers of all rows, of which it takes its own; ``caption``: sentences on the study.
+    """
     shown = [column for column in COLUMNS if column.heading in HEADLINE]
     return Table(
         names=("config", "trial"),
@@ -104,8 +110,9 @@ def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") ->
 
 
 def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
-    """The table of each value of each axis, given the numbers of all rows; ``caption``: sentences on the study, besides
-    its heading.
+    """The table of all values of all axes.
+
+    ``records``: the numbers of all rows, of which it takes its own; ``caption``: sentences on the study.
     """
     of_axes = [record for record in records if record["axis"] not in WHOLE]
     none = all(record["confirmed"] is None for record in of_axes)
@@ -121,7 +128,7 @@ def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Ta
 
 
 def _split(split: str, values: Sequence[float]) -> Numbers:
-    """The mean and the sample standard deviation over the seeds."""
+    """The mean and the sample standard deviation over the seeds, by name. None for what cannot be computed."""
     return {
         f"{split}_mean": mean(values) if values else None,
         f"{split}_deviation": deviation(values) if len(values) > 1 else None,
@@ -131,7 +138,7 @@ def _split(split: str, values: Sequence[float]) -> Numbers:
 def _row(numbers: Numbers, measure: Measure, columns: Sequence[Column]) -> TableRow:
     axis, value = str(numbers["axis"]), str(numbers["value"])
     of_axis = axis not in WHOLE
-    label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"  # the footnote says which baseline
+    label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"  # a footnote says which
     leads = bool(numbers["best_of_axis"])
     return TableRow(
         names=(axis, value),
@@ -190,4 +197,4 @@ COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
     Column("epochs"): _spent("epochs", ",d"),
     Column("seconds"): _spent("seconds", ",.1f"),
 }
-"""The printed columns, and the function that writes a cell from the numbers of its row."""
+"""The printed columns, each with the function that writes its cells from the numbers of their row."""

@@ -1,6 +1,7 @@
-"""The pictures of confirmed rows: differences with intervals, alone or beside a paper's.
+"""The pictures of confirmed rows: their differences with intervals, alone or beside those of a paper.
 
-Alone, a difference has the corrected interval, as its mark is corrected; beside a paper's, the uncorrected one.
+Alone, a difference has the interval corrected for several comparisons, as its mark is; beside a paper's, the
+uncorrected one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 
 
 def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
-    """The difference of each row to the base; ``records`` are the numbers of the rows."""
+    """A picture of each row's difference to the base. ``records``: the numbers of the rows."""
     return pictured(confirmed_charts(heading, records, measure))
 
 
 def confirmed_charts(heading: str, records: Sequence[Numbers], measure: Measure) -> Iterator[Drawn]:
-    """The charts of ``confirmed_pictures``: one for each corpus, after that of the mean over several."""
+    """Yield the charts of ``confirmed_pictures``. With several corpora, the mean's chart comes first, then one for each
+    corpus.
+    """
     from skipstack.dashboards.charts.effects import effects
 
     *corpora, last = dict.fromkeys(numbers.get("corpus") for numbers in records) or [None]
@@ -55,7 +58,7 @@ def differences_of(records: Sequence[Numbers], measure: Measure) -> "pd.DataFram
 
 
 def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split) -> tuple[Picture, ...]:
-    """The paper's differences beside ours; ``records`` are the numbers of the rows."""
+    """A picture of the paper's differences beside ours. ``records``: the numbers of the rows."""
     return pictured([compared_chart(records, measure, split)])
 
 
@@ -77,7 +80,7 @@ def compared_chart(records: Sequence[Numbers], measure: Measure, split: Split) -
 
 
 def _label(numbers: Numbers, short: Mapping[str, str]) -> str:
-    """The name of a row, which begins with as much of the path of its axis as tells it from the others."""
+    """The name of a row, which begins with the shortest end of its axis's path that is unique among the rows."""
     row, axis = str(numbers["row"]), str(numbers.get("axis"))
     return f"{short[axis]}{row.removeprefix(axis)}" if axis in short and row.startswith(axis) else row
 
@@ -92,5 +95,5 @@ def _ours(numbers: Numbers, measure: Measure, interval: str = "") -> dict[str, f
 
 
 def _own(score: object, measure: Measure) -> float | None:
-    """A difference of scores in the measure's own unit."""
+    """A difference of scores in the measure's own unit; None if there is none."""
     return measure.score(score) if isinstance(score, float) else None

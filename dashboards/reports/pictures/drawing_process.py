@@ -1,6 +1,6 @@
-"""The process that draws the pictures of reports: if it dies or hangs, pictures are missing, and nothing else.
+"""Draws the pictures of reports in a process of its own. If that process dies or hangs, only pictures are missing.
 
-It loads V8 (``charts/rendering.py``), and neither Altair nor the study.
+The process loads V8 (``charts/rendering.py``), but neither Altair nor the study.
 """
 
 import atexit
@@ -14,18 +14,19 @@ from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.system import address_limit
 
 PATIENCE: Final = 120.0
-"""Seconds within which the process must have started, and must have drawn a picture; a second is usual."""
+"""The most seconds that the process may take to start, and to draw one picture. Either usually takes a second."""
 
 
 class UndrawnError(Exception):
-    """A picture is not drawn. The message is one line on why."""
+    """Raised if a picture cannot be drawn. The message is one line that says why."""
 
 
 class DrawingProcess:
-    """Draws pictures one after another in one child process, which starts with ``begin`` or the first picture.
+    """Draws pictures one after another in a child process, which starts with ``begin`` or with the first picture.
 
-    It lasts until ``end``, or until this process ends. ``trouble``: why it can draw no more, if so, in a line; until
-    ``end`` nothing else is tried, so that a page waits only once.
+    The child process lasts until ``end``, or until this process ends. After it has died or hung, ``trouble`` says why
+    in one line; from then on every picture fails at once, so that a page waits only once, until ``end`` clears
+    ``trouble``.
     """
 
     def __init__(self) -> None:
@@ -35,16 +36,19 @@ class DrawingProcess:
         self.trouble: str | None = None
 
     def begin(self) -> None:
-        """Start the process, without waiting for it."""
+        """Start the child process, without waiting for it."""
         with self._lock:
             self._begin()
 
     def svg(self, specification: Mapping[str, Any], version: str) -> str:
-        """The picture of a specification (``charts/drawing.py``). Raises UndrawnError."""
+        """Draw the picture of a specification (``charts/drawing.py``). ``version``: its Vega-Lite version.
+
+        Raises UndrawnError if the picture cannot be drawn.
+        """
         with self._lock:
             self._begin()
             if not self._ready:
-                self._answer()  # until it is ready it reads nothing, and sending much would block
+                self._answer()  # before it is ready the child reads nothing, and sending a lot would block
                 self._ready = True
             if self._child is not None:
                 self._child.send((specification, version))
@@ -54,7 +58,7 @@ class DrawingProcess:
         return str(found)
 
     def end(self) -> None:
-        """End the process, if there is one; a picture drawn later starts another."""
+        """End the child process, if there is one. A picture that is drawn later starts another."""
         with self._lock:
             self._end(None)
 
@@ -75,7 +79,7 @@ class DrawingProcess:
         except TimeoutError:
             self._end(f"drawing took more than {PATIENCE:.0f} s{_limited()}")
         except NoAnswerError as error:
-            self._end(f"{str(error).partition(': ')[0]}{_limited()}")  # what follows is a line of V8's stack
+            self._end(f"{str(error).partition(': ')[0]}{_limited()}")  # the rest is a line of V8's stack
         raise UndrawnError(self.trouble)
 
     def _end(self, trouble: str | None) -> None:
@@ -91,7 +95,9 @@ DRAWING: Final = DrawingProcess()
 
 
 def serve(link: Link) -> None:
-    """The loop of the process: it draws each specification that it is sent."""
+    """Run the loop of the child process: it answers each specification that arrives on ``link`` with a picture or an
+    error.
+    """
     from skipstack.dashboards.charts import rendering
 
     rendering.load()
@@ -100,13 +106,13 @@ def serve(link: Link) -> None:
         specification, version = link.recv()
         try:
             answer: str | Exception = rendering.svg(specification, version)
-        except ValueError as error:  # the chart is to blame
+        except ValueError as error:  # the chart is at fault, not the process
             answer = ValueError(str(error))
         link.send(answer)
 
 
 def _limited() -> str:
-    """The limit of addresses, which is the likely cause where there is one."""
+    """A note on the limit of the address space, which is the likely cause of a failure; empty if there is no limit."""
     most = address_limit()
     if most is None:
         return ""

@@ -1,4 +1,6 @@
-"""Draws the inside of a network: arcs to the chosen states, gates as bars, gradients as a curve."""
+"""Draws what a network does inside on sentences: arcs to the states that were read, and bars for gates and
+gradients.
+"""
 
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
@@ -9,33 +11,35 @@ from skipstack.models.views.insight import LayerView
 from skipstack.search.publishing.bundles.inspection import SentenceView
 
 WIDTH, MARGIN, LINE, CURVE = 900, 24, 18, 120
-"""Pixels: the page's width and margin, the height of a line of text and of a curve."""
+"""Pixels: the width and margin of the picture, the height of a line of text, and the height of the tallest gradient
+bar.
+"""
 
 INK, PALE, ARC, BAR = "#1f2328", "#d0d7de", "#0969da", "#8250df"
 
 
 class StackedShapes:
-    """Stacks shapes from top to bottom; ``top`` is the start of the next one."""
+    """Collects shapes from top to bottom. ``top`` is the vertical position where the next shape begins."""
 
     def __init__(self) -> None:
         self.shapes: list[str] = []
         self.top = float(MARGIN)
 
     def text(self, x: float, y: float, words: str, *, anchor: str = "start", bold: bool = False) -> None:
-        """Text with its baseline at y."""
+        """Add a text with its baseline at the height ``y``."""
         weight = ' font-weight="bold"' if bold else ""
         self.shapes.append(
             f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight} fill="{INK}">{escape(words)}</text>'
         )
 
     def heading(self, words: str) -> None:
-        """A line of text."""
+        """Add a line of bold text, and move ``top`` below it."""
         self.top += 1.5 * LINE
         self.text(MARGIN, self.top, words, bold=True)
         self.top += LINE / 2
 
     def svg(self, title: str) -> str:
-        """The whole picture, self-contained."""
+        """The collected shapes as one SVG without external files."""
         height = self.top + MARGIN
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
@@ -46,7 +50,7 @@ class StackedShapes:
 
 
 def picture(sentences: Sequence[SentenceView]) -> str:
-    """The picture as SVG: gui2019 Figures 6 and 4, and the gates of each layer."""
+    """The picture as SVG: like gui2019 Figures 6 and 4, and with the gates of each layer."""
     page = StackedShapes()
     for sentence in sentences:
         for view in sentence.layers:
@@ -65,7 +69,9 @@ def picture(sentences: Sequence[SentenceView]) -> str:
 
 
 def _arcs(page: StackedShapes, words: Sequence[str], view: LayerView) -> None:
-    """Arcs from each word to the word whose state it read; none for the previous state or the start."""
+    """Draw an arc from each word to the word whose state it read. No arc leads to the previous state or to the
+    start.
+    """
     assert view.back is not None
     step = (WIDTH - 2 * MARGIN) / len(words)
     sign = -1 if view.direction == "forward" else 1

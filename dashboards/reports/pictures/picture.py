@@ -1,4 +1,4 @@
-"""Charts as pictures of a page."""
+"""Draws charts as the pictures of a report."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,9 +10,10 @@ from skipstack.dashboards.reports.pictures.drawing_process import DRAWING, Undra
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A heading and the function that draws its chart, or the reason why there is none, as a part of a sentence.
+    """A chart to draw: its heading, and the function that draws it.
 
-    ``wide``: it takes the whole width of a page in a browser.
+    If there is nothing to draw, ``draw`` is the reason, as a part of a sentence. ``wide``: whether the chart takes the
+    whole width of a page in a browser.
     """
 
     heading: str
@@ -21,7 +22,9 @@ class Drawn:
 
 
 def pictured(drawn: Iterable[Drawn]) -> tuple[Picture, ...]:
-    """Charts as SVG pictures, with title and sentences as text; of one that could not be drawn, why not."""
+    """The charts as SVG pictures, each with its title and sentences as text. A chart that could not be drawn is
+    replaced by the reason.
+    """
     return tuple(map(_picture, drawn))
 
 

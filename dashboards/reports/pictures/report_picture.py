@@ -1,4 +1,4 @@
-"""The text report as SVG, for pages that show it."""
+"""Draws the text report of a search as SVG, for web pages."""
 
 from io import StringIO
 
@@ -30,12 +30,13 @@ FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}
 </g>
 </svg>
 """
-"""Rich's template without the window frame and without fonts from the network."""
+"""Rich's SVG template without its window frame, and without fonts from the network."""
 
 
 def picture(exploration: Exploration, *, folder: str = DIR, width: int = PAGE) -> str:
-    """The report without its details as SVG, ``width`` columns wide; ``folder``: of the study, for the commands in it.
-    The same exploration gives the same text.
+    """The report of a search without its details, as SVG. The same exploration always gives the same text.
+
+    ``folder``: the study's folder as it is shown in suggested commands. ``width``: the width in characters.
     """
     console = Console(
         file=StringIO(), record=True, width=width, force_terminal=True, color_system="standard", highlight=False

@@ -1,4 +1,4 @@
-"""The pictures of a search; in place of an empty one, a sentence says why."""
+"""The pictures of a search. If a chart would be empty, a sentence says why."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -31,7 +31,7 @@ def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
 
 
 def objective_charts(exploration: "Exploration") -> Iterator[Drawn]:
-    """A chart for each objective that a function reports after its score."""
+    """Yield a chart for each objective that the user's function reports after its score; none for other studies."""
     from skipstack.dashboards.charts.costs import score_against_objective
 
     for each in exploration.further if exploration.config.search.reported else ():
@@ -48,7 +48,7 @@ def objective_charts(exploration: "Exploration") -> Iterator[Drawn]:
 
 
 def search_chart(heading: str, exploration: "Exploration") -> Drawn:
-    """The chart under this heading; the others are not computed."""
+    """The chart under this heading. No other chart is computed."""
     wide = heading in ("Effects of values", "Pairs of axes")
     return Drawn(heading, CHARTS[heading](exploration), wide=wide)
 
@@ -118,7 +118,7 @@ def _survival(exploration: "Exploration") -> "Draw":
 
 
 def _reached(exploration: "Exploration") -> "pd.DataFrame":
-    """The rungs that a trial has reached."""
+    """The rungs that at least one trial has reached."""
     return exploration.rungs[exploration.rungs["n"] > 0]
 
 
@@ -145,13 +145,13 @@ def _costs(exploration: "Exploration", cost: "Cost") -> Any:
 
 
 def _too_few(exploration: "Exploration") -> str:
-    """The reason why no chart compares trials; empty if two have a score."""
+    """The reason why trials cannot be compared in a chart; empty if at least two trials have a score."""
     scored = int(exploration.seen.trials["score"].notna().sum())
     return "" if scored > 1 else f"{scored or 'no'} trial{' has' if scored < 2 else 's have'} a score, and it takes two"
 
 
 Draw = Callable[[], Any] | str
-"""The function that draws a chart, or the reason why there is none, as in ``Drawn``."""
+"""A function that draws a chart, or the reason why there is no chart, as in ``Drawn``."""
 
 CHARTS: Final[Mapping[str, Callable[["Exploration"], Draw]]] = {
     "Effects of values": _effects,
@@ -163,4 +163,4 @@ CHARTS: Final[Mapping[str, Callable[["Exploration"], Draw]]] = {
     "Score and parameters": _parameters,
     "Expected best": _budgets,
 }
-"""The charts by their headings, in reading order."""
+"""The charts by heading, in reading order, each with the function that makes it from the exploration of a search."""

@@ -1,4 +1,6 @@
-"""The pictures of several studies: differences of rows that several confirmed, and what each explored."""
+"""The pictures that compare several studies: differences of rows that more than one confirmed, and what each
+explored.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,17 +16,21 @@ if TYPE_CHECKING:
 
 
 def studies_pictures(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Picture, ...]:
-    """``records``: the numbers of the confirmed rows; ``budgets``: the best to expect of a part of each study."""
+    """The pictures of several studies.
+
+    ``records``: the numbers of the confirmed rows. ``budgets``: the expected best score after a part of each study, by
+    study and epochs. ``measure``: the measure of all studies.
+    """
     return pictured(studies_charts(records, budgets, measure))
 
 
 def studies_charts(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Drawn, ...]:
-    """The charts, drawn on demand."""
+    """The charts of ``studies_pictures``, drawn on demand."""
     return (_confirmed(records, measure), _explored(budgets, measure))
 
 
 def _confirmed(records: Sequence[Numbers], measure: Measure) -> Drawn:
-    """The rows of a forest plot: below each config, the studies that have it, except the reference study."""
+    """The forest plot of confirmed rows: below each config, the studies that have it, except the reference study."""
     from skipstack.dashboards.charts.effects import effects
 
     firsts = {str(numbers["row"]) for numbers in records if numbers["is_reference"]}

@@ -1,4 +1,4 @@
-"""The pictures of scores along the axes of numbers of a study whose trials were fixed in advance."""
+"""The pictures of scores along each numeric axis of a study whose trials were fixed in advance."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,12 +11,14 @@ from skipstack.spaces.short_names import names_by_path
 
 
 def trend_pictures(record: StudyRecord) -> tuple[Picture, ...]:
-    """The scores along each of those axes; nothing for a study without one."""
+    """A picture of the scores along each numeric axis; none if the study has no such axis, or chose its trials by
+    scores.
+    """
     return pictured(trend_charts(record))
 
 
 def trend_charts(record: StudyRecord) -> Iterator[Drawn]:
-    """The charts, each drawn on demand."""
+    """Yield the charts of ``trend_pictures``, each drawn on demand."""
     found = trends_of(record)
     if not found:
         return
