@@ -1,4 +1,4 @@
-"""An attempt at a trial and its worker, which is replaced by a new one after a brief failure of a disk."""
+"""An attempt at a trial: creates the trial's worker, and replaces it by a new one after a brief failure of a disk."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,9 @@ from skipstack.search.study.task import EpochResult, TrialTask, Worker, Workers
 
 
 class Attempt:
-    """An attempt at ``task`` in the process that trains it; the worker is created when the first epoch is requested."""
+    """An attempt at the trial ``task``, in the process that trains it. The worker is created by ``begin``, or else by
+    the first ``run_epoch``.
+    """
 
     def __init__(self, workers: Workers, task: TrialTask) -> None:
         self._workers = workers
@@ -18,7 +20,7 @@ class Attempt:
 
     @property
     def reported(self) -> int:
-        """Number of epochs of the trial's seeds in the ledger, once all that this attempt returned are reported."""
+        """Number of epochs that the task's seeds have trained, including those that this attempt has returned."""
         return self._task.reported
 
     @property
@@ -27,17 +29,17 @@ class Attempt:
         return self._task.number
 
     def begin(self) -> None:
-        """Create the worker before its first epoch, so that other workers of this process know of it. Raises as
-        ``run_epoch`` does.
+        """Create the worker now instead of in the first ``run_epoch``, so that other workers of this process can find
+        it before any of them trains. Raises the errors of ``run_epoch``.
         """
         with lost_disk_interrupts(f"trial {self._task.number}"):
             tried_again(self._made)
 
     def run_epoch(self) -> EpochResult | None:
-        """Train the next epoch and return the worker's result.
+        """Train the next epoch and return the worker's result; None if the trial has no further epoch.
 
         If a disk fails, a new worker continues from what the trial has saved. Raises OutOfSpaceError for a full disk,
-        DiskLostError for a disk that still fails, and any other error of the worker.
+        DiskLostError for a disk that fails again, and any other error of the worker.
         """
         with lost_disk_interrupts(f"trial {self._task.number}"):
             result = tried_again(self._epoch)
@@ -70,8 +72,8 @@ class Attempt:
 
 
 def least_advanced(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """The attempts with the fewest epochs. Where attempts take turns in one process, these train first, so that they
-    catch up with the others, and train together with them if their workers do so.
+    """Return the attempts with the fewest trained epochs. When attempts take turns in one process, these train first,
+    so that they catch up with the others. Workers that can train several trials together do so from that epoch on.
     """
     least = min((each.reported for each in attempts), default=0)
     return [each for each in attempts if each.reported == least]

@@ -1,7 +1,7 @@
-"""GPU errors: whether one makes its process unusable, and whether the program or the GPU is at fault.
+"""Recognises GPU errors, and decides whether the program or the GPU is at fault.
 
-After an error in a GPU kernel, every further GPU call of the process fails, so the process must end. No library such as
-torch is imported: errors are recognised by class name and message.
+After an error in a GPU kernel, every further GPU call of the process fails, so the process must end. This file imports
+neither torch nor any other GPU library: it recognises errors by class name and message.
 """
 
 import re
@@ -17,13 +17,13 @@ CLASSES: Final = frozenset({"AcceleratorError", "CudaError", "CUDARuntimeError",
 WORDS: Final = re.compile(
     r"\b(?:CUDA|HIP)(?: driver| runtime| unknown| kernel)? (?:error|errors)\b"  # torch, its allocator, Numba
     r"|\bTriton Error \[\w+\]"
-    r"|\bCUDA_ERROR_[A-Z_]+|\b(?:cuda|hip)Error[A-Z]\w+"  # the names of the driver and of the runtime: JAX, CuPy
+    r"|\bCUDA_ERROR_[A-Z_]+|\b(?:cuda|hip)Error[A-Z]\w+"  # error names of CUDA itself: JAX, CuPy
     r"|\b(?:cu|hip)?(?:BLAS|DNN|SOLVER|SPARSE|FFT|RAND)_STATUS_(?:EXECUTION_FAILED|EXEC_FAILED|LAUNCH_FAILURE"
     r"|INTERNAL_ERROR|MAPPING_ERROR|NOT_INITIALIZED|NOT_SUPPORTED|BAD_PARAM|INVALID_VALUE|ARCH_MISMATCH)\b"
     r"|\buncorrectable ECC error\b|\bNo CUDA GPUs are available\b",
     re.IGNORECASE,
 )
-"""Messages by which libraries report device errors as RuntimeErrors."""
+"""Pattern of the messages of RuntimeErrors by which libraries report device errors."""
 
 ITS_OWN: Final = re.compile(
     r"device-side assert|cudaErrorAssert|CUDA_ERROR_ASSERT"  # an index out of range, for example
@@ -33,16 +33,16 @@ ITS_OWN: Final = re.compile(
     r"|_STATUS_(?:NOT_SUPPORTED|BAD_PARAM|INVALID_VALUE|ARCH_MISMATCH)",
     re.IGNORECASE,
 )
-"""Requests of a program that no device fulfils: the error would happen again on any other."""
+"""Pattern of device errors that the program causes, such as an invalid argument: they would occur on any device."""
 
 Culprit = Literal["program", "device"]
 
 
 def culprit(error: BaseException) -> Culprit | None:
-    """The side at fault, if ``error`` or one that it was raised from is a device error; None for any other.
+    """Return the side at fault if ``error``, or an error that it was raised from, is a device error; otherwise None.
 
-    An error that either may have caused, such as an illegal memory access, counts as the device's: another attempt
-    shows it.
+    An error that either side may have caused, such as an illegal memory access, counts as the device's, since another
+    attempt at the trial shows whether that was right.
     """
     found = _of_device(error)
     if found is None:
@@ -51,14 +51,18 @@ def culprit(error: BaseException) -> Culprit | None:
 
 
 def said(error: BaseException) -> str:
-    """The class and first line of a device error, without secrets: further lines of torch's advise how to debug."""
+    """Return the class and the first line of a device error, without secrets. The further lines of torch's messages
+    only advise how to debug.
+    """
     found = _of_device(error) or error
     first = next((line.strip() for line in str(found).splitlines() if line.strip()), "")
     return redacted(f"{type(found).__name__}: {first}")
 
 
 def broken_here() -> str | None:
-    """The error that the GPU of this process reports, in one line; None if it works or is not in use."""
+    """Return the error that the GPU of this process reports, in one line; None if the GPU works, or if torch does not
+    use it in this process.
+    """
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None

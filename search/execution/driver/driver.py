@@ -1,7 +1,7 @@
 """The driver of a study: engines ask it for trials and report to it, and it alone writes the ledger.
 
 Its decisions follow from the state of the study (``search/execution/driver/study_state.py``), which replayed and new
-events update in the same way. So a driver that was killed and resumed decides as one that was not.
+events update in the same way. So a driver that resumes a study decides as one that was never interrupted.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,13 +57,15 @@ from skipstack.spaces.subject import Subject
 
 
 class Driver:
-    """Proposes trials, decides on their reports, and ends them.
+    """Proposes trials, decides on their reports, ends them, and records all this in the ledger.
 
-    ``clock`` gives Unix seconds; no decision depends on it, except that ``search.hours`` end the study. ``space``: the
-    points that may be proposed, if not the study's whole space. ``first``: events that are appended before all others.
-    ``replay_to``: readers that receive the replayed events and ``first``, each after the driver has applied it.
-    ``parameters`` counts the parameters of a config's network, None if it cannot be built; it is called if they are an
-    objective.
+    ``ledger``: past events, which the driver replays, and to which it appends new ones. ``device``: the device in the
+    tasks of the trials. ``clock`` returns Unix seconds. No decision depends on it, except that the study ends after
+    ``search.hours``, and that trials whose report is overdue are given up. ``readers`` receive every new event.
+    ``space``: the points (values for all axes) that may be proposed; None means the study's whole space. ``first``:
+    events that are appended before all other new ones. ``replay_to``: readers that receive the replayed events and
+    ``first``, each after the driver has applied it. ``parameters`` returns the number of parameters of a config's
+    network, or None if the network cannot be built. It is called only if the number of parameters is an objective.
     """
 
     def __init__(
@@ -92,7 +94,7 @@ class Driver:
         for reader in replay_to:
             reader(opened)
         self.past = 1
-        """The number of events before this driver, plus those of ``first``."""
+        """Number of events in the ledger once this driver is created: those that it replayed, and ``first``."""
         for event in past:
             self._state.apply(event)
             self.past += 1
@@ -103,7 +105,9 @@ class Driver:
         self.record.working.rests()  # the last driver may have been killed
         self._asked = AskedPoints(folder.asked) if folder.ablation is None else None
         self.turns = 1
-        """Largest number of trials that take turns in one process: a report may take as long as this many epochs."""
+        """Largest number of trials that take turns in one process. A trial's next report may take this many epochs'
+        time.
+        """
         self._patience: Patience | None = None
         """The wait for reports of trials that still run when the study's hours are over."""
         self._heard: dict[int, float] = {}
@@ -111,7 +115,7 @@ class Driver:
         self._waiting = sorted(self._state.active)
         self._all_proposed = False
         self._none_now = False
-        """Whether the proposer gives no trial before another one has ended."""
+        """Whether the proposer proposes nothing more until a running trial has ended."""
 
     @property
     def record(self) -> StudyRecord:
@@ -123,9 +127,10 @@ class Driver:
         self._readers += readers
 
     def next(self) -> TrialTask | None:
-        """The next trial to run: first those left by an earlier driver or a fault, then a promoted one, then a new one.
+        """Record that the next trial starts, and return its task. Trials left by an earlier driver or by a fault come
+        first, then promoted ones, then new ones.
 
-        None if there is none now; unless the study is ``over``, a promotion or a fault may add one later.
+        Returns None if no trial can start now. Unless the study is ``over``, a promotion or a fault may add one later.
         """
         self.take_asked()
         self._end(self._state.scheduler.beaten())
@@ -134,7 +139,7 @@ class Driver:
         number = self._waiting.pop(0) if self._waiting else self._promoted(None)
         if number is None:
             number = self._new_trial()
-        if number is None:  # no more trials will come, so those that wait for them are promoted or beaten now
+        if number is None:  # no new trials will come, so paused trials that waited for them are promoted now
             number = self._promoted(len(self.record.trials))
         if number is None:
             return None
@@ -144,25 +149,31 @@ class Driver:
 
     @property
     def over(self) -> bool:
-        """Whether no trial runs: if ``next`` then gives None, it always will."""
+        """Whether no trial is active: each has paused or ended. If ``next`` returns None while this is true, nothing
+        can start any more.
+        """
         return not self._state.active
 
     @property
     def halts(self) -> frozenset[int]:
-        """Epochs after which the scheduler may end or pause a trial, as far as that is known beforehand."""
+        """Epochs after which the scheduler may end or pause a trial, as far as they are known beforehand. Empty if the
+        scheduler does not count rungs in epochs.
+        """
         scheduler = self._state.scheduler
         return frozenset(scheduler.rungs if scheduler.spending.resource == "epochs" else ())
 
     @property
     def ready(self) -> int:
-        """Number of trials that run or could begin now: the study can use at most this many slots."""
+        """Number of trials that run or could begin now. An engine needs no capacity for more."""
         left = max(0, self.record.study.search.trials - len(self.record.trials))
         none = self._all_proposed or self._none_now
         given = min(left, len(self._state.asked))
         return len(self._state.active) + given + (0 if none else self._state.proposer.left(left - given))
 
     def take_asked(self) -> bool:
-        """Extend the study by points that were requested meanwhile; returns whether there were any."""
+        """Extend the study by the points that users have requested since the last call, and return whether there were
+        new ones.
+        """
         if self._asked is None:
             return False
         taken = False
@@ -176,12 +187,12 @@ class Driver:
         return taken
 
     def end_paused(self) -> None:
-        """End all paused trials: nothing is left to run that could promote them."""
+        """End all paused trials. Call this only when nothing is left to run that could promote them."""
         self._end([trial.number for trial in self.record.paused()])
 
     def hours_are_over(self) -> bool:
-        """Whether the study's hours are over. Then no trial starts or continues: waiting and paused trials end here,
-        running ones at their next report.
+        """Return whether the study's hours are over, and if so, end its waiting and paused trials. Running trials end
+        at their next report.
         """
         if (shortened := self._hours_over(self._clock())) is None:
             return False
@@ -192,8 +203,8 @@ class Driver:
         return True
 
     def silent(self) -> list[int]:
-        """The running trials whose next report is overdue, counted from the end of the study's hours or by their own
-        time limit.
+        """Return the running trials whose next report is overdue: all of them, once the wait after the end of the
+        study's hours has passed; before that, any that has reported nothing for longer than its own time limit allows.
         """
         now = self._clock()
         if self.record.over is not None and self._patience is not None and self._patience.is_over(now):
@@ -201,7 +212,9 @@ class Driver:
         return [number for number in sorted(self._state.active) if self._is_silent(number, now)]
 
     def seconds_left(self, number: int) -> float | None:
-        """Seconds until a running trial that begins an epoch now counts as ``silent`` without a report; None: never."""
+        """Note that a running trial begins an epoch now, and return the seconds after which it counts as ``silent`` if
+        it does not report. None means that it never does.
+        """
         own, now = self._longest_wait(number), self._clock()
         self._heard[number] = now
         if self._patience is not None:
@@ -214,7 +227,7 @@ class Driver:
         return min((each for each in (own, of_study) if each is not None), default=None)
 
     def given_up(self, number: int) -> None:
-        """Record the end of a silent trial."""
+        """Record the end of a trial that ``silent`` returned."""
         if self.record.over is not None:
             assert self._patience is not None, "the study's hours are over"
             self._end([number], self._patience.words)
@@ -229,7 +242,7 @@ class Driver:
         return wait is not None and number in self._heard and now - self._heard[number] >= wait
 
     def _longest_wait(self, number: int) -> float | None:
-        """Seconds to wait for a trial's next report; None: without limit."""
+        """Seconds to wait for a trial's next report, by its own time limit; None means that it has no limit."""
         limit = self.record.study.search.time_limit
         if limit is None:
             return None
@@ -237,16 +250,18 @@ class Driver:
         return self.turns * left + Patience.of(self.turns * self._state.longest, 0.0).seconds
 
     def not_continued(self, number: int) -> None:
-        """Record the end of a trial that no worker took up before the study's hours were over."""
+        """Record the end of a trial that no worker began before the study's hours were over."""
         self._end([number], NOT_CONTINUED)
 
     def begun(self, number: int) -> None:
-        """Record that a worker took up a trial, which had waited for it."""
+        """Record that a worker began a trial, which had waited for a worker until now."""
         now = self._heard[number] = self._clock()
         self._tell(Begun(time=now, trial=number))
 
     def report(self, number: int, result: EpochResult) -> Decision:
-        """Record an epoch of a trial and decide whether it goes on. Report, decision and end are one append."""
+        """Record an epoch of a trial, decide whether the trial goes on, and return the decision. The report, the
+        decision and the end of the trial, if it ends, are one append to the ledger.
+        """
         reported = Reported(
             time=self._clock(),
             trial=number,
@@ -282,11 +297,11 @@ class Driver:
             )
         if decision.action == "continue" and self._state.ends_group(reported):
             self._waiting.append(number)
-            return replace(decision, action="pause")  # its next seeds are another task
+            return replace(decision, action="pause")  # the trial's next seeds are a new task
         return decision
 
     def _decided(self, reported: Reported) -> Decided:
-        """The decision on the report that was just applied."""
+        """The event with the scheduler's decision on the report that was just applied."""
         decision = self._state.decision
         return Decided(
             time=reported.time,
@@ -297,7 +312,9 @@ class Driver:
         )
 
     def faulted(self, number: int, fault: Fault) -> None:
-        """Record that a fault ended an attempt at a trial. It is retried before any other trial, or it ends."""
+        """Record that a fault ended an attempt at a trial. The trial is retried before promoted and new ones, or it
+        ends.
+        """
         self._heard.pop(number, None)
         cause = retried(self.record.trials[number], fault, self.record.study.search)
         if cause is not None and self.hours_are_over():
@@ -309,11 +326,13 @@ class Driver:
             self._waiting.append(number)
 
     def returned(self, number: int) -> None:
-        """Record that a trial completed before its last possible epoch, as functions may."""
+        """Record that a trial completed before its last possible epoch, as trials of users' functions may."""
         self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
 
     def measurements(self) -> list[Measurement]:
-        """The selected trials that are not yet measured on the test split, also after a fault; no trial may run."""
+        """Return the measurements that are left: of the selected trials that have no result on the test split yet,
+        except those given up after faults. Call this only when no trial is running.
+        """
         trials = self.record.trials
         return [
             measurement(self.record, self.folder, number, device=self.device)
@@ -339,32 +358,39 @@ class Driver:
         self._tell(Resumed(time=self._clock(), code_version=code_version))
 
     def interrupted(self) -> None:
-        """Record an interruption; the next driver continues the running trials."""
+        """Record that the study is interrupted. The next driver continues the running trials."""
         self._tell(Interrupted(time=self._clock()))
 
     def finished(self) -> None:
-        """Record that nothing is left to run or to test."""
+        """Record that the study has finished: no trial is left to train or to measure on the test split."""
         self._tell(Finished(time=self._clock()))
 
     def task(self, number: int) -> TrialTask:
-        """The task of a worker that trains this trial."""
+        """The task for the worker that trains this trial next."""
         return task_of(self.record, self.folder, number, device=self.device, group=self._group(number))
 
     def _group(self, number: int) -> range | None:
-        """The racing seeds that the trial trains now or next; None if its seeds do not race."""
+        """The seeds that the trial trains now or next, if its seeds race (train in groups, one after another). None if
+        they do not race: all its seeds train at once.
+        """
         group, first = self._state.scheduler.spending.group(number), self.record.study.search.lane_seeds.start
         return None if group is None else range(first + group.start, first + group.stop)
 
     def _promoted(self, trials: int | None) -> int | None:
-        """Promote the next paused trial, if one is due, and record that."""
+        """Promote and record the next paused trial that is due, and return its number; None if none is due.
+
+        ``trials``: the number of trials of the study, if it is known that no new one comes; otherwise None.
+        """
         number = self._state.scheduler.promotable(trials)
         if number is not None:
             self._tell(Promoted(time=self._clock(), trial=number))
         return number
 
     def _new_trial(self) -> int | None:
-        """Propose and record the next trial to train; a trial that a known one stands for is recorded at once with all
-        its results.
+        """Propose and record the next trial to train, and return its number; None if there is none now.
+
+        A proposed trial whose results are known from an equal one needs no training: it is recorded with them, and the
+        next is proposed.
         """
         while not self._all_proposed:
             number = len(self.record.trials)
@@ -400,7 +426,9 @@ class Driver:
         )
 
     def _reuse(self, proposed: Proposed, known: ReusableTrial) -> None:
-        """Record a trial with the results of a known one, in one append. It costs nothing, so it is never stopped."""
+        """Record a proposed trial with the results of a known one, in one append to the ledger. The trial costs
+        nothing, so it is never stopped early.
+        """
         number, recording, time = proposed.trial, known.recording, proposed.time
         events: list[Event] = []
 
@@ -429,8 +457,9 @@ class Driver:
         self._write(events)
 
     def _hours_over(self, time: float) -> list[Shortened] | None:
-        """The event by which the study's hours are over, empty if it was recorded before; None while time is left, or
-        if nothing is left that the end of the hours would stop.
+        """Return the event that ends the study's hours if they are over at ``time``, and set the wait for its running
+        trials. The list is empty if that event was recorded before. None means that time is left, or that nothing is
+        left that the end of the hours would stop.
         """
         record, hours = self.record, self.record.study.search.hours
         if record.over is not None:
@@ -444,7 +473,7 @@ class Driver:
         return [Shortened(time=time, trials=trials, over=HoursOver(hours=hours, left_out=left_out))]
 
     def _left_out(self) -> int:
-        """Largest number of further trials that the study may have."""
+        """Largest number of new trials that the study could still propose."""
         trials, state = len(self.record.trials), self._state
         left = self.record.study.search.trials - trials
         if not left or self._all_proposed:
@@ -452,7 +481,7 @@ class Driver:
         return left if (state.proposer.waits and state.active) or state.ask(trials) is not None else 0
 
     def _end(self, numbers: Sequence[int], message: str = "") -> None:
-        """End these trials without a decision on a report: nothing can promote them, or no time is left for them."""
+        """End trials without a decision on a report, because nothing can promote them or no time is left for them."""
         time = self._clock()
         ends = [Ended(time=time, trial=number, reason="stopped", message=message) for number in numbers]
         for event in ends:
@@ -465,8 +494,9 @@ class Driver:
         self._write([event])
 
     def _write(self, events: Sequence[Event]) -> None:
-        """Append events, then send them to the readers: nobody acts on an event before it is on the disk. A failed
-        append interrupts the study.
+        """Append events to the ledger, then send them to the readers, so that nobody acts on an event before it is on
+        the disk. The weights of trials that end are on the disk before that. A failure to write any of this interrupts
+        the study.
         """
         with lost_ledger_interrupts(self._ledger.folder):
             for event in events:

@@ -10,26 +10,28 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 
 class Engine(ABC):
-    """Runs the trials that a driver proposes, on workers of one class."""
+    """Runs the trials that a driver proposes, in one or more processes."""
 
     words: str = ""
     """The resources of each trial, in one line for the user; may be empty."""
 
     say: Say = staticmethod(unsaid)
-    """Tells the user something, while the engine waits or what trials get has changed."""
+    """Called with a line for the user, when the engine waits or the resources of trials have changed."""
 
     on_idle: Callable[[], None] = staticmethod(lambda: None)
-    """Called, maybe several times, while there is nothing to start and a CPU is idle."""
+    """Called, possibly several times, while no trial can start and a CPU is idle."""
 
     on_late_files: Callable[[int], None] = staticmethod(lambda trial: None)
-    """Called once the last files of a trial have arrived from another machine, if it had already ended or paused."""
+    """Called with the number of a trial that has already ended or paused, once its last files have arrived from another
+    machine.
+    """
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
         """Test that every machine can train the study. Raises UserError with the name of a machine that cannot."""
 
     @abstractmethod
     def run(self, driver: Driver) -> None:
-        """Run until the driver has nothing to start and no trial runs, then measure the selected trials on the test
+        """Run the driver's trials until none runs and none can start, then measure the selected trials on the test
         split.
         """
 

@@ -1,6 +1,7 @@
-"""Faults: the kinds of errors that end an attempt at a trial, and which of them are retried.
+"""Classifies the errors that end an attempt at a trial, as faults of a trial or interruptions of the study, and decides
+which faults are retried.
 
-Neither torch nor ray is imported: their errors are recognised by class name and message.
+This file imports neither torch nor Ray: it recognises their errors by class name and message.
 """
 
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ MEMORY_PHRASES: Final = (
     "cublas_status_alloc_failed",
     "cudnn_status_alloc_failed",
 )
-"""Phrases, in lower case, by which libraries report missing memory in errors of other classes."""
+"""Phrases, in lower case, by which libraries report missing memory in errors that have no class of their own for it."""
 
 DIED: Final = "the worker's process died"
 
@@ -36,16 +37,17 @@ GONE: Final = "its machine was lost"
 TAKEN_BACK: Final = "its machine was taken back, as was announced"
 
 MOST_LOSSES: Final = 100
-"""Largest number of retries after losses of a trial's machine: more would be a trial that takes its machines down."""
+"""Largest number of retries of a trial after losses of its machine. A trial with more losses probably causes them."""
 
 KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The end of an attempt at a trial: its kind, and one line. ``weights_lost``: the trial must be trained again.
+    """The failure of an attempt at a trial. ``reason``: its kind. ``message``: one line that describes it.
+    ``weights_lost``: whether the trial must be trained again, since its weights are lost.
 
-    ``broken``: set if a GPU error made the GPU unusable for the process; says whose fault that was.
+    ``broken``: the side at fault, if a GPU error made the GPU unusable for the process; otherwise None.
     """
 
     reason: FaultReason
@@ -63,7 +65,7 @@ class WeightsLostError(Exception):
 
 
 class StudyInterruptedError(UserError):
-    """Something that all trials need is lost, so the study stops; it can be resumed."""
+    """The study stops, since something that all its trials need is lost. It can be resumed."""
 
 
 class OutOfSpaceError(StudyInterruptedError):
@@ -71,7 +73,7 @@ class OutOfSpaceError(StudyInterruptedError):
 
 
 class DiskLostError(StudyInterruptedError):
-    """A disk fails, or is gone."""
+    """A disk fails, or is not accessible any more."""
 
 
 class LedgerLostError(StudyInterruptedError):
@@ -79,7 +81,7 @@ class LedgerLostError(StudyInterruptedError):
 
 
 class StudyGoneError(StudyInterruptedError):
-    """The study's folder was moved or deleted. ``now``: the path to continue the study at, None if unknown."""
+    """The study's folder was moved or deleted. ``now``: the path at which the study can be resumed, None if unknown."""
 
     def __init__(self, message: str, now: Path | None = None) -> None:
         super().__init__(message)
@@ -91,20 +93,20 @@ class DeviceBrokenError(StudyInterruptedError):
 
 
 class ClusterLostError(StudyInterruptedError):
-    """The Ray cluster does not answer, or this machine has left it."""
+    """The Ray cluster does not answer, or this machine is not in it any more."""
 
 
 class WorkersSilentError(StudyInterruptedError):
-    """Workers do not start, or do not answer."""
+    """No worker process starts, or none answers."""
 
 
 def fault_of(error: BaseException) -> Fault:
-    """Classify an error that a worker raised."""
+    """Return the fault to record for an error that a worker raised."""
     if isinstance(error, TimeOverError):
         return Fault("timed_out", " ".join(str(error).split()))
     if isinstance(error, WeightsLostError):
         return Fault("failed", " ".join(str(error).split()), weights_lost=True)
-    # Notes say, for example, where it was raised.
+    # An error's notes say, for example, where it was raised.
     notes = [redacted(" ".join(note.split())) for note in getattr(error, "__notes__", ())]
     if is_out_of_memory(error):
         return Fault("out_of_memory", "; ".join((one_line(error), *notes)))
@@ -118,7 +120,9 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out: ``MemoryError``, the classes of torch and ray, and the messages of other libraries."""
+    """Whether an error says that memory ran out. Recognises ``MemoryError``, the classes of torch and Ray, and the
+    messages of other libraries.
+    """
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError | OSError) and says_out_of_memory(str(error))
@@ -130,7 +134,9 @@ def says_out_of_memory(text: str) -> bool:
 
 
 def kernel_kills(counters: Path = KERNEL_COUNTERS) -> int:
-    """Number of processes that the kernel of this machine has killed to free memory; 0 if it does not count them."""
+    """Number of processes that the kernel of this machine has killed to free memory. 0 if the kernel does not count
+    them.
+    """
     try:
         lines = counters.read_text().splitlines()
     except OSError:
@@ -139,11 +145,11 @@ def kernel_kills(counters: Path = KERNEL_COUNTERS) -> int:
 
 
 def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCause | None:
-    """The cause for which the trial is retried after ``fault``; None if the trial ends.
+    """Return the cause for which the trial is retried after ``fault``; None if the trial ends.
 
-    A crash is retried from the last checkpoint ``search.retries`` times; missing memory once, with a larger share of
-    the device; a trial whose machine is lost continues on another one, up to ``MOST_LOSSES`` times. An error or an
-    exceeded time limit would happen again.
+    A trial that crashed is retried from its last checkpoint up to ``search.retries`` times. A trial that lacked memory
+    is retried once, with a larger share of the device. A trial whose machine was lost continues on another machine, up
+    to ``MOST_LOSSES`` times. An error or an exceeded time limit would happen again, so the trial ends.
     """
     causes = [each.cause for each in trial.retries]
     if fault.reason in LOSSES:
@@ -156,11 +162,12 @@ def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCaus
 
 
 def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Literal["measure", "train", "give_up"]:
-    """The next step after measuring a trial on the test split has failed.
+    """Return the next step after a measurement of a trial on the test split has failed.
 
-    Lost weights are trained again (at least once), and a crash is measured again, both up to ``search.retries`` times;
-    after the loss of its machine it is measured elsewhere. Any other fault is measured once more: that is cheap, and
-    the disk or memory may be available again.
+    If the machine was lost, another one measures the trial, up to ``MOST_LOSSES`` times. If the weights are lost, they
+    are trained again, up to ``search.retries`` times but at least once. After a crash, the measurement is repeated up
+    to ``search.retries`` times. After any other fault it is repeated once: that is cheap, and the disk or the memory
+    may be available again.
     """
     if fault.reason in LOSSES:
         lost = sum(each.reason in LOSSES for each in trial.untested)
@@ -173,7 +180,7 @@ def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Li
 
 
 def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
-    """The reason in one line if a trial has used up its time limit; None if it may continue."""
+    """Return a line that says that the trial has used up its time limit; None if the trial may continue."""
     limit = search.time_limit
     if limit is None or trial.seconds < limit:
         return None
@@ -182,9 +189,10 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 
 @contextmanager
 def lost_disk_interrupts(what: str) -> Iterator[None]:
-    """Turn errors of a full or failing disk in the block, wherever they occur and even if wrapped, into OutOfSpaceError
-    or DiskLostError: one line that begins with ``what`` and gives the error and its path. Other interruptions are
-    unwrapped, too.
+    """Turn any error in the block that a full or failing disk caused into OutOfSpaceError or DiskLostError, even if the
+    disk's error is wrapped in another one. The message is one line: ``what``, the disk's error and its path.
+
+    An interruption of the study that is wrapped in another error is raised unwrapped.
     """
     try:
         with interruptions_unwrapped():
@@ -202,7 +210,7 @@ def lost_disk_interrupts(what: str) -> Iterator[None]:
 def own_file_interrupts(path: Path) -> Iterator[None]:
     """Turn any failure to write ``path``, a file of the study itself, into OutOfSpaceError or DiskLostError.
 
-    No trial is to blame: each of them writes such files.
+    Such a failure interrupts the study instead of ending a trial, since every trial writes such files.
     """
     try:
         yield
@@ -243,7 +251,9 @@ def _gone(study: Path, cause: FolderGoneError) -> StudyGoneError:
 
 
 def lost_disk(error: BaseException, what: str) -> StudyInterruptedError | None:
-    """The interruption by a full or a failing disk that ``error`` reports, one line that begins with ``what``."""
+    """Return the interruption by the full or failing disk that ``error`` reports, with a line that begins with
+    ``what``; None if ``error`` reports no such disk.
+    """
     trouble = disk_trouble(error)
     if trouble is None:
         return None

@@ -1,4 +1,4 @@
-"""Users' functions: how a ledger identifies them, and the check that a study gets its own function."""
+"""Identifies users' functions in the ledger, and checks that a resumed study gets the function it began with."""
 
 import hashlib
 import inspect
@@ -17,7 +17,8 @@ from skipstack.spaces.function import EPOCHS, FUNCTION, RECORDED, Direction, Fun
 def source_of(function: Callable[..., object], direction: Direction = "maximize") -> FunctionSource:
     """Identify a function by name, file and a digest of its source, or of its code if there is no source.
 
-    Raises UserError for a value that cannot be called with a config and a report, and for an unknown direction.
+    Raises UserError for a value that can be called neither with a config and a report nor with a config alone, and for
+    an unknown direction.
     """
     if not callable(function):
         raise UserError(f"objective: got {function!r} (allowed: a function of a config and a report)")
@@ -30,14 +31,16 @@ def source_of(function: Callable[..., object], direction: Direction = "maximize"
     except (OSError, TypeError):
         source, file = _code(inner), ""
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-    epochs = EPOCHS if takes_report(function) else 1  # the score that it returns is that of a whole trial
+    epochs = EPOCHS if takes_report(function) else 1  # without reports, it returns one score for the whole trial
     return FunctionSource(name=_name(inner), file=file, source=digest, direction=RECORDED[direction], epochs=epochs)
 
 
 def check_function_given(folder: StudyFolder, function: Callable[..., object] | None) -> str | None:
-    """Check that a study gets the function it was started with; returns one line if the function has changed.
+    """Check that a study gets the function it was started with. Return a line for the user if the function has changed,
+    otherwise None.
 
-    Raises UserError if the study calls a function and none is given, and if one is given and it calls none.
+    Raises UserError if the study calls a function and ``function`` is None, and if the study trains networks and
+    ``function`` is not None.
     """
     recorded = recorded_function(folder)
     if recorded is None:
@@ -61,42 +64,47 @@ def check_function_given(folder: StudyFolder, function: Callable[..., object] | 
 
 
 def check_constraints_given(folder: StudyFolder) -> None:
-    """Raise UserError if the study's space has a constraint function that this process did not get, or got changed."""
+    """Raise UserError if a constraint function of the study's space is missing from this process or has changed."""
     records = space_of(folder).get("constraint_functions", ())
     check_given([ConstraintFunction.model_validate(each) for each in records])
 
 
 def asked(config: object, report: object) -> None:
-    """Placeholder in studies whose trials the user's own loop asks for (``search/api/own_loop.py``); never called."""
+    """Stand in for a function in studies whose trials run in the user's own loop (``search/api/own_loop.py``). Never
+    called.
+    """
     raise NotImplementedError
 
 
 def continued_by(folder: Path, source: FunctionSource) -> str:
-    """The Python call that continues a study of a function."""
+    """The Python call, as text, that continues the study of function ``source`` in ``folder``."""
     if source.name == asked.__name__ and source.file == Path(__file__).name:
         return f"skipstack.begin({str(folder)!r})"
     return f"skipstack.resume({str(folder)!r}, {source.name})"
 
 
 def recorded_function(folder: StudyFolder) -> FunctionSource | None:
-    """The function that the study in a folder calls, from its first event; None if it trains networks."""
+    """The function that the study in a folder calls, as its first event records it; None if the study trains
+    networks.
+    """
     found = space_of(folder).get("base", {}).get(FUNCTION)
     return None if found is None else FunctionSource.model_validate(found)
 
 
 def version_with(function: Callable[..., object] | None) -> str:
-    """The code version, with the digest of the function if there is one."""
+    """The version of skipstack's code, followed by the digest of ``function`` unless that is None."""
     return code_version() if function is None else f"{code_version()}, {FUNCTION} {source_of(function).source}"
 
 
 def takes_report(function: Callable[..., object]) -> bool:
-    """Whether a function is called with a report beside its config; else with the config alone, and returns its score.
+    """Whether a function is called with a config and a report. If not, it is called with the config alone, and its
+    return value is the trial's score.
 
-    Raises TypeError for one that can be called in neither way.
+    Raises TypeError for a function that can be called in neither way.
     """
     try:
         signature = inspect.signature(function)
-    except ValueError:  # some builtins have none
+    except ValueError:  # some builtins have no signature
         return True
     try:
         signature.bind({}, print)
@@ -114,14 +122,14 @@ def _check_call(function: Callable[..., object]) -> None:
 
 
 def _inner(function: Any) -> Any:
-    """The function inside a partial or a wrapper; the class of a callable object."""
+    """Return the function inside a partial or a wrapper; for another callable object, return its class."""
     while hasattr(function, "func") or hasattr(function, "__wrapped__"):
         function = getattr(function, "func", None) or function.__wrapped__
     return function if hasattr(function, "__qualname__") else type(function)
 
 
 def _name(function: Any) -> str:
-    """The name of a function; ``objective`` if that is no Python identifier."""
+    """The name of a function, or ``objective`` if its name is no Python identifier."""
     name = str(getattr(function, "__name__", "objective"))
     return name if name.isidentifier() else "objective"
 

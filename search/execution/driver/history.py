@@ -7,11 +7,13 @@ from typing import Protocol
 from skipstack.search.ledger.events import Event, Extended
 
 Reader = Callable[[Event], None]
-"""Receives every event once it is in the ledger, for progress or retention."""
+"""A function that receives every event once it is in the ledger, for example to show progress or to delete weights."""
 
 
 class History(Protocol):
-    """Past events, and the place to append new ones: the ledger, or nothing in a simulation."""
+    """Holds the past events of a study, and appends new ones: the ledger, or in a simulation an object that stores
+    nothing on the disk.
+    """
 
     folder: Path
 
@@ -22,4 +24,4 @@ class History(Protocol):
         """The events that extended the study."""
 
     def append(self, *events: Event) -> None:
-        """Append events that belong together."""
+        """Append events that belong together: after a crash, the ledger holds all of them or none."""

@@ -1,4 +1,6 @@
-"""The ends of trials that were not fully trained when the hours of their study were over."""
+"""The end of a study's hours: how long it waits for the reports of running trials, and the messages recorded for trials
+that it ends.
+"""
 
 from dataclasses import dataclass
 from typing import Final, Self
@@ -11,19 +13,19 @@ LEAST: Final = 60.0
 """Shortest wait for a report, in seconds."""
 
 EPOCHS: Final = 2
-"""Length of the wait for a report, in multiples of the longest epoch."""
+"""Length of the wait for a report in multiples of the longest epoch, if that is more than ``LEAST``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """The wait for the next reports of running trials: ``seconds`` long, and ``until`` a Unix time."""
+    """The wait for the next reports of running trials. ``seconds``: its length. ``until``: its end, as a Unix time."""
 
     seconds: float
     until: float
 
     @classmethod
     def of(cls, longest: float, now: float) -> Self:
-        """The wait that begins now, in a study whose longest epoch so far took ``longest`` seconds."""
+        """Return the wait that begins at ``now``, in a study whose longest epoch so far took ``longest`` seconds."""
         seconds = max(LEAST, EPOCHS * longest)
         return cls(seconds, now + seconds)
 
@@ -33,5 +35,5 @@ class Patience:
 
     @property
     def words(self) -> str:
-        """The message that is recorded for a trial that did not report meanwhile."""
+        """The message that is recorded for a trial that did not report during the wait."""
         return f"no report within {round(self.seconds, 1):g} s"

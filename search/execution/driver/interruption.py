@@ -12,11 +12,12 @@ from types import FrameType
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP in the block into SIGINT, which all code handles already. Only the main thread receives
-    signals: in another, nothing changes.
+    """Turn SIGTERM and SIGHUP in the block into SIGINT, which all code handles already. In any thread but the main one,
+    which alone receives signals, this does nothing.
 
-    A SIGHUP after one of them does not count as a second Ctrl-C: the kernel and the shell both send it when a terminal
-    is closed, and systemd after SIGTERM. If SIGHUP is ignored, as under ``nohup``, it stays ignored.
+    A SIGHUP after a SIGTERM or SIGHUP is dropped instead of counting as a second Ctrl-C: when a terminal is closed, the
+    kernel and the shell both send SIGHUP, and systemd sends it after SIGTERM. If SIGHUP was ignored before the block,
+    as under ``nohup``, it stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -28,7 +29,7 @@ def terminated_as_interrupted() -> Iterator[None]:
         if ending and number == signal.SIGHUP:
             return
         ending = True
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for a background command of a script
             signal.signal(signal.SIGINT, signal.default_int_handler)
         os.kill(os.getpid(), signal.SIGINT)
 

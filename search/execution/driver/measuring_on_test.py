@@ -17,14 +17,16 @@ from skipstack.search.study.task import Measured, TrialTask, Workers, task_of
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A trial to measure. ``training``: the tasks to train before, in order, if its weights are lost."""
+    """The trial ``task``, to be measured on the test split. ``training``: the tasks that train the trial again first,
+    in order, if its weights are lost; otherwise empty.
+    """
 
     task: TrialTask
     training: tuple[TrialTask, ...] = ()
 
 
 def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
-    """The measurement of a trial of a study."""
+    """Return the measurement to make of trial ``number`` of a study."""
     trial = record.trials[number]
     task = replace(task_of(record, folder, number, device=device), best=trial.weights_epoch)
     lost = bool(trial.untested) and trial.untested[-1].then == "train"
@@ -32,7 +34,7 @@ def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device
 
 
 def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
-    """Measure the trial's best weights on the test split; a failure is returned as a fault.
+    """Measure the trial's best weights on the test split. A failure of this trial is returned as a fault.
 
     Raises UserError for a failure that would affect every trial, such as a full disk.
     """
@@ -49,9 +51,11 @@ def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
 
 
 def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
-    """The last epoch of each group of seeds, as tasks; a worker trains all epochs before it again, too."""
+    """Yield a task for the last epoch of each group of seeds. A worker that runs it trains the group's earlier epochs
+    again first.
+    """
     earlier: tuple[int, ...] = ()
-    for group in groups(trial.reports):  # more than one where seeds race
+    for group in groups(trial.reports):  # several groups if the seeds race
         seeds = group[0].seeds or trial.seeds
         if set(seeds) <= set(trial.seeds):
             yield replace(task, seeds=seeds, earlier=earlier, reported=len(group) - 1, time_left=None)

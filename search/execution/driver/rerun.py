@@ -16,7 +16,7 @@ from skipstack.search.study.task import EpochResult, Worker, Workers, trial_task
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """The first number that differs from the recorded one: its epoch, its name, and both values."""
+    """The first number of a rerun that differs from the recorded one: its epoch, its name, and both values."""
 
     epoch: int
     name: str
@@ -25,7 +25,7 @@ class Difference:
 
 
 def trial_of(record: StudyRecord, number: int) -> TrialRecord:
-    """The trial with this number. Raises UserError if there is none, or it reported nothing."""
+    """Return the trial with this number. Raises UserError if the study has no such trial, or it reported no epoch."""
     if number not in record.trials:
         raise UserError(f"trial {number} is not in this study (allowed: 0 to {len(record.trials) - 1})")
     trial = record.trials[number]
@@ -44,14 +44,15 @@ def rerun(
     device: str,
     tell: Say,
 ) -> Difference | None:
-    """Train again all epochs that trial ``number`` reported; None if each score and metric is the same, bit for bit.
+    """Train again all epochs that trial ``number`` reported, and return the first difference from the recorded numbers;
+    None if each score and metric is the same, bit for bit. Seconds are not compared.
 
-    The weights go to ``scratch``; the study does not change. ``tell`` prints each epoch that is equal. Seconds are not
-    compared. Raises UserError as ``trial_of`` does.
+    The weights go to the folder ``scratch``; the study does not change. ``tell`` prints a line for each epoch that is
+    equal. Raises the errors of ``trial_of``.
     """
     trial, done = trial_of(record, number), 0
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device)
-    for group in groups(trial.reports):  # more than one where seeds race
+    for group in groups(trial.reports):  # several groups if the seeds race
         seeds = group[0].seeds or trial.seeds
         beside = replace(task, seeds=seeds, folder=scratch / f"from-{seeds[0]}", time_left=None)
         again: Worker | None = None

@@ -1,4 +1,4 @@
-"""Deletes weights, and the models of functions, that a running study does not need to keep."""
+"""Deletes weights, and models that users' functions reported, that a running study does not need to keep."""
 
 import shutil
 from collections.abc import Callable
@@ -25,11 +25,13 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.record.whole_copies import keep_only
 
 EASE = 0.1
-"""Slack of a clean-up: the share by which kept trials may exceed their limit, and that is freed of a full budget."""
+"""Slack of a clean-up. The number of trials with weights may exceed its limit by this share before weights are deleted;
+and once the disk budget is exceeded, weights are deleted until this share of it is free.
+"""
 
 
 def delete_all_but_logs(folder: StudyFolder) -> None:
-    """Delete all files of all trials except logs that are not empty, as far as the disk allows."""
+    """Delete all files of all trials except logs that are not empty. A disk error ends this early, and is ignored."""
     with suppress(OSError):
         for trial in sorted(folder.trials.iterdir()):
             for path in trial.iterdir():
@@ -37,36 +39,38 @@ def delete_all_but_logs(folder: StudyFolder) -> None:
                     shutil.rmtree(path, ignore_errors=True)
                 elif path.name != LOG or not path.stat().st_size:
                     path.unlink()
-            with suppress(OSError):  # a log is in it
+            with suppress(OSError):  # the folder still holds a log
                 trial.rmdir()
         folder.trials.rmdir()
 
 
 class Retention:
-    """A reader of events that keeps the best weights of ``search.keep_checkpoints`` trials, within
-    ``search.disk_budget`` bytes; in a study of a function, the models that it reported count as the weights.
+    """A reader of events that deletes weights: it keeps those of the best ``search.keep_checkpoints`` trials, within
+    ``search.disk_budget`` bytes. In a study of a function, the models that the function reported count as the weights.
 
-    Always kept, even beyond the budget: the files of running and paused trials, the weights of trials that may still be
-    measured on test, and those of the best trial. Checkpoints of ended trials are deleted, and so are the weights of
-    trials without a score. ``record`` returns the driver's current record.
+    The files of running and paused trials, the weights of trials that may still be measured on the test split, and
+    those of the best trial are always kept, even beyond the budget. The checkpoints of ended trials are always deleted,
+    and so are the weights of ended trials without a score. ``record`` returns the driver's current record.
     """
 
     def __init__(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
         self._folder = folder
         self._record = record
         self._kept: dict[int, int] | None = None
-        """Bytes of the best weights of each ended trial; None before the folder was scanned."""
+        """Bytes of the weights of each ended trial that has some; None before the folder was scanned."""
         self._kept_bytes = 0
         self._running: set[int] = set()
-        """Trials that may write at any time; there are as many as the engine runs at once."""
+        """Trials that may be writing files now: at most as many as the engine runs at once."""
         self._paused: dict[int, int] = {}
-        """Bytes of the files of each paused trial, which stay as they are until it is promoted."""
+        """Bytes of the weights of each paused trial, which do not change until the trial is promoted. 0 if the study
+        has no disk budget.
+        """
         self._paused_bytes = 0
         self._due = 0
         self._exceeded = 0
 
     def __call__(self, event: Event) -> None:
-        """Read an event that is in the ledger."""
+        """Delete the weights that are not needed after ``event``, which is already in the ledger."""
         kept = self._look() if self._kept is None else self._kept
         match event:
             case Proposed(trial=number) | Promoted(trial=number):
@@ -80,7 +84,7 @@ class Retention:
                 self._settle(number, kept)
                 self._collect(kept, final=False)
             case Tested(trial=number) | Untested(trial=number):
-                self._settle(number, kept)  # it may have been trained again
+                self._settle(number, kept)  # the trial may have been trained again
                 self._collect(kept, final=False)
             case Reported(epoch=1):
                 self._collect(kept, final=False)
@@ -90,7 +94,9 @@ class Retention:
                 pass
 
     def arrived(self, number: int) -> None:
-        """Take account of files of a trial that arrived from another machine after it had ended or paused."""
+        """Measure and clean up the files of a trial once more. Call this when its last files have arrived from another
+        machine after it had ended or paused.
+        """
         if self._kept is None:
             return
         if self._record().trials[number].reason is not None:
@@ -101,14 +107,16 @@ class Retention:
             self._pause(number)
 
     def close(self) -> str | None:
-        """Return one line if the weights that must be kept exceeded the budget, else None."""
+        """Return a line for the user if the weights that had to be kept exceeded the disk budget, otherwise None."""
         if not self._exceeded:
             return None
         budget = self._record().study.search.disk_budget
         return f"search.disk_budget: {budget:,} bytes; the weights that are needed took up to {self._exceeded:,}"
 
     def _look(self) -> dict[int, int]:
-        """Scan the weights of ended trials; an earlier driver may have been killed before it deleted them."""
+        """Scan the folders of all trials, and return the bytes of weights of each ended trial. What an earlier driver
+        was killed before deleting is deleted now.
+        """
         self._kept = {}
         for trial in self._record().trials.values():
             if trial.reason is not None:
@@ -130,7 +138,9 @@ class Retention:
         self._paused_bytes += self._paused[number]
 
     def _settle(self, number: int, kept: dict[int, int]) -> None:
-        """Delete the checkpoints of an ended trial, and note the size of its weights, which is final."""
+        """Delete the checkpoints of an ended trial, and its weights if it has no score. Otherwise note the size of its
+        weights in ``kept``.
+        """
         folder = self._folder.trial(number)
         delete_checkpoints(folder)
         trial = self._record().trials[number]
@@ -141,7 +151,12 @@ class Retention:
             kept[number] = size
 
     def _collect(self, kept: dict[int, int], *, final: bool) -> None:
-        """Delete surplus weights. Ranking a study takes time, so this waits until a share of ``EASE`` is surplus."""
+        """Delete surplus weights, those of the worst trials first. ``kept``: bytes of the weights of each ended trial.
+        ``final``: whether the study has finished.
+
+        Ranking the trials takes time, so nothing is deleted before a limit is exceeded: that of the number of trials by
+        a share of ``EASE``, unless ``final``.
+        """
         search = self._record().study.search
         unended = 0 if search.disk_budget is None else self._unended_bytes()
         over = search.disk_budget is not None and self._kept_bytes + unended > search.disk_budget
@@ -162,10 +177,11 @@ class Retention:
             self._exceeded = max(self._exceeded, self._kept_bytes + unended)
 
     def _needed(self, *, final: bool) -> set[int]:
-        """The ended trials whose weights must be kept.
+        """Return the ended trials whose weights must be kept. If ``final``, no further trial is measured on the test
+        split, so that is the best trial alone.
 
-        A running trial can still lose its score by a fault, so it displaces no ended one. A trial that is not needed
-        now will never be.
+        A running trial can still lose its score by a fault, so it displaces no ended one. A trial whose weights are not
+        needed now will not need them later.
         """
         record = self._record()
         ended = copy(record)
@@ -174,7 +190,7 @@ class Retention:
         return best if final else best | {number for number in selected(ended) if not ended.trials[number].tested}
 
     def _unended_bytes(self) -> int:
-        """Bytes of the weights of running and paused trials; only those of running ones are measured again."""
+        """Bytes of the weights of running and paused trials. Those of running trials are measured anew at each call."""
         return self._paused_bytes + sum(map(self._bytes, self._running))
 
     def _bytes(self, number: int) -> int:
@@ -185,7 +201,9 @@ class Retention:
 
 
 def _settled(trial: TrialRecord, folder: Path) -> int | None:
-    """Bytes of the weights of an ended trial, None if it has none; of each call's models, only the best is kept."""
+    """Delete the surplus models of an ended trial, and return the bytes of the weights that remain; None if it has
+    none. Of the models that each call of a user's function reported, only the best is kept.
+    """
     if (path := folder / BEST).exists():
         return path.stat().st_size
     if not (folder / MODELS).exists():
@@ -197,7 +215,7 @@ def _settled(trial: TrialRecord, folder: Path) -> int | None:
 
 
 def _models(folder: Path) -> list[Path]:
-    """The files of the models that a function reported."""
+    """The files of the models that a user's function reported, in a trial's folder."""
     return [path for path in (folder / MODELS).rglob("*") if path.is_file()]
 
 

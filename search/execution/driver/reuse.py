@@ -16,7 +16,9 @@ from skipstack.spaces.one_network import apart, network_identity
 
 @dataclass(frozen=True, slots=True)
 class ReusableTrial:
-    """A trial that can be reused: its number, its study (empty: this one), and its recording."""
+    """A trial whose results can be reused. ``study``: the folder of its study, empty for the present study. ``trial``:
+    its number. ``recording``: its recorded results.
+    """
 
     study: str
     trial: int
@@ -24,12 +26,13 @@ class ReusableTrial:
 
 
 class KnownTrials:
-    """The trials that can be reused, by the identity of their configs.
+    """Finds a trial that can be reused for a new one: a trial with the same config, or with another config that builds
+    the same network.
 
     In one study, equal configs imply equal corpora and epochs. The corpora of earlier studies were compared with this
-    one's when it was opened (``search/study/earlier_studies/reading.py``). Points of one ``Space`` never give equal
-    configs, but a ledger may hold points from elsewhere; and different configs may be one network, if they differ in
-    fields that it does not read (``spaces/one_network.py``).
+    study's when this study was opened (``search/study/earlier_studies/reading.py``). Points (values for all axes) of
+    one ``Space`` never give equal configs, but a ledger may hold points of another. Different configs build the
+    same network if they differ only in fields that the network does not read (``spaces/one_network.py``).
     """
 
     def __init__(self, folder: StudyFolder, record: StudyRecord) -> None:
@@ -38,19 +41,21 @@ class KnownTrials:
         self._earlier: dict[str, list[ReusableTrial]] = {}
         self._own: dict[str, int] = {}
         self._apart: dict[str, list[int]] = {}
-        """Trials by their values on the axes that every trial reads; those of one entry may be one network."""
+        """Numbers of trials by their values on the axes that every network reads. Trials of one entry may be the same
+        network.
+        """
         self._identities: dict[int, str] = {}
-        """The identities of running trials' configs; the record drops configs, which are large."""
+        """The config identity of each running trial, kept here because the record drops configs, which are large."""
 
     def observed(self, event: WarmStarted) -> None:
-        """Add the trials of an earlier study."""
+        """Add the trials of an earlier study that can be reused."""
         for each in event.observed:
             if each.recording is not None:
                 known = ReusableTrial(event.study, each.trial, each.recording)
                 self._earlier.setdefault(each.config_identity, []).append(known)
 
     def proposed(self, proposed: Proposed) -> None:
-        """Note a new trial of this study."""
+        """Note the config identity of a new trial of this study."""
         self._identities[proposed.trial] = proposed.config_identity
 
     def ended(self, trial: TrialRecord) -> None:
@@ -61,8 +66,8 @@ class KnownTrials:
             self._apart.setdefault(apart(trial.point), []).append(trial.number)
 
     def standing_for(self, proposed: Proposed) -> ReusableTrial | None:
-        """The known trial to reuse for a new one, with its weights copied to the new one's folder; None if there is
-        none.
+        """Copy the weights of a known trial that can be reused for a new one to the new trial's folder, and return the
+        known trial; None if no known trial can be reused.
         """
         order_seed = self._record.study.search.seed
         for known in self._candidates(proposed):
@@ -72,7 +77,7 @@ class KnownTrials:
         return None
 
     def _candidates(self, proposed: Proposed) -> Iterator[ReusableTrial]:
-        """The known trials of this config, then those of another config that is the same network."""
+        """Yield the known trials of the same config, then those of another config that builds the same network."""
         name, space = proposed.config_identity, self._record.space
         if (own := self._own.get(name)) is not None:
             yield self._known(own)
@@ -87,7 +92,9 @@ class KnownTrials:
         return ReusableTrial("", number, self._record.recording(self._record.trials[number]))
 
     def _take_weights(self, known: ReusableTrial, number: int) -> bool:
-        """Copy the best weights; False if they are missing. A diverged trial may have none, and needs none."""
+        """Copy the best weights of a known trial to the folder of trial ``number``, and return whether that trial can
+        do without training. It cannot if the weights are missing, unless the known trial diverged: it needs none then.
+        """
         folder = StudyFolder(Path(known.study)) if known.study else self._folder
         source, target = folder.trial(known.trial) / BEST, self._folder.trial(number) / BEST
         if not source.is_file():

@@ -6,7 +6,7 @@ from skipstack.search.execution.driver.faults import StudyGoneError, StudyInterr
 
 
 def run_study(driver: Driver, engine: Engine) -> None:
-    """Run what is left of a study to its end.
+    """Run all trials and measurements that are left of a study.
 
     KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed. Raises StudyGoneError if its folder
     was moved or deleted.
@@ -22,13 +22,13 @@ def run_study(driver: Driver, engine: Engine) -> None:
         driver.interrupted()
         raise
     except Exception as cause:
-        # In a folder that is gone, any trouble of a worker comes from that.
+        # If the study's folder is gone, that is the cause of any error of a worker.
         if isinstance(cause, StudyInterruptedError) or not driver.folder.path.exists():
             try:
                 driver.interrupted()
             except StudyGoneError as gone:
                 raise gone from cause
             except StudyInterruptedError:
-                pass  # the ledger itself may be lost
+                pass  # the ledger cannot be written either
         raise
     driver.finished()

@@ -1,7 +1,7 @@
 """The state of a study: its record, proposer and scheduler, updated event by event.
 
-Replayed and new events pass the same code. So the state after the events of a ledger is the same in the driver that
-wrote them, in one that resumed the study, and in a simulation.
+The same code applies replayed and new events. So the state after the events of a ledger is the same in the driver that
+wrote the ledger, in a driver that resumed the study, and in a simulation.
 """
 
 import math
@@ -42,8 +42,9 @@ from skipstack.spaces.space import Point, Space
 class StudyState:
     """Record, proposer and scheduler of a study, from which all decisions follow. Only ``apply`` changes them.
 
-    ``opened``: the first event. ``extensions``: all later events that extend the study. ``space``: the points that may
-    be proposed, if not the study's whole space. ``written``: the path of the ledger, named in errors.
+    ``opened``: the first event. ``extensions``: all later events that extend the study. ``space``: the points (values
+    for all axes) that may be proposed; None means the study's whole space. ``written``: the path of the ledger, for
+    errors.
     """
 
     def __init__(
@@ -57,12 +58,13 @@ class StudyState:
     ) -> None:
         self.record = StudyRecord()
         self.record.apply(opened)
-        # The proposer is only asked after the replay, and every point of a space lies in its extension.
+        # The extended space serves from the start: the proposer proposes nothing before all events are replayed, and
+        # an extended space holds all points of the space before.
         study = reduce(extended, extensions, self.record.study)
         space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         search = study.search
-        asked = sum(len(extension.points) for extension in extensions)  # maybe while the study ran
+        asked = sum(len(extension.points) for extension in extensions)  # possibly while the study ran
         self.proposer = proposer(
             search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials - asked
         )
@@ -76,18 +78,19 @@ class StudyState:
         self._suggested: list[Point] = []
         """Points that were good on other corpora and have not been proposed yet."""
         self.asked: list[Point] = []
-        """Points that somebody asked for and that have not been proposed yet."""
+        """Points that users requested and that have not been proposed yet."""
         self.requests: set[str] = set()
-        """The names of the requests that have been taken."""
+        """The names of the requests whose points were added to the study."""
         self.active: set[int] = set()
         """Trials that have neither paused nor ended."""
         self._written = written
 
     def ask(self, number: int) -> Point | None:
-        """The point of the next trial, ``number``; None if there is none. Changes nothing.
+        """The point of the next trial, whose number is ``number``; None if there is none. Changes nothing.
 
-        The base comes first if the space has it, and is never stopped, since every difference is measured from it.
-        Points that somebody asked for come next, then those that were good on other corpora.
+        The base config comes first if the space has it, and is never stopped, since every difference is measured from
+        it. Points that users requested come next, then points that were good on other corpora, then those of the
+        proposer.
         """
         if number >= self.record.study.search.trials:
             return None
@@ -97,9 +100,10 @@ class StudyState:
         return first[0] if first else self.proposer.ask(number)
 
     def extension(self, name: str, request: Request, time: float) -> Extended:
-        """The event that extends the study by the points of a request, without those that it has already.
+        """Return the event that extends the study by the points of a request, leaving out points that the study already
+        has. ``name``: the request's name.
 
-        Raises UserError for a point that its space does not allow.
+        Raises UserError for a point that the study's space does not allow.
         """
         points: dict[str, Point] = {}
         for point in request.points:
@@ -113,7 +117,9 @@ class StudyState:
         )
 
     def enough(self) -> Gain | None:
-        """The expected gain of further trials, if it is too small to start any; None if trials go on."""
+        """The expected gain of further trials, if the study's stopping rule (``search.enough``) finds it too small to
+        start any. None if the study should go on, or has no such rule.
+        """
         if self._enough is None or self.record.study.search.enough is None:
             return None
         return self._enough.gain()
@@ -171,11 +177,13 @@ class StudyState:
                 pass
 
     def ends_group(self, reported: Reported) -> bool:
-        """Whether this is the last epoch of a group of racing seeds."""
+        """Whether a report is for the last epoch of a group of racing seeds."""
         return bool(reported.seeds) and reported.epoch == self.scheduler.maximum
 
     def _is_base(self, proposed: Proposed) -> bool:
-        """Whether the trial is the base; the first trial is not if only a later extension added the base's values."""
+        """Whether the proposed trial is the base. The first trial of a study is not, if the base's values were added to
+        the space only by a later extension.
+        """
         return self._base is not None and _equal(proposed.point, self._base)
 
     def _observe(self, warm_started: WarmStarted) -> None:
@@ -186,13 +194,15 @@ class StudyState:
             self.proposer.observed(dict(each.point), each.reason, each.curve, beside)
 
     def _left(self, number: int) -> None:
-        """Note that a trial ended or paused."""
+        """Report to the stopping rule, if the study has one, that a trial ended or paused."""
         if self._enough is not None:
             trial = self.record.trials[number]
             self._enough.left(number, trial.reason, trial.score, list(trial.dev.values()))
 
     def _score(self, reported: Reported) -> float:
-        """The score that the scheduler compares: of all seeds at the end of a group of seeds, else of the epoch."""
+        """The score that the scheduler compares: that of the epoch, except at the end of a group of racing seeds. There
+        it is the trial's best score over all seeds so far.
+        """
         if not self.ends_group(reported) or not math.isfinite(reported.score):
             return reported.score
         best = self.record.trials[reported.trial].best
@@ -200,11 +210,15 @@ class StudyState:
         return best.score
 
     def _further(self, number: int, at: Reported | None = None) -> Vector:
-        """A trial's values in the objectives after the score; a function's from the report ``at``, or its best one."""
+        """The values of trial ``number`` in the objectives other than the score. Values that a user's function reported
+        come from the report ``at``, or from the trial's best report if ``at`` is None.
+        """
         return self.record.trials[number].further(self.record.study.search.further, at)
 
     def _check(self, decided: Decided) -> None:
-        """Raise UserError for a decision that this code would not take: another version, or a person, wrote it."""
+        """Raise UserError for a decision that this code would not take. Another version of the code, or a person, must
+        have written it.
+        """
         if (decided.decision, decided.rung) != (self.decision.action, self.decision.rung):
             raise UserError(
                 f"{self._written}: trial {decided.trial}, epoch {decided.epoch}: the ledger says "
@@ -213,8 +227,8 @@ class StudyState:
             )
 
     def _check_promoted(self, promoted: Promoted) -> None:
-        """Raise UserError for a promotion that this code would not make. The ledger does not say whether further trials
-        were to come, so both cases are allowed.
+        """Raise UserError for a promotion that this code would not make. Which trial is due depends on whether new
+        trials were still to come. The ledger does not say that, so a trial that is due in either case is allowed.
         """
         due = (self.scheduler.promotable(), self.scheduler.promotable(len(self.record.trials)))
         if promoted.trial not in due:

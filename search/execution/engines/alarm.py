@@ -1,4 +1,4 @@
-"""An alarm in this process, to end work that might take forever."""
+"""A time limit for a block of code in this process, by an alarm signal."""
 
 import signal
 import threading
@@ -8,13 +8,14 @@ from types import FrameType
 
 
 class Alarm(BaseException):
-    """The time is over. Not caught by ``except Exception``, so that the work ends."""
+    """The time limit has passed. ``except Exception`` does not catch it, so the limited code ends."""
 
 
 @contextmanager
 def alarm_after(seconds: float | None) -> Iterator[None]:
-    """Raise Alarm in the main thread once the block has taken ``seconds``; None: never. Python code is interrupted, a
-    library's computation when it ends. In another thread there is no alarm, since signals reach the main thread alone.
+    """Raise Alarm in the block once it has taken ``seconds``; None means never. Python code is interrupted at once; a
+    computation in a library's compiled code ends first. Outside the main thread nothing is raised, since only the main
+    thread receives signals.
     """
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield

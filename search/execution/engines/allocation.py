@@ -1,4 +1,4 @@
-"""Allocates the resources of each trial on a cluster's machines, anew when machines have joined or left."""
+"""Allocates the resources of each trial on a cluster's machines, again whenever machines have joined or left."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,14 +6,17 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.execution.engines.capacity import Allotment, Answers, Counting, Machines, Resources, slots
 
 Allocate = Callable[[Sequence[Resources], Answers], Allotment]
-"""Allocates each trial's resources by the machines and the sizes of their GPUs. Raises UserError if no trial fits."""
+"""A function that allocates each trial's resources, given those of the machines and the sizes of their GPUs. Raises
+UserError if no trial fits.
+"""
 
 
 class Allocator:
-    """Allocates the resources of each trial. ``machines`` returns the machines of the cluster, by id; ``size`` starts
-    to ask one for the bytes of its GPU, None if nobody needs to know.
+    """Allocates the resources of each trial, and allocates them anew when the cluster's machines change.
 
-    A machine may take a minute to answer: until all have answered, trials get the same resources as before.
+    ``machines`` returns the machines of the cluster, by id. ``allocate`` returns the allotment for them. ``size`` asks
+    the machine with a given id for the bytes of its GPU, without waiting for the answer; None means that no machine is
+    asked. A machine may take a minute to answer. Until all have answered, trials get the same resources as before.
     """
 
     def __init__(
@@ -24,7 +27,7 @@ class Allocator:
         self._size = size
         self._asked: dict[str, Counting] = {}
         self._of: Machines = {}
-        """The machines for which the allotment was made."""
+        """The machines for which resources were last allocated."""
         self._allotment: Allotment | None = None
 
     @property
@@ -39,22 +42,19 @@ class Allocator:
         return self._allotment is not None
 
     def begin(self) -> Allotment:
-        """Allocate for the machines that are there, and wait for their answers.
-
-        Raises UserError as ``allocate`` does.
-        """
+        """Ask the machines of the cluster, wait for their answers, and allocate. Raises the errors of ``allocate``."""
         now = self._machines()
         self._ask(now)
         return self._made(now, [(now[machine][0], each.answer()) for machine, each in self._asked.items()])
 
     def look(self) -> bool:
-        """Allocate anew if the machines have changed; returns whether that changed the allotment or its words.
+        """Allocate anew if the machines have changed, and return whether that changed the allotment or its words.
 
-        A machine that joins and does not answer changes nothing: a trial there finds out why.
+        A machine that has joined and cannot tell its GPU's size is not counted: a trial there reports the reason.
         """
         now, before = self._machines(), self._allotment
         if before is None or now == self._of or not slots([has for _, has in now.values()], before.resources):
-            return False  # without room for a single trial, there is nothing to allocate
+            return False  # if no trial fits any machine, there is nothing to allocate
         self._ask(now)
         if not all(each.is_over() for each in self._asked.values()):
             return False
@@ -66,7 +66,7 @@ class Allocator:
         return self._made(now, known) != before
 
     def _ask(self, now: Machines) -> None:
-        """Ask each machine with GPUs for their size, once."""
+        """Ask each machine that has GPUs, and was not asked before, for the size of its GPU."""
         if self._size is not None:
             with_gpus = [machine for machine, (_, has) in now.items() if has.get("GPU")]
             self._asked = {machine: self._asked.get(machine) or self._size(machine) for machine in with_gpus}

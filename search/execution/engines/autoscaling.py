@@ -1,4 +1,4 @@
-"""The machines that a cluster's autoscaler can add to it."""
+"""Describes the machines that a cluster's autoscaler can add, and computes how many trials they can run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,9 @@ from skipstack.search.execution.engines.capacity import SMALLEST, Resources, in_
 
 @dataclass(frozen=True, slots=True)
 class MachineType:
-    """A kind of machine that may join: the resources of each, and how many there may be; ``most`` None: any number."""
+    """A type of machine that may join the cluster. ``has``: the resources of one such machine. ``most``: the largest
+    number of them, None if unlimited.
+    """
 
     name: str
     has: Resources
@@ -18,8 +20,9 @@ class MachineType:
 
 @dataclass(frozen=True, slots=True)
 class Autoscaling:
-    """The machines that may join. ``types``: their kinds, None if the autoscaler does not tell them; ``most``: the
-    largest number of all together, None: any; ``head``: the resources of the machine that is always there.
+    """The machines that may join the cluster. ``types``: their types, None if unknown. ``most``: the largest number of
+    machines of all types together, None if unlimited. ``head``: the resources of the machine that is always in the
+    cluster.
     """
 
     types: tuple[MachineType, ...] | None = None
@@ -27,11 +30,13 @@ class Autoscaling:
     head: Resources = field(default_factory=dict)
 
     def may_hold(self, trial: Resources) -> bool:
-        """Whether some machine that may join has room for a trial, as far as is known."""
+        """Whether a trial fits a machine of some type that may join; True if the types are unknown."""
         return self.types is None or any(slots([each.has], trial) for each in self.types)
 
     def slots(self, trial: Resources) -> int | None:
-        """Number of such trials that run in parallel once all machines have joined; None if nothing bounds it."""
+        """Number of trials with these resources that fit the cluster in parallel once all machines have joined. None
+        means unlimited or unknown.
+        """
         if self.types is None:
             return None
         left, count = self.most, slots([self.head], trial)
@@ -45,7 +50,7 @@ class Autoscaling:
         return count
 
     def in_words(self) -> str:
-        """The machines that may join, in words: ``2 CPUs and no GPU (worker, up to 4)``."""
+        """The machines that may join, in words such as ``2 CPUs and no GPU (worker, up to 4)``."""
         if self.types is None:
             return "machines that the cluster's autoscaler may start"
         return "; ".join(
@@ -56,7 +61,7 @@ class Autoscaling:
 
 
 def least(*bounds: int | None) -> int | None:
-    """The smallest of the bounds, where None stands for no bound."""
+    """The smallest of the bounds, where None means no bound."""
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
@@ -68,8 +73,8 @@ def needed(
     *,
     cpus: float = 1.0,
 ) -> Resources:
-    """The least that a trial needs of one machine, before the resources of each trial are settled: with ``auto`` a part
-    of a GPU if the cluster has GPUs or may get some.
+    """The least resources that any trial needs on one machine, known before those of each trial are allocated. With
+    ``auto``, they include the smallest share of a GPU if the cluster has GPUs or may get some.
     """
     if gpus_per_trial != "auto":
         return {"cpu": cpus, "gpu": float(gpus_per_trial)} if gpus_per_trial else {"cpu": cpus}

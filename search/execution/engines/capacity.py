@@ -1,4 +1,6 @@
-"""The capacity of a cluster's machines: where trials fit, which share of a GPU each needs, and what each gets."""
+"""The capacity of a cluster's machines: how many trials fit, which share of a GPU a trial needs, and the resources that
+each trial gets.
+"""
 
 import logging
 import math
@@ -14,18 +16,20 @@ from skipstack.search.study.task import TrialTask
 LOG = logging.getLogger(__name__)
 
 LOOKED_AT = 2.0
-"""Seconds between two looks at a cluster, which grows and shrinks."""
+"""Seconds between two checks of which machines a cluster has: it may grow and shrink."""
 
 SLACK = 1e-9
 
 MARGIN: Final = 1.25
-"""Factor on the counted memory, for buffers of single operations and what the allocator cannot use."""
+"""Factor on the counted memory, for temporary buffers of operations and for memory that the allocator cannot use."""
 
 STEPS: Final = 100
-"""Steps of a GPU: shares are whole hundredths, so that trials of similar size take turns in one process."""
+"""Shares of a GPU are multiples of 1 / ``STEPS``, so that trials of similar size need equal shares and can use the same
+process one after another.
+"""
 
 SMALLEST = 0.01
-"""The least share that ``auto`` gives."""
+"""The smallest share of a GPU that ``auto`` gives."""
 
 Resources = Mapping[str, float]
 """Amounts by name: ``cpu`` and ``gpu`` for a trial, ``CPU`` and ``GPU`` for a machine, as in Ray."""
@@ -34,11 +38,11 @@ Machines = Mapping[str, tuple[str, Resources]]
 """The name and the resources of each machine, by its id."""
 
 Answers = Sequence[tuple[str, int | UserError]]
-"""Pairs (machine, answer) of each machine that has GPUs: the bytes of its first GPU, or an error."""
+"""A pair for each machine that has GPUs: its name, and its answer, which is the bytes of its first GPU or an error."""
 
 
 def slots(machines: Iterable[Resources], trial: Resources) -> int:
-    """Number of such trials that ``machines`` can run in parallel."""
+    """Number of trials with the resources ``trial`` that ``machines`` can run in parallel."""
     count = 0
     for has in machines:
         cpus, gpus, share = has.get("CPU", 0.0), int(has.get("GPU", 0.0)), trial.get("gpu", 0.0)
@@ -50,10 +54,10 @@ def slots(machines: Iterable[Resources], trial: Resources) -> int:
 
 
 def enlarged(ordinary: Resources, share: int, machines: Iterable[Resources]) -> Resources:
-    """The ordinary resources of a trial times ``share``, as far as one machine has them all.
+    """The ordinary resources of a trial times ``share``, but at most those of the machine that has most of them.
 
-    A share of a GPU grows to one GPU at most, since a trial computes on one. Nothing grows where no machine has room
-    for the ordinary resources.
+    A share of a GPU grows to one GPU at most, since a trial computes on one GPU. If the ordinary resources fit no
+    machine, they are returned unchanged.
     """
     homes = [machine for machine in machines if slots([machine], ordinary)]
     largest = [
@@ -68,33 +72,35 @@ def _shared(amount: float, share: int, *, most: float) -> float:
 
 
 class Counting(Protocol):
-    """The peak memory of training a trial in bytes, while it is being counted elsewhere."""
+    """A number of bytes, such as the peak memory of training a trial, that is being counted in another process."""
 
     def is_over(self) -> bool:
-        """Whether the answer has arrived, or will not come any more."""
+        """Whether the number has arrived, or will not come any more."""
 
     def answer(self) -> int | UserError:
-        """Wait for the number of bytes; an error if they could not be counted."""
+        """Wait for the number of bytes and return it; return an error if they could not be counted."""
 
 
 class GpuShares:
-    """Shares of GPUs that have ``device`` bytes each; ``count`` starts to count the memory of a trial.
+    """Computes the share of a GPU that each trial needs. ``device``: the bytes of each GPU. ``count`` starts to count
+    the memory of a trial.
 
-    A trial takes (``GPU_CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by their
-    shares, and a trial that takes more than its own share runs out of memory itself, never its neighbour
-    (``models/ground/device_memory.py``). Trials with the same config and number of seeds are counted once.
+    The share of a trial is (``GPU_CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by
+    their shares. A trial that needs more memory than its share runs out of memory itself, and does not take that of
+    other trials on the GPU (``models/ground/device_memory.py``). Trials with the same config and number of seeds are
+    counted once.
     """
 
     def __init__(self, device: int, count: Callable[[TrialTask], Counting]) -> None:
         self.device = device
         self._count = count
         self._counting: dict[tuple[str, int], Counting] = {}
-        """Counts under way; the cluster keeps an answer for each."""
+        """Counts whose answers have not been read; the cluster stores an answer for each."""
         self._memory: dict[tuple[str, int], int | UserError] = {}
-        """The bytes that were counted."""
+        """The counted bytes of each trial, or the error of a count that failed."""
 
     def on(self, device: int) -> "GpuShares":
-        """The shares of GPUs of another size; nothing is counted again."""
+        """Return the shares for GPUs that have ``device`` bytes, without counting any memory again."""
         if device == self.device:
             return self
         other = GpuShares(device, self._count)
@@ -102,12 +108,14 @@ class GpuShares:
         return other
 
     def is_known(self, task: TrialTask) -> bool:
-        """Whether ``share`` would return at once; if not, its memory is being counted from now on."""
+        """Whether ``share`` would return without waiting. If no count of the trial's memory has begun, one begins."""
         key = _counted_as(task)
         return key in self._memory or self._counted(key, task).is_over()
 
     def share(self, task: TrialTask) -> float:
-        """The ordinary share of a trial, at most a whole GPU; a whole GPU if counting fails, as for lack of memory."""
+        """Wait until the trial's memory is counted, and return the share of a GPU that it needs, at most 1. If counting
+        fails, for example for lack of memory, the share is 1.
+        """
         key = _counted_as(task)
         if key not in self._memory:
             self._memory[key] = answer = self._counted(key, task).answer()
@@ -118,7 +126,7 @@ class GpuShares:
 
     @property
     def usual(self) -> float:
-        """The mean share of the trials that were counted, rounded up; the smallest before the first."""
+        """The mean share of the trials counted so far, rounded up; ``SMALLEST`` if there are none."""
         shares = [self._share_of(memory) for memory in self._memory.values()]
         return math.ceil(sum(shares) / len(shares) * STEPS - SLACK) / STEPS if shares else SMALLEST
 
@@ -145,33 +153,40 @@ def _counted_as(task: TrialTask) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """The ``resources`` of each trial; with ``shares``, also its own share of a GPU. ``words``: a line for the user."""
+    """The resources that each trial gets. ``resources``: those that are the same for all trials. ``words``: a line for
+    the user. ``shares``: computes each trial's own share of a GPU, which replaces the ``gpu`` of ``resources``; None if
+    all trials get the same resources.
+    """
 
     resources: Resources
     words: str
     shares: GpuShares | None = None
 
     def is_known(self, task: TrialTask) -> bool:
-        """Whether ``ordinary`` would return at once; if not, the answer is being found out from now on."""
+        """Whether ``ordinary`` would return without waiting. If the trial's memory must be counted, counting begins."""
         return self.shares is None or self.shares.is_known(task)
 
     def after(self, former: "Allotment | None") -> "Allotment":
-        """The same allotment with the memory counts of the ``former`` one, so that nothing is counted again."""
+        """Return this allotment with the memory counts of the ``former`` one, so that nothing is counted again."""
         if self.shares is None or former is None or former.shares is None:
             return self
         return replace(self, shares=former.shares.on(self.shares.device))
 
     @property
     def usual(self) -> Resources:
-        """The mean resources of a trial."""
+        """The mean resources of a trial, over those whose memory was counted so far."""
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.usual}
 
     def ordinary(self, task: TrialTask) -> Resources:
-        """The resources of a trial that has not run out of memory."""
+        """The resources of a trial that has not run out of memory before. Waits until its memory is counted, if they
+        depend on that.
+        """
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.share(task)}
 
     def confined(self, task: TrialTask, taken: Resources) -> TrialTask:
-        """The trial confined to what it has ``taken``: on a CPU without a share of a GPU, never on another's share."""
+        """Return the trial's task, limited to the resources ``taken`` for it. Without a share of a GPU, it trains on a
+        CPU; with a share, it may use only that share of the GPU's memory.
+        """
         share = taken.get("gpu", 0.0)
         if not share:
             return replace(task, device="cpu")
@@ -189,11 +204,17 @@ def allotted(
     count: Callable[[TrialTask], Counting],
     each: str = "trial",
 ) -> Allotment:
-    """Settle the resources of trials on ``device``: ``cpus_per_trial``, and a share of a GPU. ``auto``: as much of a
-    GPU as each needs, without GPUs a CPU alone. ``each``: the word for what gets them, if a program of several trials.
+    """Allocate the resources of each trial.
 
-    GPUs are left alone if torch finds none on any machine, and the words say so. Raises UserError if ``device`` is a
-    GPU and there is none, if torch finds the GPUs of only some machines, and if not a single trial fits.
+    ``gpus_per_trial``: the share of a GPU for each; ``auto`` means the share that the trial needs, or none if no
+    machine has a GPU. ``device``: the device that trials are to use. ``machines``: the resources of each machine.
+    ``cpus_per_trial``: the CPUs for each trial. ``sizes`` returns the sizes of the machines' GPUs, and ``count`` starts
+    to count the memory of a trial; ``auto`` alone calls them. ``each``: the word, in the line for the user, for what
+    gets these resources: a trial, or a program of several trials.
+
+    With ``auto``, GPUs are not used if torch finds none on any machine, and the line for the user says so. Raises
+    UserError if ``device`` is a GPU and no GPU can be used, if torch finds the GPUs of only some machines, and if no
+    trial fits any machine.
     """
     cpus = float(cpus_per_trial)
     if gpus_per_trial == "auto":
@@ -212,7 +233,9 @@ def allotted(
 
 
 def no_capacity(trial: Resources, machines: Sequence[Resources], joining: str = "") -> UserError:
-    """The error for a trial that fits no machine. ``joining``: the resources of machines that may join, in words."""
+    """Return the error for a trial that fits no machine. ``joining``: the resources of machines that may join, in
+    words.
+    """
     more = f"; what may join has: {joining}" if joining else ""
     return UserError(
         f"no trial fits: it needs {in_words(trial)}, and {described(machines)}{more} (allowed: larger machines, or a "
@@ -221,12 +244,14 @@ def no_capacity(trial: Resources, machines: Sequence[Resources], joining: str = 
 
 
 def nothing_known(*_: object) -> int:
-    """Raise UserError, as the answer of studies that train no networks: GPUs are then not used."""
+    """Raise UserError. Serves as the question for the size of a GPU, or for the memory of a trial, in studies that
+    train no networks: with this answer, ``auto`` uses no GPU.
+    """
     raise UserError("nothing is known of its GPUs")
 
 
 def in_words(resources: Resources) -> str:
-    """The resources in words: ``1 CPU and 0.25 of a GPU``."""
+    """The resources in words, such as ``1 CPU and 0.25 of a GPU``."""
     cpus, gpus = resources.get("cpu", 0.0), resources.get("gpu", 0.0)
     if 0 < gpus < 1:
         return f"{_counted(cpus, 'CPU')} and {gpus:g} of a GPU"
@@ -258,7 +283,7 @@ def _by_need(
 
 
 def described(machines: Sequence[Resources]) -> str:
-    """The resources of all machines in words: ``the machines have: 8 CPUs and 1 GPU (3 of them)``."""
+    """The resources of all machines in words, such as ``the machines have: 8 CPUs and 1 GPU (3 of them)``."""
     kinds = Counter(in_words({"cpu": has.get("CPU", 0.0), "gpu": has.get("GPU", 0.0)}) for has in machines)
     each = (kind if times == 1 else f"{kind} ({times} of them)" for kind, times in kinds.items())
     return f"the machines have: {'; '.join(each)}"

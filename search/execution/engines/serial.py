@@ -1,4 +1,4 @@
-"""The engine without ray: all trials in this process, one after another or several by turns."""
+"""The engine without Ray: runs all trials in this process, one after another, or several that take turns."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -17,16 +17,16 @@ Answer = TypeVar("Answer")
 
 
 class SerialEngine(Engine):
-    """Runs all trials in this process: for tests, for debugging, where Ray is not wanted, and for GPUs that trials
-    share as lanes of one program. The order of events is the same every time.
+    """Runs all trials in this process: for tests, for debugging, where Ray is not wanted, and for GPUs on which several
+    trials train as one program. The order of events is the same every time.
 
-    Up to ``trials`` are held at a time, and train one epoch each by turns: the least advanced first, so that they catch
-    up with the others, and train together with them if ``worker`` lets them. Once all of these have reported, other
-    trials replace those that ended or paused.
+    Up to ``trials`` trials are in progress at a time and take turns, one epoch each. In each round, those with the
+    fewest epochs train, so that they catch up with the others; trials with equally many epochs train together if
+    ``worker`` can do that. After each round, new trials replace those that ended or paused.
 
-    If a worker kills its process, the driver dies with it; the next driver continues from the last checkpoints. A GPU
-    error after which no trial of this process could use the GPU interrupts the study. A trial that reports nothing
-    after the study's hours, or beyond its own time limit, is interrupted, if this is the main thread.
+    If a worker kills its process, the driver dies with it, and the next driver continues from the last checkpoints. A
+    GPU error after which this process cannot use its GPU interrupts the study. If this is the main thread, a trial is
+    ended that reports nothing for too long after the study's hours or beyond its own time limit.
     """
 
     def __init__(self, worker: Workers, device: str | None = "cpu", *, trials: int = 1) -> None:
@@ -37,7 +37,7 @@ class SerialEngine(Engine):
         self.words = f"{order}{here}"
 
     def run(self, driver: Driver) -> None:
-        """Run the trials until they end or pause; then the measurements, one after another."""
+        """Run the trials until they end or pause, then the measurements on the test split, one after another."""
         driver.turns = self._trials
         with closing(_Held(driver, self.worker)) as held:
             while True:
@@ -59,7 +59,9 @@ class SerialEngine(Engine):
 
 
 class _Held:
-    """The attempts that are under way, in the order in which they began."""
+    """Trains the trials in progress: holds an attempt for each, in the order in which they began, and tells the driver
+    how their epochs ended.
+    """
 
     def __init__(self, driver: Driver, workers: Workers) -> None:
         self._driver = driver
@@ -70,7 +72,7 @@ class _Held:
         return len(self._attempts)
 
     def begin_next(self) -> bool:
-        """Begin the driver's next trial; returns whether there was one."""
+        """Begin the driver's next trial, and return whether the driver had one."""
         task = self._driver.next()
         if task is None:
             return False
@@ -78,13 +80,13 @@ class _Held:
         return True
 
     def make_workers(self) -> None:
-        """Make the workers that are to train beside others, before any of them trains."""
+        """If there are several attempts, create the workers of all before any of them trains."""
         if len(self) > 1:
             for attempt in list(self._attempts):
                 self._asked(attempt, attempt.begin)
 
     def least_advanced(self) -> list[Attempt]:
-        """The attempts with the fewest epochs."""
+        """The attempts with the fewest trained epochs."""
         return least_advanced(self._attempts)
 
     def train(self, attempt: Attempt) -> None:
@@ -102,14 +104,16 @@ class _Held:
             self._end(self._attempts[-1])
 
     def _asked(self, attempt: Attempt, work: Callable[[], Answer]) -> list[Answer]:
-        """The answer of an attempt, in a list; empty if it ends here, by a fault or because its time is over."""
+        """Run ``work`` of an attempt, and return a list with its result. If the attempt fails or its time is over, end
+        it and return an empty list.
+        """
         driver = self._driver
         while True:
             try:
                 with alarm_after(driver.seconds_left(attempt.number)):
                     return [work()]
             except Alarm:
-                if not (driver.hours_are_over() or attempt.number in driver.silent()):  # as after a clock was set back
+                if not (driver.hours_are_over() or attempt.number in driver.silent()):  # the clock was set back
                     continue
                 driver.given_up(attempt.number)
             except UserError:
@@ -129,7 +133,7 @@ class _Held:
 
 
 def _check(fault: Fault, number: int) -> None:
-    """Raises DeviceBrokenError for a fault after which this process cannot use its GPU."""
+    """Raise DeviceBrokenError for a fault after which this process cannot use its GPU."""
     if fault.broken is not None:
         raise DeviceBrokenError(
             f"trial {number}: {fault.message}; after such an error a process cannot use its GPU any more (allowed: "

@@ -1,4 +1,6 @@
-"""Attempts at a trial: the folder that they write holds the number of the latest one, and earlier ones are refused."""
+"""Numbers the attempts at a trial, so that an earlier attempt cannot overwrite the files of a later one. The trial's
+folder holds the number of the latest attempt.
+"""
 
 from pathlib import Path
 from typing import Final
@@ -6,25 +8,25 @@ from typing import Final
 from skipstack.data.basis.atomic_files import write_atomically
 
 ATTEMPT: Final = "attempt"
-"""The file with the number of the attempt that writes here."""
+"""The name of the file with the number of the attempt that writes in a folder."""
 
 
 class SupersededError(Exception):
-    """A later attempt at the trial has started elsewhere: the results of this one are dropped."""
+    """A later attempt at the trial has started elsewhere, so the results of this attempt are dropped."""
 
 
 def check_latest(folder: Path, attempt: int) -> None:
-    """Raises SupersededError if a later attempt than ``attempt`` has claimed ``folder``."""
+    """Raise SupersededError if a later attempt than ``attempt`` has claimed ``folder``."""
     latest = _latest(folder)
     if latest > attempt:
         raise SupersededError(f"attempt {attempt} was given up, {latest} has begun")
 
 
 def claim(folder: Path, attempt: int) -> None:
-    """Claim ``folder``, which exists, for ``attempt``."""
+    """Write the number of ``attempt`` into ``folder``, which must exist, as that of the latest attempt."""
     for torn in folder.glob(f".{ATTEMPT}.*"):
         torn.unlink(missing_ok=True)
-    write_atomically(folder / ATTEMPT, f"{attempt}\n".encode())  # half a number is another one
+    write_atomically(folder / ATTEMPT, f"{attempt}\n".encode())  # a number cut short is another number
 
 
 def _latest(folder: Path) -> int:

@@ -1,7 +1,8 @@
-"""The checkpoints of one call of a user's function: the state from which it continues in another process.
+"""Stores the checkpoints of one call of a user's function, from which the call continues in another process.
 
-In the folder of a trial: ``checkpoints/seed-0/00000003-0001-000001/``, by epoch, attempt, and number of the attempt's
-checkpoints; each holds a whole copy of what the function gave (``search/study/record/whole_copies.py``).
+A checkpoint is a folder such as ``checkpoints/seed-0/00000003-0001-000001/`` in the folder of the trial. Its name gives
+the epoch, the attempt, and the number of the checkpoint in that attempt. It holds a complete copy of the file, folder
+or bytes that the function saved (``search/study/record/whole_copies.py``).
 """
 
 from collections.abc import Mapping
@@ -17,8 +18,10 @@ from skipstack.search.study.record.whole_copies import CONTENT, copied, declare_
 
 @dataclass(frozen=True, slots=True)
 class CallCheckpoint:
-    """A complete checkpoint of the end of ``epoch``. ``chance``: the states of the global random generators;
-    ``report``: the named arguments of that epoch's report, None while it is not made, or if there was none.
+    """A complete checkpoint of a call at the end of ``epoch``. ``folder``: its folder. ``name``: the name of the saved
+    file or folder in it. ``files``: the sizes of the saved files in bytes. ``chance``: the states of the global random
+    generators. ``report``: the named arguments of the epoch's report; None if the epoch was not reported yet, or has no
+    report.
     """
 
     folder: Path
@@ -30,22 +33,24 @@ class CallCheckpoint:
 
     @property
     def path(self) -> Path:
-        """The file or the folder that the function gave."""
+        """The copy of the file or folder that the function saved."""
         return self.folder / CONTENT / self.name
 
     def write(self) -> None:
-        """Declare the checkpoint complete, with all that it has here."""
+        """Write the file that describes the checkpoint and marks it as complete."""
         declare_whole(
             self.folder, {name: getattr(self, name) for name in ("epoch", "name", "files", "chance", "report")}
         )
 
 
 class CallCheckpoints:
-    """Stores the checkpoints of the ``call``, a folder in that of the trial, for one ``attempt`` at a trial of which
-    the ledger has ``reported`` epochs.
+    """Stores the checkpoints of one call of a user's function, and deletes old ones.
 
-    Only the latest stays. A checkpoint of an epoch that is not reported yet counts once the ledger has that report;
-    until then the one before it stays, too.
+    ``trial``: the trial's folder. ``call``: the relative path of the call's folder, such as ``seed-0``. ``attempt``:
+    the number of the attempt at the trial. ``reported``: the number of epochs that the ledger has.
+
+    Only the latest checkpoint is kept. If the ledger lacks its epoch, the latest checkpoint of an epoch that the ledger
+    has is kept as well, until the ledger has that epoch.
     """
 
     def __init__(self, trial: Path, call: Path, *, attempt: int, reported: int) -> None:
@@ -58,7 +63,9 @@ class CallCheckpoints:
         self._awaits_report: CallCheckpoint | None = None
 
     def latest(self) -> CallCheckpoint | None:
-        """The checkpoint to continue from; all others are deleted."""
+        """Return the checkpoint to continue from, the latest of an epoch that the ledger has, and delete all others.
+        None if there is none.
+        """
         with own_file_interrupts(self._folder):
             self._claim()
             counted = [each for each in self._whole() if each.epoch <= self._counted]
@@ -68,7 +75,10 @@ class CallCheckpoints:
     def write(
         self, given: Path | bytes, epoch: int, *, chance: Mapping[str, Any], report: Mapping[str, float] | None
     ) -> None:
-        """Store a copy. On an error, earlier checkpoints are as they were. Raises as ``TrialFiles.write`` does."""
+        """Store a copy of ``given`` as a checkpoint of ``epoch``. ``chance`` and ``report``: see ``CallCheckpoint``.
+
+        After an error, earlier checkpoints are as they were. Raises the errors of ``TrialFiles.write``.
+        """
         with own_file_interrupts(self._folder):
             self._claim()
             self._written += 1
@@ -79,14 +89,16 @@ class CallCheckpoints:
             self._settle()
 
     def reports(self, epoch: int, report: Mapping[str, float]) -> None:
-        """Add the report of an epoch that is about to be reported to a checkpoint of it."""
+        """Add the report of an epoch, which is about to be reported, to the checkpoint of that epoch, if one was stored
+        before the report.
+        """
         awaits, self._awaits_report = self._awaits_report, None
         if awaits is not None and awaits.epoch == epoch:
             with own_file_interrupts(self._folder):
                 replace(awaits, report=report).write()
 
     def reported(self, epoch: int) -> None:
-        """Note that the ledger has an epoch."""
+        """Note that the ledger has an epoch, and delete checkpoints that are not needed any more."""
         if epoch > self._counted:
             self._counted = epoch
             if self._written:
@@ -94,7 +106,7 @@ class CallCheckpoints:
                     self._settle()
 
     def _settle(self) -> None:
-        """Keep only the latest checkpoint, and the latest that counts."""
+        """Delete all checkpoints but the latest, and the latest of an epoch that the ledger has."""
         whole = self._whole()
         counted = [each for each in whole if each.epoch <= self._counted]
         self._keep([*counted[-1:], *whole[-1:]])
@@ -103,7 +115,7 @@ class CallCheckpoints:
         keep_only(self._folder, (each.folder for each in kept))
 
     def _whole(self) -> list[CallCheckpoint]:
-        """The complete checkpoints, the latest last."""
+        """The complete checkpoints of the call, the latest last."""
         return whole_in(self._folder, CallCheckpoint)
 
     def _claim(self) -> None:

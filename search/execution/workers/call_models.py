@@ -17,7 +17,9 @@ from skipstack.search.study.task import TrialTask
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A copy of a model of this epoch, while it is not known whether it is the best."""
+    """A copy of a model whose epoch has no score yet, so that it is not known whether it is the best. ``folder``: the
+    folder of the copy. ``name``: the name of the model's file or folder. ``files``: the sizes of its files in bytes.
+    """
 
     folder: Path
     epoch: int
@@ -26,11 +28,13 @@ class _Waiting:
 
 
 class CallModels:
-    """Stores the models reported by the ``call``, a folder in that of the trial, for one ``attempt``; keeps the best
-    epoch's. ``scores``: of the trial, at epochs that the ledger has.
+    """Stores the models that one call of a user's function reports, and keeps that of the best epoch.
 
-    A model waits until the score of its epoch is known, over all calls of the trial. Then it replaces a worse one,
-    which stays until the ledger has that epoch.
+    ``trial``: the trial's folder. ``call``: the relative path of the call's folder, such as ``seed-0``. ``attempt``:
+    the number of the attempt at the trial. ``scores``: the trial's scores at the epochs that the ledger has.
+
+    A model waits until the trial's score at its epoch, the mean over all calls, is known. If the score is the best so
+    far, the model replaces the kept one, which is deleted once the ledger has that epoch.
     """
 
     def __init__(self, trial: Path, call: Path, *, attempt: int, scores: Sequence[float]) -> None:
@@ -45,11 +49,13 @@ class CallModels:
 
     @classmethod
     def of(cls, task: TrialTask, number: int) -> Self:
-        """The models of the call of this ``number`` among those of a task."""
+        """Create the store for the models of call ``number`` of a task."""
         return cls(task.folder, task.replicates.folder(number), attempt=task.attempt, scores=task.scores)
 
     def write(self, given: Path, epoch: int) -> None:
-        """Store a copy as the model of an epoch that is about to be reported. Raises as ``TrialFiles.write`` does."""
+        """Store a copy of the file or folder ``given`` as the model of an epoch that is about to be reported. Raises
+        the errors of ``TrialFiles.write``.
+        """
         with own_file_interrupts(self._folder):
             self._claim()
             if self._waiting is not None:
@@ -57,12 +63,12 @@ class CallModels:
             self._written += 1
             folder = folder_of(self._folder, epoch, self._attempt, self._written)
             self._waiting = _Waiting(folder, epoch, *copied(given, folder))
-        if epoch <= len(self._scores):  # an epoch of the ledger, computed again after its process ended
+        if epoch <= len(self._scores):  # the ledger has this epoch: it was computed again after its process ended
             self.scored(epoch, self._scores[epoch - 1])
 
     def scored(self, epoch: int, score: float) -> None:
-        """Keep the waiting model if the trial's score at its epoch, which the ledger is about to have, is the best so
-        far; else delete the model. A score that is not finite counts as none.
+        """Decide on the waiting model, if it is of this epoch. Keep it if ``score``, which the ledger is about to get
+        for the epoch, is the best so far; otherwise delete it. A score that is not finite is never the best.
         """
         if self._waiting is None or self._waiting.epoch != epoch:
             return
@@ -76,19 +82,23 @@ class CallModels:
                 remove(waiting.folder)
 
     def reported(self, epoch: int) -> None:
-        """Note that the ledger has an epoch."""
+        """Note that the ledger has an epoch, and delete models that are not the best any more."""
         self._counted = max(self._counted, epoch)
         if self._written and self._waiting is None:
             with own_file_interrupts(self._folder):
                 self._keep_best()
 
     def _keep_best(self) -> None:
-        """Keep only the best model that counts; one of an epoch that the ledger lacks is of a killed process."""
+        """Delete all models but the best among those of epochs that the ledger has. A model of another epoch was left
+        by a killed process.
+        """
         counted = [each.folder for each in models_in(self._folder) if each.epoch <= self._counted]
         keep_only(self._folder, counted[:1])
 
     def _claim(self) -> None:
-        """Claim the trial's folder. Raises SupersededError if a later attempt at the trial has begun."""
+        """Claim the trial's folder, and at the first call delete models that a killed process left. Raises
+        SupersededError if a later attempt at the trial has begun.
+        """
         check_latest(self._trial, self._attempt)
         if not self._claimed:
             make_trial_folder(self._trial)
@@ -98,7 +108,7 @@ class CallModels:
 
 
 def loaded_versions() -> dict[str, str]:
-    """Python's version, and those of the packages that this process has loaded, as they state them."""
+    """The version of Python, and of each package that this process has imported and that states its version."""
     found = {"python": sys.version.split()[0]}
     for name, module in sorted(sys.modules.items()):
         version = getattr(module, "__dict__", {}).get("__version__")

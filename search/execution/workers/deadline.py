@@ -1,4 +1,4 @@
-"""The time limit of a trial, checked by its worker: no other process can end an epoch cleanly."""
+"""The time limit of a trial, checked by its own worker, since no other process can end an epoch cleanly."""
 
 import time
 from collections.abc import Callable
@@ -7,13 +7,15 @@ from skipstack.search.execution.driver.faults import TimeOverError
 
 
 class Deadline:
-    """Counts down the ``left`` seconds of training and evaluation, epoch by epoch."""
+    """Counts down the seconds that a trial may still train and evaluate, ``left``, epoch by epoch."""
 
     def __init__(self, left: float) -> None:
         self.left = left
 
     def begin(self) -> Callable[[], None]:
-        """Start an epoch; the returned function raises TimeOverError once the epoch exceeds the time left."""
+        """Start the clock for an epoch, and return a function to call during it, which raises TimeOverError once the
+        epoch exceeds the time left.
+        """
         started = time.perf_counter()
 
         def tick() -> None:
@@ -24,5 +26,5 @@ class Deadline:
         return tick
 
     def spend(self, seconds: float) -> None:
-        """Subtract the seconds of an epoch."""
+        """Subtract the seconds of an epoch from the time left."""
         self.left -= seconds

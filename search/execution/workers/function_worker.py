@@ -1,4 +1,6 @@
-"""Workers that call a user's function, once for each seed and its replicates, all calls in step epoch by epoch."""
+"""Workers that call a user's function once for each seed, or each replicate of each seed. All calls of a trial advance
+together, one epoch at a time.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,9 +18,11 @@ from skipstack.spaces.function import FunctionConfig
 @final
 @dataclass(frozen=True)
 class FunctionWorkers(Workers):
-    """Creates workers that call ``function``, which is sent with them to their process.
+    """Creates workers that call ``function``, a user's function. This object is sent to their process with the
+    function.
 
-    ``cpus``: number of CPUs of each trial, None: the whole machine; ``runs``: the study's runs in MLflow.
+    ``cpus``: the number of CPUs of each trial, None if it may use the whole machine. ``runs``: the study's runs in
+    MLflow.
     """
 
     function: Objective
@@ -26,21 +30,21 @@ class FunctionWorkers(Workers):
     runs: TrackedRuns = field(default_factory=NoRuns)
 
     def __call__(self, task: TrialTask) -> Worker:
-        """A worker that calls the function for a trial."""
+        """Create a worker that calls the function for a trial."""
         return FunctionWorker(task, self.function, self.cpus, self.runs)
 
     def test(self, task: TrialTask) -> Measured:
-        """Never called: a function leaves no weights, and reports its test score itself."""
+        """Raise NotImplementedError. Never called, since a user's function reports its test score itself."""
         raise NotImplementedError
 
 
 @final
 class FunctionWorker(Worker):
-    """Calls a function with each seed of a trial. The score of an epoch is the mean over the seeds.
+    """Calls a user's function once for each seed of a trial. The score of an epoch is the mean over the seeds.
 
-    A seed whose call returned keeps its last report while others go on. In a new worker the calls start again, and only
-    a function that restores its checkpoint, or saves its own state, continues from there; epochs that the ledger has
-    are not reported again.
+    If the call of a seed has returned, its last report counts for later epochs of the other seeds. A new worker starts
+    all calls again: only a function that restores its checkpoint, or its own saved state, continues where it was.
+    Epochs that the ledger has are not reported again.
     """
 
     def __init__(self, task: TrialTask, function: Objective, cpus: int | None, runs: TrackedRuns) -> None:
@@ -52,7 +56,9 @@ class FunctionWorker(Worker):
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:
-        """The next epoch; None if all calls have returned. Raises ReportError for a call that reported nothing."""
+        """Advance all calls by an epoch, and return its result; None if all calls have returned. Raises ReportError if
+        a call has returned without any report.
+        """
         for run in self._runs:
             while not run.returned and _epoch(run.latest) < self._epoch:
                 run.advance()
@@ -67,14 +73,17 @@ class FunctionWorker(Worker):
         return result
 
     def close(self) -> None:
-        """End all calls."""
+        """End all calls that are still running."""
         for run in self._runs:
             run.close()
 
 
 def joined(measure: Measure, epoch: int, now: Sequence[SeedReport], latest: Sequence[SeedReport]) -> EpochResult:
-    """The joint report of all seeds, of which those in ``now`` reported this epoch; its score is NaN if that of any
-    seed is not finite. Raises ReportError for a seed that is ahead.
+    """Join the reports of all seeds into the result of an epoch. The score is NaN if the score of any seed is not
+    finite. Raises ReportError if a seed has reported a later epoch.
+
+    ``measure``: converts the mean of the function's scores to the trial's score. ``now``: the reports of this epoch,
+    whose seconds count. ``latest``: the last report of each seed.
     """
     if ahead := [each.epoch for each in latest if each.epoch > epoch]:
         raise ReportError(

@@ -1,4 +1,4 @@
-"""The global random generators of a process (Python, numpy, torch), with a separate state for each seed."""
+"""Gives each seed of a trial its own state of the process's global random generators (Python's, numpy's, torch's)."""
 
 import base64
 import random
@@ -10,13 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 NUMPY_SEEDS: Final = 1 << 32
-"""Number of seeds of numpy's global generator."""
+"""Number of different seeds that numpy's global generator accepts."""
 
 
 class GlobalRandomState:
-    """The state of the global generators of one seed: initialised from ``seed``, and saved while other seeds run.
+    """Keeps the state of the global random generators for one seed while other seeds run. The generators are first
+    seeded with ``seed``.
 
-    torch's generators are included once something has imported torch; it is not imported here.
+    torch's generators are included as soon as other code has imported torch.
     """
 
     def __init__(self, seed: int) -> None:
@@ -25,7 +26,7 @@ class GlobalRandomState:
 
     @contextmanager
     def own(self) -> Iterator[None]:
-        """Give the generators this seed's state during the block, and their previous one afterwards."""
+        """Give the generators this seed's state during the block, and their previous state afterwards."""
         before = _states()
         self._begin()
         _restore(self._states)
@@ -39,13 +40,13 @@ class GlobalRandomState:
         """Seed the generators that have no state yet."""
         if not self._states:
             random.seed(self._seed)
-            np.random.seed(self._seed % NUMPY_SEEDS)  # noqa: NPY002 (functions of others use it)
+            np.random.seed(self._seed % NUMPY_SEEDS)  # noqa: NPY002 (users' functions may use it)
         if (torch := sys.modules.get("torch")) is not None and "torch" not in self._states:
             torch.manual_seed(self._seed)
 
 
 def written_states() -> dict[str, Any]:
-    """The present states of the generators as JSON."""
+    """The present states of the global random generators, as values that JSON can hold."""
     states = _states()
     kind, words, place, has_gauss, gauss = states["numpy"]
     version, own, next_gauss = states["random"]
@@ -58,9 +59,10 @@ def written_states() -> dict[str, Any]:
 
 
 def restore_written(written: Mapping[str, Any]) -> None:
-    """Set the generators to states from ``written_states``, maybe of another machine; of its GPUs, as many as are here.
+    """Set the global random generators to states from ``written_states``, possibly of another machine. If that machine
+    had more GPUs than this one, the states of the surplus ones are ignored.
 
-    torch's generators are set only if torch is imported, as it is for a reproducible function that uses it.
+    torch's generators are set only if torch is imported already.
     """
     version, own, next_gauss = written["random"]
     states: dict[str, Any] = {"random": (version, tuple(own), next_gauss), "numpy": tuple(written["numpy"])}
@@ -89,7 +91,7 @@ def _states() -> dict[str, Any]:
 
 
 def _restore(states: dict[str, Any]) -> None:
-    """Set these generators; others do not change."""
+    """Set the generators that ``states`` names. Other generators do not change."""
     torch = sys.modules.get("torch")
     for name, state in states.items():
         match name:

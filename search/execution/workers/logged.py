@@ -1,4 +1,4 @@
-"""Workers whose trials have a log: what is printed while they train, and the tracebacks of their errors."""
+"""Workers that write a log for each trial: what is printed while it trains, and the tracebacks of its errors."""
 
 import os
 import socket
@@ -15,17 +15,18 @@ from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 @final
 @dataclass(frozen=True)
 class LoggedWorkers(Workers):
-    """Creates workers that train exactly as ``workers`` do, and captures their output.
+    """Creates workers that train exactly as those of ``workers``, and captures their output in the logs of their
+    trials.
 
-    ``own_process``: they run in a process of their own, one trial at a time, as on Ray: all that the process writes is
-    captured, otherwise only what Python writes.
+    ``own_process``: whether the workers' process runs nothing but trials, one at a time, as on Ray. If so, all output
+    of the process is captured, otherwise only what Python code prints.
     """
 
     workers: Workers
     own_process: bool
 
     def __call__(self, task: TrialTask) -> Worker:
-        """A worker whose output is captured."""
+        """Create a worker whose output is captured."""
         if self.own_process:
             with warnings.catch_warnings():  # makes Python forget past warnings, so that each attempt shows its own
                 pass
@@ -38,7 +39,7 @@ class LoggedWorkers(Workers):
         return LoggedWorker(task, worker, log, own_process=self.own_process)
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure on test as ``workers`` do."""
+        """Measure on the test split as ``workers`` do, and capture the output."""
         log = _log(task, "on the test split")
         with closing(log), captured(log, own_process=self.own_process):
             return self.workers.test(task)
@@ -55,7 +56,7 @@ class LoggedWorker(Worker):
         self._own_process = own_process
 
     def run_epoch(self) -> EpochResult | None:
-        """The next epoch."""
+        """Train the next epoch, and capture the output."""
         with captured(self._log, own_process=self._own_process):
             return self._worker.run_epoch()
 

@@ -14,12 +14,12 @@ from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 @final
 @dataclass(frozen=True)
 class MeteredWorkers(Workers):
-    """Creates workers that train exactly as ``workers`` do, and measure their use of the machine."""
+    """Creates workers that train exactly as those of ``workers``, and measure their use of the machine."""
 
     workers: Workers
 
     def __call__(self, task: TrialTask) -> Worker:
-        """A worker that measures."""
+        """Create a worker that also measures its use of the machine."""
         return MeteredWorker(task, self.workers(task))
 
     def test(self, task: TrialTask) -> Measured:
@@ -29,10 +29,10 @@ class MeteredWorkers(Workers):
 
 @final
 class MeteredWorker(Worker):
-    """Trains as ``worker`` does.
+    """Trains as ``worker`` does, and adds the use of the machine to the result of each epoch.
 
-    An epoch that an earlier process trained but did not report is not trained again: its usage is that of reading the
-    checkpoint.
+    An epoch that an earlier process trained but did not report is not trained again. Its recorded usage is that of
+    reading the checkpoint.
     """
 
     def __init__(self, task: TrialTask, worker: Worker) -> None:
@@ -40,7 +40,7 @@ class MeteredWorker(Worker):
         self._worker = worker
 
     def run_epoch(self) -> EpochResult | None:
-        """The next epoch, with its usage."""
+        """Train the next epoch, and return its result with its usage; None if there is no further epoch."""
         process = psutil.Process()
         for percent in (process.cpu_percent, psutil.cpu_percent):
             percent()  # the next call counts from here
@@ -66,7 +66,7 @@ class MeteredWorker(Worker):
 
 
 def _of_gpu(device: str) -> dict[str, float | int | None]:
-    """The usage of the GPU that trains a trial; empty on a CPU."""
+    """The usage of the GPU that trains a trial, as fields of ``Usage``; empty on a CPU."""
     from skipstack.models.ground.device import choose_device, gpu_usage  # torch is loaded where trials are trained
 
     chosen = choose_device(device)

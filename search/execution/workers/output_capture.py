@@ -1,8 +1,9 @@
-"""Output capture: while a trial is trained in a process, its log gets what the process prints and warns.
+"""Captures what a process prints and warns while it trains a trial, in the trial's log.
 
-Python's streams are captured as they are written to, and show what they showed before. In a process of a cluster, the
-output of C code and child processes to its file descriptors is captured, too: Ray gives each process files of its own
-for them, which are read. Nothing is redirected, so that nobody waits for a reader, and Ray's own files stay complete.
+Text that Python code writes to its streams is passed to the log as it is written, and also goes where it went before.
+In a process of a Ray cluster, the output of C code and child processes to the file descriptors 1 and 2 is captured as
+well: Ray gives each process files of its own for these descriptors, and the files are read. No descriptor is
+redirected, so no writer waits for a reader, and Ray's own files stay complete.
 """
 
 import ctypes
@@ -28,28 +29,29 @@ STREAMS: Final = {"stdout": 1, "stderr": 2}
 """The captured streams, with their file descriptors."""
 
 EVERY: Final = 0.25
-"""Seconds between two reads of what C code has written."""
+"""Seconds between two reads of the files of the descriptors."""
 
 AT_ONCE: Final = 1 << 16
-"""Bytes that are read at once."""
+"""Largest number of bytes that are read in one call."""
 
 UTF_8: Final = getincrementaldecoder("utf-8")
 
 _listener: ContextVar[TrialLog | None] = ContextVar("listener", default=None)
-"""The log that captures a thread's output; None in threads that a function has started itself."""
+"""The log that captures a thread's output; None in threads that a user's function has started."""
 
 _listening: list[TrialLog] = []
-"""The logs that capture output now: more than one if studies run in threads of one process."""
+"""The logs that capture output now. There is more than one if studies run in several threads of one process."""
 
 _lock = threading.Lock()
-"""Held while the streams are replaced."""
+"""Lock that is held while the standard streams are replaced."""
 
 
 @contextmanager
 def captured(log: TrialLog, *, own_process: bool) -> Iterator[None]:
-    """Capture in ``log`` what is printed in the block, and the whole traceback of an error that leaves it.
+    """Capture in ``log`` what is printed in the block, and the complete traceback of an error that leaves the block.
 
-    ``own_process``: nothing but trials, one at a time, runs in this process.
+    ``own_process``: whether this process runs nothing but trials, one at a time. If so, the output of C code and of
+    child processes is captured as well.
     """
     log.begin()
     before = _listener.set(log)
@@ -70,7 +72,9 @@ def captured(log: TrialLog, *, own_process: bool) -> Iterator[None]:
 
 @contextmanager
 def output_of(speaker: str) -> Iterator[None]:
-    """Log the block's output as that of ``speaker``, such as ``seed 0``: only one call of a trial runs at a time."""
+    """Log the block's output under the name ``speaker``, such as ``seed 0``. Only one call of a trial may run at a
+    time.
+    """
     log = _listener.get()
     if log is None:
         yield
@@ -81,17 +85,17 @@ def output_of(speaker: str) -> Iterator[None]:
     finally:
         _descriptors().settle()
         log.end_line()
-    log.speaker = None  # unless it raised: the traceback is this call's
+    log.speaker = None  # after an error, the name stays for the traceback
 
 
 class _CapturedStream:
-    """A stream that shows what it did before, and is captured."""
+    """Replaces a standard stream: passes text to the original stream, ``shows``, and to the log."""
 
     def __init__(self, stream: TextIO) -> None:
         self.shows = stream
 
     def write(self, text: str) -> int:
-        """Show the text, and log it."""
+        """Write the text to the original stream, and pass it to the log."""
         if _descriptors().has(self.shows):
             _descriptors().listen()  # earlier output of C code comes first
         try:
@@ -109,7 +113,9 @@ class _CapturedStream:
 
 
 def _tell(stream: TextIO, text: str) -> None:
-    """Pass text to the log of this thread, or the only active one; text in a captured file is read from there."""
+    """Pass text to the log of this thread; if it has none, to the only active log. If the stream writes to a file that
+    is captured, the log reads the text from the file instead.
+    """
     log = _listener.get() or (_listening[0] if len(_listening) == 1 else None)
     if log is None or not isinstance(text, str):
         return
@@ -126,7 +132,7 @@ def _tell(stream: TextIO, text: str) -> None:
 def _streams_captured(log: TrialLog) -> Iterator[None]:
     with _lock:
         if not _listening:
-            found = _streams().items()  # a function may have kept a captured one
+            found = _streams().items()  # a function may have kept a captured stream
             _exchange(
                 {name: _CapturedStream(stream) for name, stream in found if not isinstance(stream, _CapturedStream)}
             )
@@ -146,7 +152,7 @@ def _streams() -> dict[str, Any]:
 
 
 def _exchange(streams: Mapping[str, Any]) -> None:
-    """Replace the standard streams by these, also in handlers that write log records to them."""
+    """Replace the standard streams by ``streams``, also in the root logger's handlers that write to them."""
     for handler in logging.getLogger().handlers:
         for name, stream in streams.items():
             if isinstance(handler, logging.StreamHandler) and handler.stream is getattr(sys, name):
@@ -156,10 +162,12 @@ def _exchange(streams: Mapping[str, Any]) -> None:
 
 
 class _OwnFile:
-    """The file that a descriptor of this process writes to, as no other process does but its children."""
+    """Reads the file to which descriptor ``number`` of this process writes. The file must be the process's own: only
+    this process and its children write to it.
+    """
 
     def __init__(self, number: int) -> None:
-        """Raises OSError if there is no such file."""
+        """Open the file at its end. Raises OSError if the descriptor has no file of its own."""
         if f"-{os.getpid()}." not in Path(f"/proc/self/fd/{number}").readlink().name or not S_ISREG(
             os.fstat(number).st_mode
         ):
@@ -168,21 +176,21 @@ class _OwnFile:
         self.skip()
 
     def skip(self) -> None:
-        """Go to the end of the file."""
+        """Go to the end of the file, so that its present content is not read."""
         self._place = os.fstat(self._file).st_size
         self._decoder = UTF_8(errors="replace")
 
     def read(self, hear: Callable[[str], None]) -> None:
-        """Pass on what was added since the last read."""
+        """Pass the text that was added since the last read to ``hear``."""
         size = os.fstat(self._file).st_size
-        self._place = min(self._place, size)  # somebody may have emptied it
+        self._place = min(self._place, size)  # the file may have been emptied
         while self._place < size and (added := os.pread(self._file, AT_ONCE, self._place)):
             self._place += len(added)
             hear(self._decoder.decode(added))
 
 
 class _Descriptors:
-    """The file descriptors of this process that have files of their own; at first none is captured."""
+    """Captures the output to file descriptors 1 and 2 of this process, if Ray has given them files of their own."""
 
     def __init__(self) -> None:
         self._files: dict[int, _OwnFile] = {}
@@ -193,19 +201,19 @@ class _Descriptors:
         self._listens = threading.Event()
 
     def has(self, stream: TextIO) -> bool:
-        """Whether the output of a stream is captured here."""
+        """Whether a stream writes to a descriptor whose file is read here."""
         try:
             return bool(self._files) and stream.fileno() in self._files
-        except (OSError, ValueError, AttributeError):  # of streams of any class
+        except (OSError, ValueError, AttributeError):  # a stream may be of any class
             return False
 
     @contextmanager
     def heard_by(self, log: TrialLog) -> Iterator[None]:
-        """Capture in ``log`` all that is written to the files during the block."""
+        """Pass all that is written to the files during the block to ``log``."""
         _flush()
         with self._lock:
             for each in self._opened():
-                if log is not self._last:  # else it was written between two epochs of this trial
+                if log is not self._last:  # else it was printed between two epochs of the trial
                     each.skip()
             self._log = self._last = log
         self._listens.set()
@@ -218,7 +226,9 @@ class _Descriptors:
                 self._log = None
 
     def listen(self) -> None:
-        """Log what was written meanwhile. In a child process, do nothing: its parent logs it."""
+        """Log what was written to the files since the last read. In a child process this does nothing, since the parent
+        logs the child's output.
+        """
         if self._log is None or os.getpid() != self._process:
             return
         with self._lock, suppress(OSError):
@@ -227,7 +237,7 @@ class _Descriptors:
                     each.read(self._log.hear)
 
     def settle(self) -> None:
-        """Log what Python and C have buffered, too."""
+        """Flush the buffers of Python and C, and log what was written to the files."""
         if self._log is not None:
             _flush()
             self.listen()
@@ -253,7 +263,9 @@ def _descriptors() -> _Descriptors:
 
 @contextmanager
 def _process_captured(log: TrialLog) -> Iterator[None]:
-    """Capture the descriptors during the block; if the process crashes, its traceback is written into the log."""
+    """Capture the descriptors' output in ``log`` during the block. If the process crashes, faulthandler writes its
+    traceback into the log.
+    """
     was = faulthandler.is_enabled()
     if log.descriptor is not None:
         faulthandler.enable(log.descriptor, all_threads=False)

@@ -1,4 +1,6 @@
-"""Decides which trials may be lanes of one batched program, and describes that program as one trial. Torch-free."""
+"""Decides which trials may train together as lanes (copies of a network, one per seed) of one batched program, and
+describes that program as one trial. Does not import torch.
+"""
 
 from dataclasses import replace
 
@@ -9,7 +11,9 @@ from skipstack.spaces.trial import TrialConfig
 
 
 def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
-    """The config that trials of one program have in common; None: this trial trains by itself."""
+    """The config that trials must have in common with this one to share its program; None if the trial trains by
+    itself.
+    """
     if not isinstance(subject, TrialConfig):
         return None
     if on_cpu and apart_on_cpu(subject.model, subject.training) is not None:
@@ -19,8 +23,10 @@ def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
 
 
 def program_of(task: TrialTask, trials: int) -> TrialTask | None:
-    """The key of the program of ``trials`` such trials that this one can share, as one trial with all of their lanes;
-    trials with equal keys may train together. None: the trial trains by itself.
+    """Return the key of the batched program that this trial can share: trials with equal keys may train together. None
+    means that the trial trains by itself.
+
+    The key describes a program of ``trials`` trials like this one, as one trial with all of their lanes.
     """
     config = shared_config(task.config, on_cpu=task.device == "cpu")
     if config is None or task.time_left is not None or task.share > 1:

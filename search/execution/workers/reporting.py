@@ -1,4 +1,4 @@
-"""The arguments of a user's function: its values, and the object by which it reports an epoch."""
+"""The arguments of a user's function: the values of its config, and the object by which it reports an epoch."""
 
 import shutil
 from abc import ABC, abstractmethod
@@ -28,26 +28,28 @@ SCORE, TEST, EPOCH, MODEL = "score", "test", "epoch", "model"
 """The named arguments of a report; all others are metrics."""
 
 TAKEN: Final = ("dev_score", "test_score", "seconds", "best_score", "best_epoch")
-"""Metric names that the study itself uses."""
+"""Names of metrics that the study itself uses, so that a function may not report them."""
 
 
 UNRECORDED: Final = "report.mlflow_run: the study is not recorded in MLflow (allowed: one that is)"
 
 
 class TrialOver(BaseException):
-    """The trial ended, or continues elsewhere. Not caught by ``except Exception``, so that the function ends."""
+    """The trial has ended, or continues in another process. ``except Exception`` does not catch it, so the function
+    ends.
+    """
 
 
 class ReportError(Exception):
-    """A function made an invalid report."""
+    """A user's function made an invalid report, or none."""
 
 
 @final
 class Values(Mapping[str, Any]):
-    """The values that a function is called with, read-only, by dotted path; ``own``: the values of this call alone,
-    which are its seed, under ``seed``, and its replicate.
+    """The values that a user's function is called with: a read-only mapping by dotted path. ``values``: those of the
+    config. ``own``: those of this call alone, which are its seed, under ``seed``, and its replicate.
 
-    Iteration yields the paths of leaves; a path with several below it gives them as a mapping.
+    Iteration yields the paths of single values. The path of a group of values gives a mapping of them.
     """
 
     def __init__(self, values: Mapping[str, Json], own: Mapping[str, Json]) -> None:
@@ -73,7 +75,9 @@ class Values(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """A seed's report of an epoch: its score as the function measures it, and further metrics."""
+    """The report of an epoch by one seed: its score as the user's function measures it, further metrics, and the
+    seconds that the function took for the epoch.
+    """
 
     epoch: int
     score: float
@@ -82,7 +86,9 @@ class SeedReport:
 
 
 class TrackedRun(ABC):
-    """The run of a call in MLflow; the active run of its thread from ``begin`` to ``end``, or in a ``with`` block."""
+    """The MLflow run of one call of a user's function. From ``begin`` to ``end``, or in a ``with`` block, it is the
+    active run of the call's thread.
+    """
 
     @property
     @abstractmethod
@@ -91,11 +97,11 @@ class TrackedRun(ABC):
 
     @abstractmethod
     def begin(self) -> Self:
-        """Make it the active run, so that MLflow logs to it. Raises ReportError if there is no run."""
+        """Make this the active run, so that MLflow logs to it. Raises ReportError if there is no run."""
 
     @abstractmethod
     def end(self, *, failed: bool = False) -> None:
-        """Make it inactive."""
+        """Make the run inactive. ``failed``: whether the call raised an error."""
 
     def __enter__(self) -> Self:
         return self.begin()
@@ -107,16 +113,16 @@ class TrackedRun(ABC):
 
 
 class TrackedRuns(ABC):
-    """The runs of a study in MLflow."""
+    """Gives the MLflow runs of a study's calls of a user's function."""
 
     @abstractmethod
     def of(self, task: TrialTask, call: int) -> TrackedRun:
-        """The run of a call of a trial; MLflow is not asked for anything yet."""
+        """The run of call number ``call`` of a trial. MLflow is not contacted before the run is used."""
 
 
 @final
 class NoRuns(TrackedRuns):
-    """The runs of a study that is not recorded in MLflow: there are none."""
+    """Stands in for the MLflow runs of a study that is not recorded in MLflow."""
 
     def of(self, task: TrialTask, call: int) -> TrackedRun:
         """A run that raises ReportError when it is used."""
@@ -125,15 +131,15 @@ class NoRuns(TrackedRuns):
 
 @final
 class NoRun(TrackedRun):
-    """The run of a call in a study that is not recorded in MLflow."""
+    """Stands in for the MLflow run of a call in a study that is not recorded in MLflow."""
 
     @property
     def id(self) -> str:
-        """Raises ReportError: there is no run."""
+        """Raises ReportError, since there is no run."""
         raise ReportError(UNRECORDED)
 
     def begin(self) -> Self:
-        """Raises ReportError: there is no run."""
+        """Raise ReportError, since there is no run."""
         raise ReportError(UNRECORDED)
 
     def end(self, *, failed: bool = False) -> None:
@@ -146,11 +152,13 @@ def _nothing(*_: object) -> None:
 
 @final
 class Report:
-    """The second argument of a function, one for each of its seeds: ``report(score=0.93)`` ends an epoch.
+    """The second argument of a user's function, by which it reports: ``report(score=0.93)`` ends an epoch. Each call of
+    the function, for one seed of a trial, has its own.
 
-    ``folder``: a folder for this seed of this trial, which survives interruptions; created on first access. ``epoch``:
-    of the last report, 0 before the first. A call returns if the trial goes on, and raises TrialOver if not, which ends
-    the function. With objectives a report has a value for each: ``report(accuracy=0.93, seconds=12.0)``.
+    Reporting returns if the trial goes on. Otherwise it raises TrialOver, which ends the function. If the study has
+    several objectives, a report needs a value for each: ``report(accuracy=0.93, seconds=12.0)``. ``folder``: a folder
+    for this seed of this trial, which survives interruptions and is created on first access. ``epoch``: the last epoch
+    that was reported, 0 before the first.
     """
 
     def __init__(
@@ -164,8 +172,11 @@ class Report:
         restored: Callable[[CallCheckpoint], None] = _nothing,
         check_goes_on: Callable[[], None] = _nothing,
     ) -> None:
-        """``number``: of the call among those of the ``task``, whose ``models`` are kept. ``tracked``: its run in
-        MLflow. ``hand_over`` and ``check_goes_on`` raise TrialOver if the trial is over.
+        """Create the report of call ``number`` of a ``task``.
+
+        ``hand_over`` receives the epoch, score and metrics of each report. ``models``: stores the models that the call
+        reports. ``tracked``: the call's run in MLflow. ``restored`` is called with a checkpoint that the function has
+        restored. ``hand_over`` and ``check_goes_on`` raise TrialOver if the trial is over.
         """
         own = task.replicates.folder(number)
         self.epoch = 0
@@ -185,17 +196,18 @@ class Report:
 
     @property
     def folder(self) -> Path:
-        """The folder where the function may save its state and results."""
+        """The folder in which the function may save its state and results. Created if it does not exist."""
         make_trial_folder(self._folder)
         return self._folder
 
     @property
     def mlflow_run(self) -> TrackedRun:
-        """The run of this call in MLflow, which becomes the active run: ``mlflow.log_figure``, models and autologging
-        write there until the function ends, or only within ``with report.mlflow_run:``. ``id``: its id.
+        """The run of this call in MLflow. Reading this property makes it the active run: ``mlflow.log_figure``, logged
+        models and autologging write to it until the function ends, or until the end of a block
+        ``with report.mlflow_run:``. Its ``id`` is the run's id in MLflow.
 
-        It is the trial's own run; if the trial has several calls, each has its own run below that. Raises ReportError
-        if the study's store cannot be reached from here.
+        The run is that of the trial. If the trial has several calls, each call has its own run below the trial's.
+        Raises ReportError if the study is not recorded in MLflow, or its store cannot be reached from this process.
         """
         return self._tracked.begin()
 
@@ -208,15 +220,16 @@ class Report:
         model: Path | str | None = None,
         **metrics: float,
     ) -> None:
-        """End an epoch.
+        """End an epoch by reporting its results.
 
-        ``score``: ranks the trials; it may be given by the name that the study's objectives have for it. ``test``: the
-        same measure on test data, by which nothing is selected; ablations are confirmed on it if it is reported.
-        ``epoch``: its number, counted from 1, for a function that continues from its state in ``folder``; an epoch that
-        was reported before is ignored. ``model``: the path of a file, or of a folder, that is the model as it is now;
-        a copy of that of the best epoch stays with the trial, and is what ``skipstack export`` exports. ``metrics``:
-        the further objectives, and any other numbers. Raises ReportError for a value that is no number, and for an
-        objective without a value.
+        ``score``: the number that ranks the trials. It may instead be passed by the name that the study's objectives
+        have for it. ``epoch``: the epoch's number, counted from 1, for a function that continues from its state in
+        ``folder``. An epoch that was reported before is ignored. ``test``: the same measure on test data. Nothing is
+        selected by it, but ablations are confirmed on it if it is reported. ``model``: the path of a file or a folder
+        that holds the present model. A copy of the model of the best epoch stays with the trial, and is exported by
+        ``skipstack export``. ``metrics``: the further objectives, and any other numbers.
+
+        Raises ReportError for a value that is no number, and for an objective without a value.
         """
         if score is not None and self._score in metrics:
             raise ReportError(f"report({self._score}=...): got it twice (allowed: once, by its name or as the first)")
@@ -244,7 +257,9 @@ class Report:
         self._models.reported(following)
 
     def returned(self, value: Any) -> None:
-        """End the only epoch of a function that returned ``value``: its score, or a mapping of arguments."""
+        """Report the only epoch of a function that has returned without a report. ``value``: its return value, which is
+        the score or a mapping of the named arguments of a report.
+        """
         if isinstance(value, Mapping):
             self(**value)
         elif self._further:
@@ -254,7 +269,7 @@ class Report:
             self(value)
 
     def _check_objectives(self, given: Mapping[str, object]) -> None:
-        """Raises ReportError if an objective has no value."""
+        """Raise ReportError if an objective has no value in ``given``."""
         wanted = (self._score, *self._further)
         if missing := [name for name in wanted if name not in given]:
             near = get_close_matches(missing[0], [name for name in given if name not in wanted], n=1)
@@ -264,8 +279,8 @@ class Report:
             )
 
     def log(self, **figures: float) -> None:
-        """Note figures of the current epoch, such as a loss: its report gets the mean of each as a metric. None of them
-        ranks a trial.
+        """Note figures of the current epoch, such as a loss. This may be called many times per epoch: the report of the
+        epoch gets the mean of each figure as a metric. No figure ranks a trial.
         """
         taken = (*self._taken, SCORE, TEST, EPOCH, MODEL, self._score, *self._further)
         _check_names(figures, taken, "report.log")
@@ -273,8 +288,8 @@ class Report:
             self._figures.setdefault(name, []).append(_number(name, value, "report.log"))
 
     def artifact(self, path: Path | str) -> None:
-        """Keep a copy of a file, or of a folder's files, with the trial; one of the same name is replaced. It is
-        uploaded to the trial's run in MLflow when the trial ends.
+        """Keep a copy of a file, or of a folder's files, with the trial. It replaces an earlier copy of the same name,
+        and is uploaded to the trial's run in MLflow when the trial ends.
         """
         given = _path(path, "report.artifact(...)")
         name = given.resolve().name
@@ -289,8 +304,9 @@ class Report:
     def checkpoint(self, state: Path | str | bytes, *, epoch: int | None = None) -> None:
         """Save the state to resume from if the process ends: a copy of a file or a folder, or bytes.
 
-        The last one stays until the trial ends. ``epoch``: the epoch at whose end the state was taken, by default the
-        last one reported; the next one if its report follows, so that a trial that is paused there resumes from it.
+        The last checkpoint stays until the trial ends. ``epoch``: the epoch at whose end the state was taken; None
+        means the last one reported. Pass the next epoch if its report follows this call, so that a trial that is paused
+        at that report resumes from the end of the epoch.
         """
         self._check_goes_on()
         whose = self.epoch if epoch is None else epoch
@@ -306,10 +322,11 @@ class Report:
         self._checkpoints.write(given, whose, chance=written_states(), report=report)
 
     def restore(self) -> Path | None:
-        """The last checkpoint of this call, a file or a folder; None if there is none, at the beginning.
+        """Return the path of the last checkpoint of this call, a file or a folder; None if there is none. Call this
+        before the first report.
 
-        ``epoch`` and the global random generators are set back to it; later epochs that were reported already are not
-        counted again. The path is valid until the next checkpoint. Call it before the first report.
+        ``epoch`` and the global random generators are set back to their values at the checkpoint. Later epochs that
+        were reported already are not counted again. The path is valid until the next checkpoint.
         """
         if self._has_reported:
             raise ReportError(f"report.restore(): called after epoch {self.epoch} (allowed: before the first report)")
@@ -324,21 +341,21 @@ class Report:
 
 
 class Reporting(Protocol):
-    """A user's function that reports."""
+    """A user's function that reports its epochs."""
 
     def __call__(self, config: Mapping[str, Any], report: Report, /) -> object:
         """Train with the values of ``config``, and report each epoch."""
 
 
 class Scoring(Protocol):
-    """A user's function of one epoch."""
+    """A user's function of a single epoch, which returns its score instead of reporting it."""
 
     def __call__(self, config: Mapping[str, Any], /) -> float | Mapping[str, float]:
         """Train with the values of ``config``, and return the score, or the named arguments of a report."""
 
 
 Objective = Reporting | Scoring
-"""A user's function, called once for each seed of each trial, or each replicate of each seed."""
+"""A user's function. It is called once for each seed of each trial, or for each replicate of each seed."""
 
 
 def _check_names(numbers: Iterable[str], taken: Sequence[str], call: str) -> None:
@@ -348,7 +365,9 @@ def _check_names(numbers: Iterable[str], taken: Sequence[str], call: str) -> Non
 
 
 def _path(given: Path | str, call: str, allowed: str = "the path of a file or a folder") -> Path:
-    """The path of a file or a folder that exists."""
+    """Return ``given`` as a path. Raises ReportError, in the name of ``call``, unless it is an existing file or
+    folder.
+    """
     if not isinstance(given, Path | str):
         raise ReportError(f"{call}: got {type(given).__name__} (allowed: {allowed})")
     path = Path(given)
@@ -358,14 +377,14 @@ def _path(given: Path | str, call: str, allowed: str = "the path of a file or a 
 
 
 def _finite(name: str, value: Any) -> float:
-    """A number by which trials can be ranked."""
+    """Convert a value to a finite float, by which trials can be ranked. Raises ReportError if that is impossible."""
     if isfinite(number := _number(name, value)):
         return number
     raise ReportError(f"report({name}=...): got {number} (allowed: a finite number)")
 
 
 def _number(name: str, value: Any, call: str = "report") -> float:
-    """Convert a number of any library to a Python float."""
+    """Convert a number of any library to a Python float. Raises ReportError for a value that is no number."""
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -1,6 +1,7 @@
-"""A call of a user's function, in a thread that runs up to its next report.
+"""Runs a call of a user's function in a thread, from one report to the next.
 
-Only one thread of a trial runs at a time. ``advance`` resumes the thread, which suspends itself at a report or its end.
+Only one thread of a trial runs at a time. ``advance`` resumes the thread, which suspends itself when the function
+reports or ends.
 """
 
 import threading
@@ -36,8 +37,11 @@ OURS: Final = Path(__file__).name
 
 @final
 class SeedRun:
-    """A call of ``function`` with ``values``: number ``number`` among those of the ``task``. ``cpus``: its number of
-    CPUs, None: the whole machine; ``tracked``: its run in MLflow.
+    """A call of a user's function, advanced from report to report.
+
+    ``function``: the user's function. ``values``: the config's values for it. ``task``: the trial. ``number``: the
+    number of the call in the trial. ``cpus``: the number of CPUs of an ordinary trial, None if it may use the whole
+    machine. ``tracked``: the run of the call in MLflow.
     """
 
     def __init__(
@@ -51,7 +55,7 @@ class SeedRun:
     ) -> None:
         replicates = task.replicates
         self.latest: SeedReport | None = None
-        """The last report, or that of the checkpoint from which the call goes on."""
+        """The last report of the call; at first, that of the checkpoint from which the call continues, if any."""
         self.returned = False
         self._function = function
         self._words = replicates.words(number)
@@ -69,7 +73,7 @@ class SeedRun:
         )
         self._chance = GlobalRandomState(replicates.seed(number))
         self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
-        # Runs in the context of its creator, so that the log captures it.
+        # The thread runs in the context of its creator, so that the log captures its output.
         self._thread = threading.Thread(target=copy_context().run, args=(self._run,), daemon=True, name=self._words)
         self._waits = True
         self._closing = False
@@ -78,7 +82,7 @@ class SeedRun:
         self._began = 0.0
 
     def advance(self) -> None:
-        """Run up to the next report, or to the end. Raises any exception of the function."""
+        """Run the function up to its next report, or to its end. Raises any exception of the function."""
         with self._turn():
             self._began = time.perf_counter()
             self._lend()
@@ -88,7 +92,9 @@ class SeedRun:
                 raise self._error
 
     def close(self) -> None:
-        """End a suspended call and wait for it; a call that is computing cannot be ended, and is left alone."""
+        """End the call if it is suspended, and wait until its thread has ended. A call that is computing cannot be
+        ended, and goes on.
+        """
         self._closing = True
         if self._waits and self._thread.is_alive():
             with self._turn():
@@ -97,7 +103,7 @@ class SeedRun:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Give this call its turn during the block: its random state, and its name in the log."""
+        """Set up the process for this call during the block: its random state, and its name in the log."""
         with self._chance.own(), output_of(self._words):
             yield
 
@@ -119,7 +125,7 @@ class SeedRun:
         self._theirs.release()
 
     def _tracked_call(self) -> None:
-        """Call the function; then end its MLflow run, if it has asked for one."""
+        """Call the function, and afterwards end its MLflow run, if the function has used it."""
         try:
             self._call(self._function)
         except BaseException as error:
@@ -128,7 +134,7 @@ class SeedRun:
         self._tracked.end()
 
     def _call(self, function: Callable[..., Any]) -> None:
-        """Call the function. Its return value is its report, if it has made none."""
+        """Call the function. Its return value counts as its report if it has made none."""
         returned = function(self._values, self._report) if takes_report(function) else function(self._values)
         if returned is not None and not self._report.epoch:
             self._report.returned(returned)
@@ -136,7 +142,7 @@ class SeedRun:
     def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
         """Store a report, suspend the thread and wait to be resumed."""
         self._check_goes_on()
-        if self._cpus is not None:  # here, since each thread has its own number of threads
+        if self._cpus is not None:  # torch's number of threads is set per thread, so it is checked in this one
             warn_of_threads(self._cpus)
         self.latest = SeedReport(epoch, score, metrics, time.perf_counter() - self._began)
         self._theirs.release()
@@ -148,14 +154,16 @@ class SeedRun:
             raise TrialOver
 
     def _go_on_from(self, checkpoint: CallCheckpoint) -> None:
-        """Take the checkpoint's report as the last one, in case the call reports nothing after it."""
+        """Take the report in a restored checkpoint as the call's last, in case the call reports nothing after it."""
         if checkpoint.report is not None:
             numbers = dict(checkpoint.report)
             self.latest = SeedReport(checkpoint.epoch, numbers.pop(SCORE), numbers, 0.0)
 
 
 def _as_ordinary_error(error: BaseException) -> BaseException:
-    """The error with a note of its source lines; one that would end the study or process becomes a RuntimeError."""
+    """Return the error with a note of the source lines where it was raised. An error that would end the study or the
+    process is replaced by a RuntimeError.
+    """
     if isinstance(error, UserError) or not isinstance(error, Exception):
         ordinary = RuntimeError(one_line(error)).with_traceback(error.__traceback__)
         ordinary.__cause__ = error

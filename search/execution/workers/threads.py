@@ -1,4 +1,6 @@
-"""Threads of PyTorch in a user's function: with more than its CPUs, the trials of a machine slow each other down."""
+"""Warns if PyTorch uses more threads in a user's function than its trial has CPUs, since the trials of a machine then
+slow each other down.
+"""
 
 import sys
 import warnings
@@ -6,7 +8,9 @@ from functools import lru_cache
 
 
 def warn_of_threads(cpus: int) -> None:
-    """Warn, once in a process, where torch computes on more threads than a trial has CPUs. torch is not imported."""
+    """Warn, once in a process, if torch computes on more threads than the ``cpus`` of a trial. torch is not imported
+    for this.
+    """
     torch = sys.modules.get("torch")
     if torch is not None and (threads := torch.get_num_threads()) > cpus:
         _warn(threads, cpus)

@@ -1,4 +1,4 @@
-"""Creates the workers that train networks, in processes that load torch only then."""
+"""Creates the workers that train networks. torch is imported only when a worker is created."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, final
@@ -12,17 +12,18 @@ if TYPE_CHECKING:
 
 @final
 class TrainingWorkers(Workers):
-    """Creates a ``TrainingWorker`` for each trial. A driver, which only refers to this, loads no torch (200 MB).
+    """Creates a ``TrainingWorker`` for each trial. A driver, which holds this object and creates no worker, does not
+    load torch (200 MB).
 
-    ``shared``: trials of this process that fit together train as lanes of one program
-    (``models/training/together.py``).
+    ``shared``: whether trials of this process that can share a program train together, as lanes of it (copies of a
+    network, one per seed; ``models/training/together.py``).
     """
 
     def __init__(self, *, shared: bool = False) -> None:
         self._shared = shared
 
     def __call__(self, task: TrialTask) -> Worker:
-        """A worker for a trial."""
+        """Create a worker for a trial."""
         with uncollected():
             from skipstack.search.execution.workers.worker import TrainingWorker
 

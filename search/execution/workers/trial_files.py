@@ -1,4 +1,4 @@
-"""The files of one trial, written by one worker at a time."""
+"""Reads and writes the files of one trial, so that only the latest attempt at the trial writes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,10 +12,11 @@ from skipstack.search.study.record.folder import make_trial_folder
 
 
 class TrialFiles:
-    """The folder of a trial, for one ``attempt`` at it.
+    """Reads and writes the files in the folder of a trial, for one ``attempt`` at the trial.
 
-    A machine that lost its connection to the cluster trains on while the trial is retried elsewhere. Its attempt has a
-    lower number and may not write any more: else it could replace the best weights by those of an earlier epoch.
+    A machine that has lost its connection to the cluster goes on training while the trial is retried elsewhere. The
+    number of its attempt is lower than that of the retry, and it may not write any more. Otherwise it could replace the
+    best weights by those of an earlier epoch.
     """
 
     def __init__(self, folder: Path, attempt: int) -> None:
@@ -24,7 +25,7 @@ class TrialFiles:
         self._begun = False
 
     def read(self, name: str) -> tuple[Tensors, dict[str, Any]] | None:
-        """The tensors and the notes of a file; None if it is missing or, as after a power cut, damaged."""
+        """Return the tensors and the notes of a file; None if it is missing or damaged, as after a power cut."""
         path = self.folder / name
         if not path.exists():
             return None
@@ -34,17 +35,19 @@ class TrialFiles:
             return None
 
     def write(self, name: str, tensors: Tensors, notes: Mapping[str, Any]) -> None:
-        """Write a file; on an error it is as before.
+        """Write a file. After an error, the file is as it was before.
 
-        Raises OutOfSpaceError if the disk is full, DiskLostError if it cannot be written for another reason, and
-        SupersededError if a later attempt has started.
+        Raises OutOfSpaceError if the disk is full, DiskLostError if the file cannot be written for another reason, and
+        SupersededError if a later attempt at the trial has started.
         """
         with own_file_interrupts(self.folder / name):
             self._begin()
             write_tensors(self.folder / name, tensors, notes)
 
     def _begin(self) -> None:
-        """Claim the folder for this attempt, and delete half-written files of a killed one."""
+        """Claim the folder for this attempt before its first write, and delete half-written files of a killed attempt.
+        Raises SupersededError, before any write, if a later attempt has claimed the folder.
+        """
         check_latest(self.folder, self.attempt)
         if self._begun:
             return

@@ -1,7 +1,7 @@
 """The log of a trial: what its processes print and warn, and the tracebacks of its errors, in a file of bounded size.
 
-Each line has its time, and its seed if the trial has several. What cannot be written is dropped: no trial fails or
-waits because of its log.
+Each line begins with its time, and with its seed if the trial has several. Lines that cannot be written are dropped, so
+that no trial fails or waits because of its log.
 """
 
 import math
@@ -20,27 +20,31 @@ from skipstack.search.study.record.folder import LOG, make_trial_folder
 from skipstack.search.study.record.log_file import LARGEST, cut
 
 LONGEST: Final = 10_000
-"""Characters after which a line is broken, and one that has no end yet is written."""
+"""Largest number of characters of a line. A longer line is broken, and is written before its end is printed."""
 
 HELD: Final = 1_000
-"""Characters at the end of such a line that wait for what follows: a secret may begin there."""
+"""Characters at the end of an unfinished line of more than ``LONGEST`` characters that are written only with what
+follows them, since a secret may begin in them.
+"""
 
 AT_ONCE: Final = 100_000
-"""Bytes between two looks at the size of the file."""
+"""Number of bytes that are written between two checks of the file's size."""
 
 SECRETS_KEPT: Final = 1.0
-"""Seconds after which secrets are looked for again in the environment."""
+"""Seconds after which the environment is searched for secrets again."""
 
 SEQUENCES: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-"""Escape sequences that colour text in a terminal, or move its cursor."""
+"""Pattern of the escape sequences that colour text in a terminal or move its cursor."""
 
 _lock = threading.RLock()
-"""Held by whoever writes to a log of this process: threads of a trial may print at the same time."""
+"""Lock for writing to the logs of this process, since threads of a trial may print at the same time."""
 
 
 class TrialLog:
-    """The log in the ``folder`` of a trial. ``head``: a line that says who writes; it is written when an epoch begins,
-    and stays if anything was printed. ``several``: whether lines name the ``speaker`` whose turn it is.
+    """Writes the log of a trial in the trial's ``folder``.
+
+    ``head``: a line about the process that writes. It is written when an epoch begins, and removed at the epoch's end
+    if nothing was printed. ``several``: whether each line names the ``speaker``, which is the call that runs now.
     """
 
     def __init__(self, folder: Path, head: str, *, several: bool) -> None:
@@ -51,7 +55,7 @@ class TrialLog:
         self._several = several
         self._file: int | None = None
         self._beginning: int | None = None
-        """The size of the file before the head, once that was written."""
+        """The size of the file before the head was written; None while the head is not written."""
         self._unfinished = ""
         self._redact: Callable[[str], str] = redacted
         self._secrets_until = -math.inf
@@ -61,16 +65,16 @@ class TrialLog:
 
     @property
     def descriptor(self) -> int | None:
-        """The number of the open file; None if there is none."""
+        """The file descriptor of the open log; None if it is not open, or cannot be written any more."""
         return None if self._lost else self._file
 
     def begin(self) -> None:
-        """Open the file, and write the head unless it is there."""
+        """Open the file unless it is open, and write the head unless it was written for this epoch."""
         with _lock:
             self._try(self._begin)
 
     def hear(self, text: str) -> None:
-        """Take printed text; a line is written once it is complete."""
+        """Receive printed text, and write its complete lines. An unfinished line waits for its end."""
         with _lock:
             whole, end, self._unfinished = (self._unfinished + text).rpartition("\n")
             if end:
@@ -89,7 +93,7 @@ class TrialLog:
                 self._tell(unfinished)
 
     def rest(self) -> None:
-        """End an epoch: if nothing was printed, the file becomes what it was before."""
+        """End an epoch. If nothing was printed to this log so far, the head is removed from the file again."""
         with _lock:
             self.end_line()
             if not self._said:
@@ -120,7 +124,7 @@ class TrialLog:
             self._beginning = None
 
     def _tell(self, text: str) -> None:
-        """Write whole lines."""
+        """Write complete lines, each with time and speaker, without secrets and escape sequences."""
         self._said = True
         shown = SEQUENCES.sub("", text)
         if "\r" in shown:
@@ -131,7 +135,9 @@ class TrialLog:
         self._try(partial(self._append, lines.encode(errors="backslashreplace")))
 
     def _redacted(self, text: str) -> str:
-        """The text without secrets, which are looked for again in the environment after ``SECRETS_KEPT`` seconds."""
+        """Return the text without secrets. The environment is searched for secrets again if ``SECRETS_KEPT`` seconds
+        have passed, or if its number of variables has changed.
+        """
         now, variables = time.monotonic(), len(os.environ)
         if now > self._secrets_until or variables != self._variables:
             self._redact, self._secrets_until, self._variables = redacting(), now + SECRETS_KEPT, variables
@@ -158,7 +164,7 @@ class TrialLog:
             os.close(whole)
 
     def _try(self, writing: Callable[[], object]) -> None:
-        """Do the writing; if the disk refuses, this text and all that follows is lost."""
+        """Call ``writing``. If it raises OSError, this text is lost, and nothing more is written to this log."""
         if not self._lost:
             try:
                 writing()
@@ -167,7 +173,9 @@ class TrialLog:
 
 
 def _overwritten(line: str) -> str:
-    """The part of a line that a terminal shows after a progress bar went back to its beginning."""
+    """Return the part of a line that stays visible in a terminal after carriage returns, as a progress bar prints
+    them.
+    """
     if "\r" not in line:
         return line
     back = "\r" if line.endswith("\r") else ""
@@ -175,7 +183,7 @@ def _overwritten(line: str) -> str:
 
 
 def _parts(line: str) -> Iterator[str]:
-    """The line in parts of at most ``LONGEST`` characters."""
+    """Yield the line in parts of at most ``LONGEST`` characters, at least one."""
     yield line[:LONGEST]
     for start in range(LONGEST, len(line), LONGEST):
         yield line[start : start + LONGEST]
@@ -191,6 +199,8 @@ def _safe_after_forks() -> None:
 
 
 def _unlocked() -> None:
-    """Replace the lock in a forked process, where a thread may hold it that does not exist there."""
+    """Replace the lock in a forked process. A thread that held it when the process was forked does not exist in the
+    new process, and would never release it.
+    """
     global _lock
     _lock = threading.RLock()

@@ -1,4 +1,6 @@
-"""The worker that trains a trial: here the search uses the networks. Shapes: R lanes."""
+"""The worker that trains the network of a trial. Shapes: R lanes (copies of the network, one per seed), S sentences of
+the test split, C counts per sentence.
+"""
 
 import logging
 import math
@@ -44,7 +46,9 @@ from skipstack.spaces.trial import TrialConfig, as_network
 LOG = logging.getLogger(__name__)
 
 WIDEST_FUSED_ON_CPU = 256
-"""Hidden units up to which a CPU trains all lanes in one batch; wider ones are as fast one after another."""
+"""Largest number of hidden units with which a CPU trains all lanes in one batch. Lanes of wider networks train as fast
+one after another.
+"""
 
 
 class TrainingWorker(Worker):
@@ -52,11 +56,12 @@ class TrainingWorker(Worker):
 
     Training depends only on the config and the seeds, so an epoch that is repeated after a crash gives the same result,
     and is reported once. An epoch that was trained but not reported is read from the checkpoint instead of being
-    trained twice. Further groups of racing seeds have files of their own; after their last epoch their best weights are
-    appended to those of the earlier seeds.
+    trained twice. If seeds race (train in groups, one after another), each group after the first has its own two files.
+    After its last epoch, its best weights are appended to those of the earlier seeds.
 
-    ``together``: the trials of this process that train together where they fit. One with a time limit trains by itself,
-    since the time of an epoch is that of all its lanes; so does one whose results together might differ in any bit.
+    ``together``: joins trials of this process that can train as one program; None means that the trial trains by
+    itself. A trial with a time limit always trains by itself, since an epoch of the program takes the time of all its
+    lanes. So does a trial whose results in a shared program might differ in any bit.
     """
 
     def __init__(self, task: TrialTask, together: Together | None = None) -> None:
@@ -96,10 +101,10 @@ class TrainingWorker(Worker):
         self._resume()
 
     def run_epoch(self) -> EpochResult:
-        """Train one epoch, or return the one that was trained but not reported.
+        """Train one epoch and return its result, or return that of an epoch that was trained but not reported.
 
         Raises TimeOverError if the time limit ends before the epoch, and OutOfSpaceError or DiskLostError if its
-        weights cannot be written; then the files are those of the epoch before.
+        weights cannot be written. After such an error, the files are those of the epoch before.
         """
         self.reported += 1
         result, self.unreported = self.unreported, None
@@ -122,18 +127,22 @@ class TrainingWorker(Worker):
         return result
 
     def _is_next(self) -> bool:
-        """Whether the ledger lacks the epoch to train; the time of others was counted before."""
+        """Whether the ledger lacks the epoch that is trained next. If it has the epoch, the epoch's time was counted
+        already, and no deadline applies.
+        """
         return self._running[0].epoch + 1 == self.reported
 
     def _write_best(self, result: EpochResult) -> None:
         states = [group.weights() for group in self._running]
-        # On the host, since a GPU may have no room for all weights a second time.
+        # In host memory, since a GPU may lack memory for a second copy of all weights.
         weights_R = {name: torch.cat([state[name].cpu() for state in states]) for name in states[0]}
         notes = {"epoch": result.epoch, "score": result.score, "identity": self.task.config.identity}
         self.files.write(BEST, weights_R, notes)
 
     def _join_best(self) -> None:
-        """Append the best weights of these seeds to those of the earlier ones; idempotent."""
+        """Append the best weights of this group of racing seeds to those of the earlier seeds. Calling it again gives
+        the same file.
+        """
         found = self.files.read(BEST)
         if found is None:
             return  # no epoch had a score
@@ -154,11 +163,13 @@ class TrainingWorker(Worker):
         self.files.write(CHECKPOINT, tensors, notes)
 
     def _resume(self) -> None:
-        """Load the checkpoint if it is of this trial, the ledger has all its epochs except perhaps the last, and the
-        best weights are not older (a power cut may have lost them alone).
+        """Continue from the checkpoint if there is one that fits. If there is none, the trial starts again, and reports
+        only the epochs that the ledger lacks.
 
-        The checkpoint may have other groups of lanes, since these depend on the device. If it does not fit, the trial
-        starts again and reports only the epochs that the ledger lacks.
+        A checkpoint fits if it is of this trial, if the ledger has all its epochs except perhaps the last, and if the
+        file of the best weights is not older than the checkpoint: a power cut may have lost only that file's last
+        version. The checkpoint's lanes may be in other groups than this worker's, since the groups depend on the
+        device.
         """
         found = self.files.read(CHECKPOINT)
         if found is None:
@@ -180,21 +191,24 @@ class TrainingWorker(Worker):
             self.unreported = result
 
     def _notes(self) -> dict[str, Any]:
-        """The notes that a checkpoint must share with this worker to be loaded, besides the seeds of its lanes."""
+        """The notes that a checkpoint must have in common with this worker to be loaded. It must also have the same
+        seeds.
+        """
         return {"identity": self.task.config.identity, "order_seed": self.task.order_seed}
 
     def close(self) -> None:
-        """Leave the trials that train together with this one."""
+        """Leave the program that this trial shares with others, if it shares one."""
         for part in self.parts:
             part.leave()
 
     @classmethod
     def test(cls, task: TrialTask) -> Measured:
-        """The scores and the loss of each lane on the test split, with the weights of the trial's best epoch.
+        """Measure each lane with the weights of the trial's best epoch on the test split, and return scores, losses and
+        the counts of each sentence.
 
-        The measure is computed from the sums of the counts by sentence, so both agree bit for bit.
+        The ranking measure is computed from the sums of the sentences' counts, so that both agree bit for bit.
 
-        Raises WeightsLostError if the weights are missing, damaged, or those of an earlier epoch.
+        Raises WeightsLostError if the weights are missing, damaged, or those of another epoch.
         """
         load_sent(task.code)
         torch.set_num_threads(1)
@@ -229,7 +243,8 @@ class TrainingWorker(Worker):
 
 
 def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict[str, torch.Tensor]]:
-    """Regroup the states of ``before`` groups (``0.name``, ``1.name``, ...) into groups of so many ``lanes`` each.
+    """Regroup the tensors of a checkpoint. ``before``: the number of groups of lanes in the checkpoint, whose tensors
+    are named ``0.name``, ``1.name`` and so on. ``lanes``: the number of lanes of each new group.
 
     Tensors without a lane axis are the same in every group.
     """
@@ -244,7 +259,9 @@ def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict
 
 
 def _is_as_by_itself(config: TrialConfig, device: torch.device) -> bool:
-    """Whether a trial gives the same bits in a shared program as by itself, as far as this device can."""
+    """Whether a trial on a CPU gives the same results bit for bit in a shared program as by itself. Always True on a
+    GPU.
+    """
     if device.type != "cpu":
         return True
     compiled = decided("lstm", device.type, dtype_of(config.training)).kernels == "compiled"
@@ -252,14 +269,15 @@ def _is_as_by_itself(config: TrialConfig, device: torch.device) -> bool:
 
 
 def _no_tick() -> None:
-    """The deadline check of a trial without a time limit."""
+    """Do nothing: the deadline check of an epoch without a time limit."""
 
 
 def best_weights(folder: Path, identity: str | None = None, epoch: int | None = None) -> dict[str, torch.Tensor]:
     """The weights of all lanes at the best epoch of the trial in ``folder``.
 
-    Raises UserError if they are missing or damaged, if the file is another one, if ``identity`` is given and they
-    belong to another config, and if ``epoch`` is and they are of another one.
+    Raises UserError if they are missing or damaged, or if the file holds something else. Unless ``identity`` is None,
+    it also raises UserError for the weights of a config with another identity; and unless ``epoch`` is None, for those
+    of another epoch.
     """
     path = folder / BEST
     weights_R, notes = read_tensors(path)
@@ -272,7 +290,10 @@ def best_weights(folder: Path, identity: str | None = None, epoch: int | None = 
 
 
 def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
-    """The groups of seeds that are trained in one batch. ``auto`` joins all on a GPU, and narrow networks on a CPU."""
+    """Split the trial's seeds into groups that each train in one batch, of ``task.lanes`` seeds. ``auto`` means one
+    group on a GPU, and on a CPU for networks of at most ``WIDEST_FUSED_ON_CPU`` hidden units; otherwise each seed is a
+    group.
+    """
     together = task.lanes
     if together == "auto":
         fused = device.type == "cuda" or as_network(task.config).model.stack.hidden <= WIDEST_FUSED_ON_CPU
@@ -281,22 +302,25 @@ def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
 
 
 def stored_in(task: TrialTask) -> Path:
-    """The folder of the corpus that a network reads."""
+    """The folder of the prepared corpus of a trial, which must be the trial of a network."""
     assert task.corpus is not None, "a network reads a corpus"
     return task.corpus
 
 
 @lru_cache(maxsize=4)
 def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> PreparedCorpus:
-    """The corpus in a store, read according to ``data``; cached for workers that train many trials.
+    """The prepared corpus in the folder ``store``, read according to ``data``. Cached, since a process may train many
+    trials.
 
-    Pretrained vectors are needed only for training: saved weights include them.
+    ``vectors``: the folder of pretrained vectors. They are needed only for training, since saved weights include them.
     """
     return prepare(open_store(store), data, LONGEST_AFFIX, vectors=None if vectors is None else open_vectors(vectors))
 
 
 def _joined(reports: Sequence[EpochReport]) -> EpochResult:
-    """The joint report of all lanes, group by group; the score is NaN if the loss of any lane is not finite."""
+    """Join the reports of the groups of lanes into the result of an epoch of the trial. The score is NaN if the loss of
+    any lane is not finite.
+    """
     metrics: dict[str, tuple[float, ...]] = {
         "train_loss": tuple(value for report in reports for value in report.train_loss),
         "dev_loss": tuple(value for report in reports for value in report.dev_loss),
@@ -311,7 +335,9 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
 
 
 def _curves(split: str, counts_R: Sequence[Counts]) -> Metrics:
-    """The curves that the ranking measure records for each lane, by name."""
+    """The further metrics that the ranking measure computes from the counts of each lane, by name with the prefix
+    ``split``.
+    """
     curves_R = [counts.curves() for counts in counts_R]
     return {f"{split}_{name}": tuple(curves[name] for curves in curves_R) for name in curves_R[0]}
 

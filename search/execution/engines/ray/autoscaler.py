@@ -1,4 +1,4 @@
-"""The autoscaler of a Ray cluster: finds out which machines it may start, and requests the first ones."""
+"""Finds out which machines the autoscaler of a Ray cluster may start, and makes it start the first ones."""
 
 import os
 from collections.abc import Iterator
@@ -20,17 +20,19 @@ from skipstack.search.execution.engines.ray.head import nodes
 from skipstack.search.execution.engines.ray.machines import Question
 
 HEAD: Final = "node:__internal_head__"
-"""A resource that only the cluster's head has."""
+"""The name of a resource that only the cluster's head has."""
 
 SIGNS: Final = ("RAY_enable_autoscaler_v2", "RAY_NODE_TYPE_NAME", "RAY_USAGE_STATS_KUBERAY_IN_USE")
-"""Environment variables of a head whose autoscaler runs elsewhere, as on Kubernetes."""
+"""Environment variables that are set on a head whose autoscaler runs on another machine, as on Kubernetes."""
 
 
 def autoscaling() -> Autoscaling | None:
-    """The machines that may join the cluster; None if it has no autoscaler, and for a client of a cluster elsewhere.
+    """Return the machines that may join the cluster; None if it has no autoscaler, or if this process is a Ray client
+    of a remote cluster.
 
     Ray has no function for this: the answer is in the config with which the autoscaler was started on the head. If no
-    autoscaler runs there, environment variables show that one runs elsewhere, of which nothing more is known.
+    autoscaler runs on the head, its environment variables may show that one runs on another machine. Nothing more is
+    known of such an autoscaler.
     """
     if ray.util.client.ray.is_connected():
         return None
@@ -45,7 +47,9 @@ def autoscaling() -> Autoscaling | None:
 
 
 def _asked_of(head: str) -> dict[str, Any] | None:
-    """The head's answer about its autoscaler; None if it has none."""
+    """Run ``autoscaler_at`` on the head, whose node id is ``head``, and return its answer; None if the head does not
+    answer.
+    """
     context = ray.get_runtime_context()
     question = partial(autoscaler_at, context.gcs_address)
     if head == context.get_node_id():
@@ -56,7 +60,9 @@ def _asked_of(head: str) -> dict[str, Any] | None:
 
 
 def autoscaler_at(address: str) -> dict[str, Any] | None:
-    """The kinds of machines that the autoscaler of the cluster at ``address`` may start; this machine is the head."""
+    """Return the machines that the autoscaler of the cluster at ``address`` may start, in the form of ``_kinds``; None
+    if it has no autoscaler. Runs on the head.
+    """
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []
         if f"--gcs-address={address}" in command:
@@ -70,9 +76,10 @@ def autoscaler_at(address: str) -> dict[str, Any] | None:
 
 
 def _kinds(config: dict[str, Any]) -> dict[str, Any]:
-    """The part of a config that says how many machines of which kind there may be; the rest may hold keys of a cloud.
+    """Return from an autoscaler's config only which machines it may start, since the rest may hold keys of a cloud.
 
-    ``kinds`` is None if the config does not say what they have, as for on-premise machines.
+    ``kinds``: for each type of machine its resources and its largest number; None if the config lacks the resources, as
+    for on-premise machines. ``most``: the largest number of machines.
     """
     kinds = {
         name: {"resources": kind.get("resources"), "most": kind.get("max_workers", config.get("max_workers"))}
@@ -85,9 +92,11 @@ def _kinds(config: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def demanded(trial: Resources, most: int, ready: int) -> Iterator[None]:
-    """Request room on the cluster during the block, for ``ready`` trials, but at most ``most``.
+    """Request resources from the cluster during the block, for ``ready`` trials but at most ``most``. ``trial``: the
+    resources of each.
 
-    A placement group that waits for its resources is what an autoscaler sees as demand; it disappears with its driver.
+    An autoscaler starts machines for placement groups that wait for resources. Ray removes such groups when the process
+    that created them ends.
     """
     bundle = {name.upper(): amount for name, amount in trial.items()}
     groups = [placement_group([bundle]) for _ in range(min(ready, most))]

@@ -1,4 +1,4 @@
-"""Finds out why a process of the cluster died: by its own crash, for lack of memory, or with its machine."""
+"""Finds out why a process of the cluster died: by a crash, for lack of memory, or because its machine was lost."""
 
 import time
 from collections.abc import Sequence
@@ -24,36 +24,36 @@ from skipstack.search.execution.engines.ray.head import check_this_machine, drai
 from skipstack.search.execution.engines.ray.machines import Question, silent
 
 GOING: Final = 5.0
-"""Seconds for which a machine that shuts down may outlive the first of its processes."""
+"""Seconds for which a machine that shuts down may still be in the cluster after the first of its processes died."""
 
 ANSWERS_WITHIN: Final = 10.0
 """Seconds to wait for Ray's answer on the state of a process."""
 
 ANNOUNCED: Final = 3
-"""The value of ``DeathReason`` in ``ray.nodes`` for a machine that was taken back, as was announced."""
+"""The value of ``DeathReason`` in ``ray.nodes`` for a machine whose removal had been announced."""
 
 OUT_OF_MEMORY: Final = Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
 
 
 class Kernel:
-    """The kernel's count of the processes on this machine that it killed because memory ran out, whatever they were."""
+    """Tells whether the kernel of this machine has killed processes, of any program, because memory ran out."""
 
     def __init__(self) -> None:
         self._kills = kernel_kills()
 
     def has_killed(self) -> bool:
-        """Whether the kernel has killed any process since the last call."""
+        """Whether the kernel has killed any process for lack of memory since the last call."""
         before, self._kills = self._kills, kernel_kills()
         return self._kills > before
 
 
 class Death:
-    """The death of a ``process`` on a ``machine``, by the id of its node. ``error``: Ray's error; ``words``: Tune's
-    record.
+    """Finds the cause of the death of ``process``. ``machine``: the node id of its machine. ``error``: Ray's error.
+    ``words``: Tune's record of the error. ``kernel``: counts kills for lack of memory on this machine.
 
-    When a machine is switched off, its processes die before the cluster notices. So if one died on another machine and
-    Ray gives no cause, that machine is asked after some seconds whether it is still there. Until then the cause is
-    unclear.
+    When a machine is switched off, its processes die before the cluster notices. So if the process died on another
+    machine and Ray gives no cause, a task that takes some seconds is sent to that machine, to see whether the machine
+    is still in the cluster. Until the task has ended or failed, the cause is unclear.
     """
 
     def __init__(self, process: ActorHandle, machine: str, error: RayError | None, words: str, kernel: Kernel) -> None:
@@ -79,7 +79,7 @@ class Death:
         return self._question is None or self._question.is_over()
 
     def fault(self) -> Fault:
-        """The cause of death, as a fault."""
+        """The cause of death, as a fault. Waits until it is clear."""
         if self._fault is not None:
             return self._fault
         if self._question is None or not isinstance(self._question.answer(), UserError):
@@ -87,7 +87,7 @@ class Death:
         return self._lost() or (Fault("preempted", TAKEN_BACK) if self._announced else Fault("lost", GONE))
 
     def _lost(self) -> Fault | None:
-        """The loss of the machine, as a fault; None if it is in the cluster."""
+        """The loss of the process's machine, as a fault; None if the machine is still in the cluster."""
         node = next((each for each in nodes() if each["NodeID"] == self._machine), {"Alive": False})
         if node["Alive"]:
             return None
@@ -96,14 +96,16 @@ class Death:
 
 
 def loss(error: BaseException | None) -> Fault | None:
-    """The loss of a machine that Ray's error reports, as a fault; None if it reports none: there may still be one."""
+    """Return the loss of a machine that Ray's error reports, as a fault. None if it reports none, although a machine
+    may be lost all the same.
+    """
     if getattr(error, "preempted", False):
         return Fault("preempted", TAKEN_BACK)
     return Fault("lost", GONE) if isinstance(error, NodeDiedError | LocalRayletDiedError | ObjectLostError) else None
 
 
 def failures(processes: Sequence[ActorHandle]) -> list[RayError | None]:
-    """Ray's error for each process that has died; None for one that lives, which may be too busy to answer."""
+    """Return Ray's error for each process that has died, and None for each that lives or is too busy to answer."""
     asked = [process.ping.remote() for process in processes]
     answered, _ = ray.wait(asked, num_returns=len(asked), timeout=ANSWERS_WITHIN) if asked else ([], [])
     return [_error(each) if each in answered else None for each in asked]
@@ -118,7 +120,9 @@ def _error(answer: "ray.ObjectRef[None]") -> RayError | None:
 
 
 def unborn(words: str) -> UserError:
-    """The error for processes that do not start, with their last words."""
+    """Return the error for processes that do not start. ``words``: Tune's record of their error, whose last line the
+    message quotes.
+    """
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     last = lines[-1] if lines else DIED
     lost = lost_disk(RuntimeError(last), "a worker's process does not start")

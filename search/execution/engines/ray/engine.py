@@ -1,6 +1,7 @@
-"""The engine on Ray: Ray Tune, by its public parts, opens slots on a cluster, and trials run in them.
+"""The engine on Ray: Ray Tune opens slots (long-lived processes) on a cluster, and trials run in them. Only Tune's
+public interface is used.
 
-Tune's own search, schedulers, checkpoints, loggers and restore are not used: the driver's ledger replaces them.
+Tune's own search, schedulers, checkpoints, loggers and restore are not used: the driver and its ledger replace them.
 """
 
 import gc
@@ -65,30 +66,33 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, Workers
 
 MOST_SLOTS: Final = 1000
-"""Largest number of open slots: an autoscaler takes its time to place them."""
+"""Largest number of slots open at a time, including those that wait for an autoscaler to start machines."""
 
 AWAITED_SECONDS: Final = 1800.0
 """Seconds to wait for the first machine that an autoscaler may start."""
 
 RESTARTS: Final = 3
-"""Number of times in a row that Tune's loop is entered again without anything having happened in between."""
+"""Number of times in a row that Tune's loop is started again after an error although the study has not advanced."""
 
 RESTARTED_AFTER: Final = 5.0
-"""Seconds before Tune's loop is entered again."""
+"""Seconds to wait before Tune's loop is started again after an error."""
 
 TOLD_EVERY: Final = 30.0
-"""Seconds between two lines about machines that have joined or left."""
+"""Shortest time in seconds between two lines to the user about machines that have joined or left."""
 
 
 class RayEngine(Engine):
-    """Runs trials in actors of a Ray cluster: the one at ``address``, or the one that this process has already joined,
-    or one that is started here and ended with the study. Afterwards the process, and Ray in it, is as it was before.
+    """Runs trials in actors of a Ray cluster: of the cluster at ``address``, or of the one that this process has
+    already joined. Without either, a cluster is started on this machine and ended with the study. ``close`` restores
+    the settings of the process and of Ray.
 
-    Each trial takes ``cpus_per_trial`` and ``gpus_per_trial`` of a GPU (``search/execution/engines/capacity.py``), and
-    twice as much once it ran out of memory. ``concurrent``: largest number of trials that run at a time; None: as many
-    as fit. For ``auto``, workers answer ``gpu_memory``, the bytes of a GPU, and ``memory``, the bytes that training a
-    trial takes. ``sharing``: which trials share a process, which takes these resources for them together. Raises
-    UserError if no cluster answers, or if it lacks what trials on ``device`` need.
+    ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` means the share that the trial needs
+    (``search/execution/engines/capacity.py``). ``cpus_per_trial``: the CPUs for each trial. A trial that ran out of
+    memory gets twice these resources. ``concurrent``: the largest number of trials that run at a time; None means as
+    many as fit. ``gpu_memory`` and ``memory`` are called for ``auto``, in processes of the cluster: they return the
+    bytes of a GPU, and the bytes that training a trial takes. ``sharing``: which trials share a process; they share
+    the resources of one trial, too. Raises UserError if no cluster answers, or if it lacks what trials on ``device``
+    need.
     """
 
     def __init__(
@@ -112,13 +116,15 @@ class RayEngine(Engine):
         self._where = None if ray.is_initialized() else cluster_in_words(address)
         self._joined = address is not None or ray.is_initialized()
         self._copying: CopyingWorkers | None = None
-        """The workers of a study whose files may have to be copied."""
+        """The workers of the running study, if its files may have to be copied between machines; otherwise None."""
         self._unseeing: str | None = None
-        """Number of machines that do not see the study's folder, in words."""
+        """A line for the user about the machines that do not see the study's folder; None if all see it."""
         self._new_machines: NewMachines | None = None
-        """Asks machines that join whether they see the folder, until the user is told of one that does not."""
+        """Asks machines that join whether they see the study's folder. None once the user was told of one that does
+        not.
+        """
         self._machines: Machines = {}
-        """The machines of the cluster, as of the last look."""
+        """The machines of the cluster, as last listed."""
         self._looked = self._told = -math.inf
         self._untold = False
         self._leaving = ExitStack()
@@ -154,18 +160,20 @@ class RayEngine(Engine):
 
     @property
     def allotment(self) -> Allotment:
-        """The resources of each trial on the machines that are there."""
+        """The resources of each trial on the machines that the cluster has now."""
         return self._allocator.allotment
 
     def _put_into_words(self) -> None:
-        """Put into words what each trial gets, on which cluster, and what may join it."""
+        """Set ``words`` to a line about the resources of each trial, the cluster, and the machines that may join it."""
         may_join = None if self._autoscaling is None else f"what may join has: {self._autoscaling.in_words()}"
         bound = None if self._concurrent is None else f"at most {self._concurrent} at a time"
         self.words = "; ".join(filter(None, [self.allotment.words, bound, self._where, self._unseeing, may_join]))
         self._told, self._untold = time.monotonic(), False
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
-        """Ask every machine of a cluster that was joined; a cluster that was started here runs this very code."""
+        """Test that every machine of a cluster that was joined can train the study. A cluster that was started here
+        needs no test. Raises UserError with the name of a machine that cannot.
+        """
         if not self._joined:
             return
         self._await_machines(record)
@@ -181,11 +189,11 @@ class RayEngine(Engine):
         self._put_into_words()
 
     def run(self, driver: Driver) -> None:
-        """Run trials in slots that Tune keeps open (``loop.py``), then measurements, in processes that have imported
-        torch already.
+        """Run trials in slots that Tune keeps open (``loop.py``), then the measurements on the test split in the same
+        slots, whose processes have imported torch already.
         """
         self._await_machines(lambda: driver.record)
-        # Machines that join in the midst of the study are asked when they begin.
+        # Each process checks its machine when it begins, so machines that join during the study are checked, too.
         preflight = Preflight.of(driver.folder, driver.record, copies=self._copies) if self._joined else None
         self._copying, driver.turns = None, self._sharing.most
         if preflight is not None and preflight.copies:
@@ -221,7 +229,7 @@ class RayEngine(Engine):
                     gather(self._copying)
                 loop.end_processes()
                 raise
-            except Exception as ended:  # noqa: BLE001 (Tune raises errors of any class that it does not know)
+            except Exception as ended:  # noqa: BLE001 (Tune lets errors of any class through)
                 error = ended
             if loop.fault is not None:
                 raise loop.fault
@@ -234,7 +242,7 @@ class RayEngine(Engine):
                 time.sleep(RESTARTED_AFTER)
 
     def _tune(self, loop: StudyLoop) -> None:
-        """Run Tune's loop until the study ends, or an error ends the loop."""
+        """Run Tune's loop until the study or an error ends it."""
         with (
             tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch,
             silenced(),
@@ -260,14 +268,18 @@ class RayEngine(Engine):
             ).fit()
 
     def _most_slots(self, needs: Resources) -> int:
-        """Number of slots of these resources that the cluster may hold: an autoscaler sees pending ones as demand."""
+        """Largest number of slots of these resources to open. It includes slots that only machines that may still join
+        can hold: an autoscaler starts machines for slots that wait.
+        """
         most = None if self._autoscaling is None else self._autoscaling.slots(needs)
         if most is None:
             most = MOST_SLOTS if self._autoscaling is not None else slots(self._capacity(), needs)
         return min(most, MOST_SLOTS)
 
     def _await_machines(self, record: Callable[[], StudyRecord]) -> None:
-        """Wait for new machines if the cluster has no room yet. Raises UserError if none comes."""
+        """If no trial fits the cluster yet, wait until an autoscaler has added a machine, and allocate the resources of
+        trials. Raises UserError if no machine comes within ``AWAITED_SECONDS``.
+        """
         if self._allocator.is_allocated:
             return
         assert self._autoscaling is not None, "without an autoscaler, what there is was settled at once"
@@ -287,7 +299,9 @@ class RayEngine(Engine):
         self._put_into_words()
 
     def _look(self) -> None:
-        """Look every few seconds which machines have joined or left, and settle the resources of trials anew."""
+        """Check which machines have joined or left, allocate the resources of trials anew, and tell the user of
+        changes. Calls within ``LOOKED_AT`` seconds of the last check do nothing.
+        """
         now = time.monotonic()
         if not self._joined or now - self._looked < LOOKED_AT:
             return
@@ -301,7 +315,9 @@ class RayEngine(Engine):
             self.say(self.words)
 
     def _has_unseeing(self, new_machines: NewMachines) -> bool:
-        """Whether a first machine has joined that does not see the study's folder, so that files are copied to it."""
+        """Whether a machine has joined that does not see the study's folder. Once one has, no further machine is
+        asked.
+        """
         there = machines()
         self._unseeing = unseeing(new_machines.unseeing(there), len(there))
         if self._unseeing is not None:
@@ -309,16 +325,20 @@ class RayEngine(Engine):
         return self._unseeing is not None
 
     def _capacity(self) -> list[Resources]:
-        """The resources of each machine, without the GPUs that are left alone."""
+        """The resources of each machine, without GPUs that are no longer used because they failed."""
         return [has for _, has in self._gpu_failures.left(self._machines).values()]
 
     @property
     def _copies(self) -> bool:
-        """Whether files can be copied: by a driver on a machine of the cluster, which others can reach."""
+        """Whether files can be copied to other machines. They cannot if the driver runs outside the cluster, as a Ray
+        client, since the machines cannot reach it.
+        """
         return not ray.util.client.ray.is_connected()
 
     def _counting(self, memory: Callable[[TrialTask], int], task: TrialTask) -> Callable[[], int]:
-        """The function that counts the memory of a trial on a machine, which may not see the trial's corpus."""
+        """The function that counts the memory of a trial on any machine, fetching the trial's corpus first if the
+        machine does not see it.
+        """
         return partial(memory, task) if self._copying is None else partial(self._copying.reading, memory, task)
 
     @property
@@ -327,25 +347,27 @@ class RayEngine(Engine):
         return self._copying.server
 
     def close(self) -> None:
-        """Leave the cluster, which ends if it was started here, and restore what was changed in the process."""
-        gc.collect()  # objects that Tune left call ray when they go, and ray ends a process that calls it after its end
+        """Leave the cluster, or end it if it was started here, and restore the settings of this process."""
+        gc.collect()  # Tune's leftover objects call ray when deleted; ray kills a process that calls it after shutdown
         with silenced():
             self._leaving.close()
 
 
 def _sight(mark: Mark, machine: str) -> Question[bool]:
-    """The question to a machine, by the id of its node, whether it sees the study's folder."""
+    """Ask the machine with this node id whether it sees the study's folder, and return the question."""
     return Question(partial(_sees, mark), scheduling_strategy=NodeAffinitySchedulingStrategy(machine, soft=False))
 
 
 def _sees(mark: Mark) -> bool:
-    """Runs on the machine that is asked."""
+    """Whether this machine sees the folder with the mark. Runs on the machine that is asked."""
     return mark.unseen() is None
 
 
 @contextmanager
 def as_talkative_as_before() -> Iterator[None]:
-    """Restore Tune's verbosity for the user's own runs after the block: each run sets it for the whole process."""
+    """Restore Tune's verbosity after the block, since a run of Tune sets it for the whole process, and with it for the
+    user's own runs.
+    """
     log = sys.modules.get("ray.tune.utils.log")
     before = getattr(log, "verbosity", None)
     try:
@@ -356,5 +378,5 @@ def as_talkative_as_before() -> Iterator[None]:
 
 
 def _placement(config: dict[str, Any]) -> tune.PlacementGroupFactory:
-    """The resources that a slot requests from the cluster."""
+    """The resources that a slot requests from the cluster, in the form that Tune expects."""
     return tune.PlacementGroupFactory([{name.upper(): amount for name, amount in config["resources"].items()}])

@@ -1,4 +1,4 @@
-"""The GPUs of a cluster: those that fail trial after trial are left alone, so that no further trials train there."""
+"""Counts the failures of a cluster's GPUs. A GPU that fails trial after trial is left alone: it gets no more trials."""
 
 import socket
 from dataclasses import dataclass
@@ -13,14 +13,13 @@ IN_A_ROW: Final = 3
 """Number of failures in a row, without a result in between, after which a GPU is left alone."""
 
 TRIALS_IN_A_ROW: Final = 2
-"""Number of different trials that must be among these failures: a single one may be the cause itself."""
+"""Number of different trials that must be among the ``IN_A_ROW`` failures, since a single trial may be the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessGpus:
-    """The GPUs that a process on a machine may use, by their numbers there; none if Ray gave it none.
-
-    ``machine``: the id of its node; ``name``: for people.
+    """The GPUs that a process may use. ``machine``: the node id of its machine. ``name``: the machine's name for the
+    user. ``gpus``: the numbers of the GPUs on that machine; empty if Ray gave the process none.
     """
 
     machine: str
@@ -29,7 +28,7 @@ class ProcessGpus:
 
     @property
     def words(self) -> str:
-        """The GPUs in words: ``GPU 3 of machine HOST (ADDRESS)``."""
+        """The GPUs in words, such as ``GPU 3 of machine HOST (ADDRESS)``."""
         if not self.gpus:
             return f"machine {self.name}"
         return f"GPU{'s' if len(self.gpus) > 1 else ''} {' and '.join(self.gpus)} of machine {self.name}"
@@ -37,22 +36,23 @@ class ProcessGpus:
 
 @lru_cache(maxsize=1)
 def own_gpus() -> ProcessGpus:
-    """The GPUs of this process of the cluster."""
+    """The GPUs that this process, an actor of the cluster, may use."""
     here = ray.get_runtime_context()
     name = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
     return ProcessGpus(here.get_node_id(), name, tuple(here.get_accelerator_ids().get("GPU", ())))
 
 
 class GpuFailures:
-    """The state of a cluster's GPUs while a study runs: failures in a row, and which GPUs are left alone.
+    """Records which GPUs of a cluster return results and which fail during a study, and decides which are left alone:
+    they get no more trials.
 
-    Ray cannot be told which GPU of a machine to assign, so slots without work keep others off a GPU that is left alone
-    (``StudyLoop``).
+    Ray does not let a caller choose which GPU of a machine it assigns. So ``StudyLoop`` occupies a GPU that is left
+    alone with a slot without work, to keep other slots off it.
     """
 
     def __init__(self) -> None:
         self._row: dict[ProcessGpus, list[int]] = {}
-        """The trials that broke on each GPU since its last result."""
+        """The trials that broke on each GPU since the GPU's last result, in order."""
         self._worked: set[ProcessGpus] = set()
         self._alone: set[ProcessGpus] = set()
 
@@ -66,7 +66,7 @@ class GpuFailures:
         return gpus in self._worked
 
     def broke(self, gpus: ProcessGpus, trial: int) -> bool:
-        """Note that a process with this trial broke on a GPU; returns whether that GPU is left alone from now on."""
+        """Note that a process with this trial broke on a GPU, and return whether the GPU is left alone from now on."""
         row = self._row.setdefault(gpus, [])
         row.append(trial)
         if self.is_left_alone(gpus) or len(row) < IN_A_ROW or len(set(row)) < TRIALS_IN_A_ROW:
@@ -75,15 +75,17 @@ class GpuFailures:
         return True
 
     def has_broken(self, gpus: ProcessGpus, trial: int) -> bool:
-        """Whether a trial broke on a GPU since the last result from there."""
+        """Whether a trial broke on a GPU since the GPU's last result."""
         return trial in self._row.get(gpus, ())
 
     def is_left_alone(self, gpus: ProcessGpus) -> bool:
-        """Whether a GPU should get no more trials."""
+        """Whether a GPU gets no more trials because it failed too often."""
         return gpus in self._alone
 
     def left(self, machines: Machines) -> Machines:
-        """The machines without the GPUs that are left alone."""
+        """Return the machines with the numbers of their GPUs, not counting GPUs that are left alone. A machine is left
+        out if processes without a GPU failed too often on it.
+        """
         if not self._alone:
             return machines
         found = {}

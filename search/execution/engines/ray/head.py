@@ -1,4 +1,4 @@
-"""Questions to the head of a Ray cluster, which knows all machines; nobody waits without end if the head is gone."""
+"""Asks the head of a Ray cluster, which knows all machines, with a time limit in case the head is gone."""
 
 import atexit
 import socket
@@ -17,26 +17,27 @@ from skipstack.data.basis.left_behind import leave_behind
 from skipstack.search.execution.driver.faults import ClusterLostError
 
 HEAD_SECONDS: Final = 60.0
-"""Seconds to wait for an answer of the head; Ray itself gives up a head after as many."""
+"""Seconds to wait for an answer of the head. Ray itself gives up a head after the same time."""
 
 LOOKED_AT: Final = 1.0
-"""Seconds between two looks whether Ray still runs on this machine, while an answer is awaited."""
+"""Seconds between two checks that Ray still runs on this machine, while an answer is awaited."""
 
 Value = TypeVar("Value")
 
 
 def of_the_head(question: Callable[[], Value]) -> Value:
-    """The value of ``question``, which asks the head. Raises ClusterLostError if no answer comes.
+    """Call ``question``, which asks the head, and return its value. Raises ClusterLostError if no answer comes within
+    ``HEAD_SECONDS``.
 
-    Ray waits without end for a head that is gone, and does not react to Ctrl-C meanwhile. So a thread waits instead,
-    and is left behind if no answer comes.
+    Ray waits without end for a head that is gone, and does not react to Ctrl-C while it waits. So a thread calls
+    ``question``. If no answer comes, the thread is left behind, still waiting.
     """
     answer = Future[Value]()
 
     def ask() -> None:
         try:
             answer.set_result(question())
-        except Exception as failure:  # noqa: BLE001 (any is raised where the answer is awaited)
+        except Exception as failure:  # noqa: BLE001 (the waiting caller raises it)
             answer.set_exception(failure)
 
     asking = threading.Thread(target=ask, name="asks the head", daemon=True)
@@ -59,8 +60,8 @@ def nodes() -> list[dict[str, Any]]:
 
 
 def draining() -> frozenset[str]:
-    """Node ids of the machines whose removal was announced; none if Ray does not say
-    (``docs/decisions/private-names.md``).
+    """Node ids of the machines whose removal was announced. Empty if Ray does not tell them: it does so only by a
+    private function (``docs/decisions/private-names.md``).
     """
     try:
         from ray._private.state import state
@@ -72,10 +73,10 @@ def draining() -> frozenset[str]:
 
 
 def leave_cluster() -> None:
-    """Leave the cluster, or end the one that was started here.
+    """Leave the cluster, or end it if it was started here.
 
-    Ray asks the head for leave, without end if that hangs, and would ask again when the interpreter exits. So a thread
-    does it, which is left behind after ``HEAD_SECONDS``.
+    Ray's shutdown calls the head. If the head hangs, the call never returns, and would be repeated when the interpreter
+    exits. So a thread makes the call, and is left behind after ``HEAD_SECONDS``.
     """
     leaving = threading.Thread(target=ray.shutdown, name="leaves the cluster", daemon=True)
     leaving.start()
@@ -86,7 +87,9 @@ def leave_cluster() -> None:
 
 
 def check_this_machine() -> None:
-    """Raises ClusterLostError if Ray no longer runs on this machine: no actor could start, and no trial is to blame."""
+    """Raise ClusterLostError if Ray no longer runs on this machine. No actor could start then, and no trial is the
+    cause.
+    """
     raylet = raylet_socket()
     if raylet is None:
         return
@@ -98,9 +101,11 @@ def check_this_machine() -> None:
 
 
 def raylet_socket() -> Path | None:
-    """The socket of the raylet on this machine, in the folder of its session; None for a client of a cluster elsewhere.
+    """The socket of the raylet (Ray's process that manages a machine) of this machine, in the session's folder. None if
+    this process is a Ray client of a remote cluster.
 
-    No public part of Ray says whether the raylet still listens, or where its logs are.
+    The socket shows whether the raylet still listens and where its logs are, which Ray's public interface does not
+    tell.
     """
     if ray.util.client.ray.is_connected():
         return None
@@ -109,5 +114,7 @@ def raylet_socket() -> Path | None:
 
 @lru_cache(maxsize=1)
 def _socket(node_id: str) -> Path | None:
-    """Ask the head for the socket, without a time limit: the check that Ray still runs here needs the socket first."""
+    """Ask the head for the socket. The call has no time limit, since ``of_the_head`` needs the socket for its own
+    check.
+    """
     return next((Path(node["RayletSocketName"]) for node in ray.nodes() if node["NodeID"] == node_id), None)

@@ -1,25 +1,27 @@
 """The loop of a study on Ray: Ray Tune opens slots, and trials run in them, one after another or several at a time.
 
-A slot is a process of the cluster that lives as long as there is work that fits it; to Tune, it is a trial. Tune calls
-its steps one after another; before a step, the slot may get orders (``orders.py``).
+A slot is a process of the cluster that lives as long as there is work that fits it. Tune treats each slot as one of its
+own trials, and calls the slot's steps one after another. Before a step, the slot may get orders (``orders.py``). The
+events of a slot, and the methods of ``StudyLoop`` that handle them:
 
-    Tune asks for more               a slot is opened if trials are ready that no other slot will take     ``open``
-    the slot's process has started   it says where it is, and is told which study it is for             ``greeted``
-    a step has ended                 the driver decides on each outcome; then the slot is told what
-                                     changes, or to leave. One without work asks again after a while   ``returned``
-    the process dies                 the driver gets a fault for each of its trials, and may retry them    ``died``
-    between two of these             machines, hours and silent trials are checked                         ``turn``
-    nothing is left to do            Tune's loop ends, and all slots with it                           ``finished``
+    Tune asks for a trial            a slot is opened if the study's ready trials need one more             ``open``
+    the slot's process has started   it reports its machine and GPUs, and gets the study's workers       ``greeted``
+    a step has ended                 the driver decides on each outcome. The slot gets an order with
+                                     the changes of its trials, or ends. A slot without work waits, and
+                                     returns again                                                      ``returned``
+    the process dies                 the driver gets a fault for each of its trials, and may retry them     ``died``
+    between two of these             machines, hours and silent trials are checked                          ``turn``
+    nothing is left to do            Tune's loop ends, and all slots with it                            ``finished``
 
-So a slot is in one of these states:
+A slot is in one of these states, which the fields of ``Slot`` on the right tell apart:
 
-    opening    the cluster has no room for it yet, or its process starts     no greeting
-    busy       it trains or measures                                         tasks, or a measurement
-    idle       it has nothing to do                                          neither
-    fencing    without work, it takes a GPU that is left alone, so that no other slot comes there    is_fence
+    opening    the cluster has no capacity for it yet, or its process starts    no greeting
+    busy       it trains or measures                                            tasks, or a measurement
+    idle       it has no work                                                   neither
+    fencing    it occupies a GPU that is left alone, to keep other slots off    is_fence
 
-Only the driver decides, and only the driver writes the ledger. If an error that Tune does not know ends its loop, all
-slots are lost (``lost``), and the loop is entered again.
+Only the driver decides on trials, and only the driver writes the ledger. If an unknown error ends Tune's loop, all
+slots are lost (``lost``), and the engine starts the loop again.
 """
 
 import math
@@ -53,13 +55,15 @@ from skipstack.search.ledger.events import LOSSES
 from skipstack.search.study.task import EpochResult, Measured, TrialTask
 
 START_SECONDS: Final = 300.0
-"""Seconds for the first process of a study to start; after that, machines are asked whether any process starts."""
+"""Seconds to wait for a process to start while none runs. After that, all machines are asked whether they start any."""
 
 IDLE_SECONDS: Final = 10.0
-"""Seconds for which a slot waits for work, unless it is the last: starting a process takes a second or two."""
+"""Seconds for which a slot without work stays open, since starting a process takes a second or two. The last slot stays
+longer.
+"""
 
 UNBORN: Final = 3
-"""Number of processes in a row that die before they greet, which interrupts the study."""
+"""Number of processes in a row that die before their first step, after which the study is interrupted."""
 
 Job = TrialTask | Measurement
 Value = TypeVar("Value")
@@ -67,8 +71,12 @@ Value = TypeVar("Value")
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """A process that trains, or is to start, and the resources it takes. ``tasks``: its trials, by number, of one
-    ``program`` if they share one; ``measures``: the trial that it measures instead.
+    """A process of the cluster that trains or measures trials, or that is still to start.
+
+    ``resources``: the resources that it takes. ``greeting``: the handle and the GPUs of its process; None before the
+    process has started. ``program``: the program that its trials share; None if it trains one trial by itself.
+    ``tasks``: the trials that it trains, by number. ``measures``: the number of the trial that it measures instead.
+    ``is_fence``: whether it takes no work, and only occupies a GPU that is left alone.
     """
 
     resources: Resources
@@ -82,21 +90,23 @@ class Slot:
 
     @property
     def has_work(self) -> bool:
-        """Whether it trains or measures."""
+        """Whether the slot trains or measures a trial."""
         return bool(self.tasks) or self.measures is not None
 
     @property
     def is_idle(self) -> bool:
-        """Whether the slot can be given work."""
+        """Whether the slot has no work and could get some."""
         return self.greeting is not None and not self.is_fence and not self.has_work
 
     @property
     def is_idle_for_long(self) -> bool:
-        """Whether others may have the slot's room, unless it is the last: running or promoted trials will need one."""
+        """Whether the slot has been without work for so long that it may be closed, to free its resources."""
         return not self.has_work and time.monotonic() - self.since > IDLE_SECONDS
 
     def fits(self, needs: Resources) -> bool:
-        """Whether a job has room here, and not much more than it needs: others might need that."""
+        """Whether the slot's resources suffice for a job that ``needs`` these, and are not much more than it needs:
+        other jobs might need them.
+        """
         own, needed = self.resources.get("gpu", 0.0), needs.get("gpu", 0.0)
         return self.resources["cpu"] == needs["cpu"] and needed <= own <= 1.25 * needed
 
@@ -104,13 +114,14 @@ class Slot:
 class StudyLoop:
     """Connects Tune's slots with the driver of a study: opens slots, gives them trials, and reports the outcomes.
 
-    ``prepare``: the first order to every process. ``allocator`` gives the resources of each trial, ``capacity`` those
-    of the machines, and ``most_slots`` the largest number of open slots of some resources. ``concurrent``: largest
-    number of trials that run at a time. ``gpu_failures``: which GPUs break trials; ``say`` tells the user of one that
-    is left alone.
-    ``look`` is called again and again, to look at the machines; ``on_idle`` while a CPU is idle; ``part`` before a
-    trial that has ended or paused sends its remaining files, ``on_late_files`` afterwards; ``gpus_taken`` with the
-    number of GPUs that trials take.
+    ``prepare``: the first order to every process. ``allocator`` gives the resources of each trial, ``capacity`` returns
+    those of each machine, and ``most_slots`` the largest number of open slots of given resources. ``gpu_failures``:
+    records which GPUs break trials. ``say`` tells the user of a GPU that is left alone.
+
+    ``look`` is called in each turn, to check the machines. ``on_idle`` is called while a CPU is idle. ``part`` is
+    called before a trial that has ended or paused sends its remaining files, and ``on_late_files`` afterwards.
+    ``gpus_taken`` is called with the number of GPUs that trials take, when it has changed. ``sharing``: which trials
+    share a slot. ``concurrent``: the largest number of trials that run at a time; None means unlimited.
     """
 
     def __init__(
@@ -148,36 +159,42 @@ class StudyLoop:
         self.slots: dict[str, Slot] = {}
         """The open slots, by the names that Tune gave them."""
         self._waiting: list[Job] = []
-        """Jobs that wait for a slot: trials from the driver, and, once all have ended, measurements."""
+        """Jobs that wait for a slot: trials from the driver, and, once all trials have ended, measurements."""
         self._alone: set[int] = set()
-        """Trials that shared a process when it died: they run alone, since nobody knows which of them ended it."""
+        """Trials that shared a process when it died. It is not known which of them was the cause, so each runs alone
+        from then on.
+        """
         self._parting: set[int] = set()
-        """Trials that have ended or paused, and send their remaining files; others may begin meanwhile."""
+        """Trials that have ended or paused, and whose remaining files are being sent. Other trials may begin
+        meanwhile.
+        """
         self._deaths: list[tuple[Death, Callable[[Fault], None]]] = []
         """Deaths whose cause is not clear yet, each with the function to call with the fault."""
         self._unborn = 0
-        """Number of processes in a row that died before they greeted."""
+        """Number of processes in a row that died before they returned a ``Greeting``."""
         self._greeted = -math.inf
         self._dry = False
-        """Whether the driver has no trial until something else happens."""
+        """Whether the driver had no trial when last asked. It is asked again after the next event or turn."""
         self._gpus = 0.0
         self._unfenced: list[float] = []
-        """Shares that slots have left on GPUs that are left alone, to be taken by fences."""
+        """Shares of GPUs that are left alone, freed by slots that ended. A fence is to be opened for each."""
         self._kernel = Kernel()
         self.on_begun: Callable[[], None] = lambda: None
-        """Called as soon as Tune's loop has begun, and again and again."""
+        """Called once Tune's loop has begun, and at each of its later requests for a trial."""
         self.finished = False
         """Whether nothing is left to train or to measure."""
         self.fault: BaseException | None = None
-        """The first error raised here: Tune wraps it into an error of its own, or ignores it."""
+        """The first error that a call from Tune raised. It is kept here because Tune wraps or ignores such errors."""
 
     # Requests and results of Tune
 
     def open(self, name: str) -> Resources | None:
-        """The resources of a slot that is opened under this name; None: no further slot is of use now."""
+        """Open a slot under the name that Tune gave it, and return its resources; None if no further slot is of use
+        now.
+        """
         self.on_begun()
         if not self.slots:
-            self.turn()  # Tune does not call it then
+            self.turn()  # without slots, Tune does not call choose_trial_to_run
         if self.finished:
             return None
         if self._unfenced:
@@ -190,7 +207,7 @@ class StudyLoop:
         return slot.resources
 
     def greeted(self, name: str, greeting: Greeting) -> bool:
-        """Handle the start of a slot's process; returns whether the slot stays."""
+        """Handle the start of a slot's process, and return whether the slot stays open."""
         self._greeted, self._unborn = time.monotonic(), 0
         slot = self.slots[name]
         slot.greeting, slot.since = greeting, time.monotonic()
@@ -200,7 +217,9 @@ class StudyLoop:
         return name in self.slots and not self.finished
 
     def returned(self, name: str, outcomes: Mapping[int, Any], gpus: ProcessGpus) -> bool:
-        """Handle the end of a slot's step; returns whether the slot stays."""
+        """Handle the end of a slot's step, and return whether the slot stays open. ``outcomes``: the result or error of
+        each trial, by number.
+        """
         slot, self._dry = self.slots[name], False
         outcomes = {number: self._on_gpus(outcome, gpus) for number, outcome in outcomes.items()}
         left, parting = list[int](), list[int]()
@@ -221,7 +240,9 @@ class StudyLoop:
         return name in self.slots
 
     def died(self, name: str, words: str) -> None:
-        """Handle the death of a slot's process; ``words``: Tune's record of it."""
+        """Handle the death of a slot's process. ``words``: Tune's record of the error. Raises an error if processes of
+        slots do not start.
+        """
         if (slot := self.slots.pop(name, None)) is None:
             return
         if slot.greeting is None:
@@ -233,7 +254,7 @@ class StudyLoop:
         self._doomed(slot, self._death(slot.greeting, failures([process])[0], words))
 
     def lost(self, words: str) -> None:
-        """Handle an error that ended Tune's loop, and all slots with it."""
+        """Handle an error that ended Tune's loop, and with it all slots. ``words``: the error in one line."""
         greeted = [each for each in self.slots.values() if each.greeting is not None]
         errors = failures([each.greeting.process for each in greeted if each.greeting is not None])
         self.end_processes()
@@ -251,7 +272,9 @@ class StudyLoop:
         self.slots.clear()
 
     def turn(self) -> None:
-        """Check machines, deaths, time limits and idle CPUs between two events, and whether anything is left to do."""
+        """Check machines, deaths, time limits and idle CPUs, and whether anything is left to do. Called between other
+        events.
+        """
         self._dry = False
         self._look()
         self._hear_deaths()
@@ -268,25 +291,27 @@ class StudyLoop:
     # Opening slots
 
     def _wanted(self) -> Resources | None:
-        """The resources of the next slot: of a waiting trial that no slot will take, or else of ready trials."""
+        """The resources of the next slot to open; None if no further slot is of use. They are those of a waiting job
+        that no slot will take, or else those of a trial that the driver has ready.
+        """
         unserved, allotment = self._unserved(), self._allocator.allotment
         if unserved:
             return next((each for each in unserved if self._may_open(each)), None)
         for slot in self.slots.values():
             if slot.is_idle or (slot.greeting is None and not slot.is_fence and not slot.fits(allotment.usual)):
-                return None  # else a slot that waits for more room than others need would never get it
+                return None  # a slot that waits for more resources than usual would otherwise never get them
         if not self._may_open(allotment.usual, only_ready=True):
             return None
         if allotment.shares is None:
             return allotment.resources
-        if (task := self._draw()) is None:  # its resources depend on the trial
+        if (task := self._draw()) is None:  # each trial has its own resources
             return None
         self._waiting.append(task)
         needs = self._needs(task)
         return needs if needs is not None and self._may_open(needs) else None
 
     def _unserved(self) -> list[Resources]:
-        """The resources of waiting jobs, without those that opening or idle slots will take."""
+        """The resources of each waiting job that no opening or idle slot will take."""
         opening = [slot for slot in self.slots.values() if slot.greeting is None or slot.is_idle]
         unserved = []
         for job in self._waiting:
@@ -300,8 +325,9 @@ class StudyLoop:
         return unserved
 
     def _may_open(self, needs: Resources, *, only_ready: bool = False) -> bool:
-        """Whether a further slot of these resources is of use. If no slot would ever fit them, one is opened however
-        little room there is: it waits until others have left.
+        """Whether a further slot of these resources is of use: it would fit the cluster, and there are jobs for it.
+        Unless ``only_ready``, it is also of use if no open slot fits the resources and none is opening: it waits until
+        other slots have ended.
         """
         among = [each for each in self.slots.values() if not each.is_fence]
         measurements = sum(isinstance(job, Measurement) for job in self._waiting)
@@ -312,7 +338,7 @@ class StudyLoop:
         return not only_ready and not any(each.fits(needs) or each.greeting is None for each in among)
 
     def _needs(self, job: Job) -> Resources | None:
-        """The resources that a job needs; None if they are not known yet."""
+        """The resources that a job needs; None while its memory is being counted."""
         task = job.task if isinstance(job, Measurement) else job
         program = None if isinstance(job, Measurement) else self._program(task)
         counted = task if program is None else replace(program, number=task.number)
@@ -322,7 +348,7 @@ class StudyLoop:
         return enlarged(allotment.ordinary(counted), task.share, self._capacity())
 
     def _check_starts(self) -> None:
-        """Raises WorkersSilentError if no process starts anywhere."""
+        """Raise WorkersSilentError if no process starts on any machine."""
         opened = [slot.since for slot in self.slots.values()]
         if not opened or any(slot.greeting is not None for slot in self.slots.values()):
             return
@@ -333,7 +359,11 @@ class StudyLoop:
     # Giving work to slots
 
     def _occupied(self, slot: Slot, left: tuple[int, ...], parting: tuple[int, ...]) -> bool:
-        """Send a slot the changes of its trials, and give it work if it has none; returns whether it stays."""
+        """Order a slot to release and take trials, or to measure one, and return whether the slot stays open.
+
+        ``left``: trials that have left the slot. ``parting``: trials that only send their remaining files. The slot
+        gets new work if it has none, or if its program takes further trials.
+        """
         joined: Sequence[TrialTask] = ()
         measurement: Measurement | None = None
         if slot.tasks:
@@ -364,7 +394,9 @@ class StudyLoop:
         return not (self._others_wait(slot) or (slot.is_idle_for_long and len(self.slots) > 1))
 
     def _avoids_card(self, slot: Slot) -> bool:
-        """Whether a slot without work leaves because its GPU is left alone; one that takes no GPU stays, as a fence."""
+        """Whether a slot without work must end because its GPU is left alone. Its share of the GPU is noted for a fence
+        to take. A slot whose resources include no GPU becomes a fence itself, and stays.
+        """
         assert slot.greeting is not None, "it has a GPU, or none"
         if slot.is_fence or slot.has_work or not self._gpu_failures.is_left_alone(slot.greeting.gpus):
             return False
@@ -374,16 +406,17 @@ class StudyLoop:
         return not slot.is_fence
 
     def _fence(self, slot: Slot) -> None:
-        """Let a fence take the share of a GPU that a slot leaves: else Ray gives it to the next slot. If Ray gives the
-        fence another GPU, it keeps that for a while, in which a further fence may get the right one.
+        """Note the share of a GPU that a slot leaves, so that a fence is opened to take it: Ray would assign it to the
+        next slot. If Ray assigns the fence another GPU, the fence keeps that for ``IDLE_SECONDS``, so that a further
+        fence may get the right one.
         """
         if slot.resources.get("gpu"):
             self._unfenced.append(slot.resources["gpu"])
 
     def _job(self, slot: Slot) -> Job | None:
-        """The next job that fits a slot; None if there is none now, or the waiting ones fit other slots.
+        """Take the next job that fits a slot from those that wait or from the driver; None if there is none now.
 
-        A trial that broke the slot's GPU comes after others: these show whether the GPU is at fault.
+        A trial that broke the slot's GPU comes after all others, since these show whether the GPU is at fault.
         """
         if self._running() >= self._concurrent:
             return None
@@ -401,28 +434,28 @@ class StudyLoop:
         return again
 
     def _fits(self, slot: Slot, job: Job) -> bool:
-        """Whether a slot has room for a job, as far as is known, and the job may begin."""
+        """Whether a job fits a slot and may begin. False while the job's resources are not known."""
         needs = self._needs(job)
         return needs is not None and slot.fits(needs) and not self._is_parting(job)
 
     def _has_broken(self, slot: Slot, job: Job) -> bool:
-        """Whether a trial has broken the GPU of a slot, from which no result has come since."""
+        """Whether a job is a trial that broke the slot's GPU, which has returned no result since."""
         assert slot.greeting is not None, "it asks for work"
         return isinstance(job, TrialTask) and self._gpu_failures.has_broken(slot.greeting.gpus, job.number)
 
     def _others_wait(self, slot: Slot) -> bool:
-        """Whether a job that does not fit this slot waits for its room."""
+        """Whether a job waits that does not fit this slot, and might use the slot's resources."""
         jobs = (job for job in self._waiting if not self._is_parting(job))
         return any(not slot.fits(needs) for job in jobs if (needs := self._needs(job)) is not None)
 
     def _draw(self) -> TrialTask | None:
-        """The driver's next trial; None if there is none now."""
+        """Take the driver's next trial; None if it has none now."""
         task = None if self._dry else self.driver.next()
         self._dry = task is None
         return task
 
     def _taken(self, slot: Slot, tasks: Sequence[TrialTask]) -> tuple[TrialTask, ...]:
-        """Assign trials to a slot, and record that they begin; returns them confined to the slot's resources."""
+        """Assign trials to a slot, record that they begin, and return their tasks, limited to the slot's resources."""
         confined = tuple(self._confined(slot, each) for each in tasks)
         for task in confined:
             slot.tasks[task.number] = task
@@ -433,7 +466,9 @@ class StudyLoop:
         return self._allocator.allotment.confined(task, slot.resources)
 
     def _mates(self, slot: Slot, count: float) -> list[TrialTask]:
-        """Up to ``count`` trials of a slot's program. So many are kept waiting as a slot holds, so that mates meet."""
+        """Take up to ``count`` trials that share a slot's program, from the waiting ones and from the driver. Trials of
+        other programs stay waiting, at most as many as a slot holds, so that trials of one program come together.
+        """
         found: list[TrialTask] = []
         while slot.program is not None and len(found) < count:
             mate = next((job for job in self._waiting if self._is_mate(slot, job)), None)
@@ -447,32 +482,32 @@ class StudyLoop:
         return found
 
     def _is_mate(self, slot: Slot, job: Job) -> bool:
-        """Whether a waiting job may join the trials of a slot."""
+        """Whether a waiting job is a trial that may join the slot's trials, as it shares their program."""
         return isinstance(job, TrialTask) and self._program(job) == slot.program and not self._is_parting(job)
 
     def _free(self, slot: Slot) -> float:
-        """Number of further trials that a slot may hold."""
+        """Number of further trials that a slot may take now."""
         return min(self._sharing.most - len(slot.tasks), self._concurrent - self._running())
 
     def _running(self) -> int:
-        """Number of trials that run or are measured."""
+        """Number of trials that are being trained or measured, in all slots."""
         return sum(len(each.tasks) + (each.measures is not None) for each in self.slots.values())
 
     def _program(self, task: TrialTask) -> TrialTask | None:
-        """The program that a trial may share, on the device that trials use now; None: it trains by itself."""
+        """The program that a trial may share, on the device that trials use now; None if it trains by itself."""
         if task.number in self._alone:
             return None
         allotment = self._allocator.allotment
         return self._sharing.program_of(allotment.confined(task, allotment.resources))
 
     def _is_parting(self, job: Job) -> bool:
-        """Whether an earlier attempt at the trial still sends its remaining files."""
+        """Whether a job is a trial whose earlier attempt still sends its remaining files."""
         return isinstance(job, TrialTask) and job.number in self._parting
 
     # Outcomes of trials
 
     def _stays(self, slot: Slot, number: int, outcome: Any) -> bool:
-        """Pass a trial's outcome to the driver; returns whether the trial stays in its slot."""
+        """Pass a trial's outcome to the driver, and return whether the trial stays in its slot."""
         if number in self._parting:
             self._parted(number, outcome)
             return False
@@ -483,7 +518,7 @@ class StudyLoop:
                 self.driver.returned(number)
                 return False
             case UserError():
-                raise outcome  # no trial would fare better
+                raise outcome  # every trial would fail in the same way
             case _:
                 self.driver.faulted(number, outcome)
                 return False
@@ -494,7 +529,9 @@ class StudyLoop:
         return True
 
     def _parted(self, number: int, outcome: PartedError | UserError | Fault | None) -> None:
-        """Note that an ended or paused trial sends nothing more. What it did not send is trained again if needed."""
+        """Note that an ended or paused trial sends no more files. If a file that it did not send is needed later, it is
+        trained again.
+        """
         if isinstance(outcome, UserError):
             raise outcome
         self._parting.discard(number)
@@ -502,11 +539,13 @@ class StudyLoop:
 
     def _measured(self, number: int, outcome: Measured | Fault | UserError) -> None:
         if isinstance(outcome, UserError):
-            raise outcome  # no measurement would fare better
+            raise outcome  # every measurement would fail in the same way
         self.driver.measured(number, outcome)
 
     def _on_gpus(self, outcome: Any, gpus: ProcessGpus) -> Any:
-        """Note that a GPU works if it gave a result. A missing GPU that worked before is a fault of the GPU."""
+        """Note that a GPU works if ``outcome`` is a result, and return the outcome. An error that says that the GPU is
+        missing becomes a fault of the GPU, if the GPU has worked before.
+        """
         if isinstance(outcome, NoGpuError) and self._gpu_failures.has_worked(gpus):
             return Fault("crashed", f"its GPU is gone: {outcome}", broken="device")
         if isinstance(outcome, EpochResult | Measured):
@@ -514,7 +553,10 @@ class StudyLoop:
         return outcome
 
     def _broke(self, name: str, slot: Slot, outcomes: Mapping[int, Any], gpus: ProcessGpus) -> None:
-        """Handle a process that can use its GPU no more, and ends; if the GPU is left alone, it is the GPU's fault."""
+        """End a slot whose process can no longer use its GPU, and report the fault for its trials. If the GPU is left
+        alone from now on, the trials count as lost with it, not as crashed. Raises DeviceBrokenError if trials fit
+        nowhere else.
+        """
         number, fault = next((number, outcome) for number, outcome in outcomes.items() if breaks(outcome))
         if fault.broken == "device":
             if self._gpu_failures.broke(gpus, number):
@@ -540,7 +582,7 @@ class StudyLoop:
         return Death(greeting.process, greeting.gpus.machine, error, words, self._kernel)
 
     def _doomed(self, slot: Slot, death: Death) -> None:
-        """Report a process's death to its trials, at once or when its cause is clear."""
+        """Report a process's death to the driver as a fault of the process's trials, as soon as its cause is clear."""
         if death.is_clear():
             self._faulted(slot, death.fault())
         else:
@@ -553,8 +595,9 @@ class StudyLoop:
             tell(death.fault())
 
     def _faulted(self, slot: Slot, fault: Fault) -> None:
-        """Report the fault that ended a process, for all of its trials; what they had not saved is lost. If there are
-        several, nobody knows whose fault it was: each is tried again by itself.
+        """Report the fault that ended a process to the driver, for each of its trials. They lose what they had not
+        saved. If there are several, it is not known which was the cause, so each is retried alone, unless the machine
+        was lost.
         """
         if slot.measures is not None:
             self.driver.measured(slot.measures, fault)
@@ -572,14 +615,14 @@ class StudyLoop:
     # Trials without time left, and the end
 
     def _end_waiting(self) -> None:
-        """End the trials that wait: the study's hours are over."""
+        """End the waiting trials, because the study's hours are over."""
         ended = [job for job in self._waiting if isinstance(job, TrialTask)]
         self._waiting = [job for job in self._waiting if isinstance(job, Measurement)]
         for task in ended:
             self.driver.not_continued(task.number)
 
     def _end_silent(self, silent: frozenset[int]) -> None:
-        """End the processes of trials that report nothing any more."""
+        """End the processes of trials whose report is overdue. ``silent``: the numbers of these trials."""
         over = self.driver.record.over is not None
         for name, slot in list(self.slots.items()):
             if slot.greeting is None or silent.isdisjoint(slot.tasks):
@@ -596,7 +639,9 @@ class StudyLoop:
             ray.kill(slot.greeting.process)
 
     def _is_done(self) -> bool:
-        """Whether nothing is left to do. Once no trial runs, the measurements of the selected ones are queued."""
+        """Whether nothing is left to do. If no trial runs or waits, this takes the driver's next trial, or else queues
+        the measurements of the selected trials.
+        """
         if self._waiting or self._running() or self._parting or self._deaths:
             return False
         if self.driver.ready:
@@ -619,7 +664,7 @@ class StudyLoop:
             self._tell_gpus(taken)
 
     def _has_idle_cpu(self) -> bool:
-        """Whether a CPU is idle: no job waits, and a slot, or room for one, is free."""
+        """Whether a CPU is idle: no job waits, and a slot is idle or another slot would fit the cluster."""
         slots = [slot for slot in self.slots.values() if not slot.is_fence]
         if self._waiting or any(slot.greeting is None for slot in slots):
             return False
@@ -629,7 +674,9 @@ class StudyLoop:
         return has_room and self.driver.ready <= self._running()
 
     def keep(self, call: Callable[[], Value]) -> Value:
-        """The value of ``call``; an error is kept in ``fault``, and raised."""
+        """Return the value of ``call``. An error is stored in ``fault`` if it is the first, and raised. The loss of the
+        cluster is raised as ClusterLostError.
+        """
         try:
             with lost_cluster_interrupts():
                 return call()
@@ -638,30 +685,32 @@ class StudyLoop:
             raise
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return nothing: Tune pickles its plug-ins for a restore of its own, which is not used."""
+        """Return no state: Tune pickles its plug-ins for its own restore, which is not used."""
         return {}
 
 
 class SlotSearcher(Searcher):  # type: ignore[misc]
-    """Gives Tune slots when it asks for trials."""
+    """Opens slots of a study when Tune asks for trials."""
 
     def __init__(self, loop: StudyLoop) -> None:
         super().__init__(metric="outcomes", mode="max")
         self._loop = loop
 
     def set_max_concurrency(self, max_concurrent: int) -> bool:
-        """Ignore Tune's bound: the loop decides how many slots are open, by the work for them."""
+        """Ignore Tune's bound, since the loop decides how many slots are open."""
         return True
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
-        """The config of a slot; None while no further slot is of use, and ``FINISHED`` at the end."""
+        """Open a slot, and return its config for Tune; None while no further slot is of use, and ``FINISHED`` when the
+        study is.
+        """
         resources = self._loop.keep(lambda: self._loop.open(trial_id))
         if resources is not None:
             return {"resources": dict(resources)}
         return str(Searcher.FINISHED) if self._loop.finished else None
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
-        """Do nothing: the loop knows already."""
+        """Do nothing: the loop has handled the end of the slot already."""
 
     def save(self, checkpoint_path: str) -> None:
         """Do nothing: the ledger is saved instead."""
@@ -671,14 +720,14 @@ class SlotSearcher(Searcher):  # type: ignore[misc]
 
 
 class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
-    """Passes the results of slots to the loop."""
+    """Passes the results of slots from Tune to the loop."""
 
     def __init__(self, loop: StudyLoop) -> None:
         super().__init__()
         self._loop = loop
 
     def on_trial_result(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> str:
-        """Pass the result of a slot's step to the loop; returns whether the slot stays."""
+        """Pass the result of a slot's step to the loop, and return whether the slot stays open."""
         loop, name = self._loop, trial.trial_id
         if name not in loop.slots:
             return str(TrialScheduler.STOP)
@@ -695,28 +744,28 @@ class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
         self._loop.keep(lambda: self._loop.died(trial.trial_id, words_of(trial)))
 
     def choose_trial_to_run(self, tune_controller: Any) -> Any:
-        """Let the loop take its turn, in each step of Tune's, and choose as Tune does."""
+        """Let the loop take its turn, once in each step of Tune's loop, then choose as Tune does."""
         self._loop.keep(self._loop.turn)
         return super().choose_trial_to_run(tune_controller)
 
 
 class StudyIsOver(Stopper):  # type: ignore[misc]
-    """Ends Tune's loop, and all slots with it: also those that the cluster never had room for."""
+    """Ends Tune's loop when the study has finished, and with it all slots, even those that still wait for resources."""
 
     def __init__(self, loop: StudyLoop) -> None:
         self._loop = loop
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
-        """Return False: no result ends a slot."""
+        """Return False: ``SlotScheduler`` ends single slots."""
         return False
 
     def stop_all(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether nothing is left to do in the study."""
         return self._loop.finished
 
 
 def refuse(gpus: ProcessGpus, trouble: str) -> None:
-    """Raises UserError: the machine of a process cannot train."""
+    """Raise UserError, because the machine of a process cannot train. ``trouble``: the reason in one line."""
     raise UserError(f"machine {gpus.name}: {trouble}")
 
 

@@ -1,4 +1,4 @@
-"""Joins a Ray cluster, lists its machines and asks them questions: the engine's use of Ray apart from Tune."""
+"""Joins a Ray cluster, lists its machines and runs short tasks on them to ask them questions."""
 
 import os
 import re
@@ -32,34 +32,38 @@ from skipstack.search.execution.engines.ray.sockets import in_session_folder
 from skipstack.search.execution.engines.ray.token import authenticated
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
-"""Size of the object store in a cluster that we start: tasks and reports are small, and weights go to files."""
+"""Size of the object store of a cluster that is started here. It is small, as weights do not pass through it."""
 
 KNOCK_SECONDS = 10
 
 ADDRESS: Final = "RAY_ADDRESS"
-"""The environment variable with the address of the cluster for ``auto``."""
+"""The environment variable with the address of the cluster that ``--address auto`` means."""
 
 ALLOWED: Final = "HOST:PORT or ray://HOST:10001 of a running one, or --address local"
 
 LAST_PORT: Final = 65_535
 
 SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""An empty frame of settings, with which both ends of HTTP/2 begin; its fourth byte is its kind."""
+"""An empty SETTINGS frame, the first that each side of an HTTP/2 connection sends. Its fourth byte is its type."""
 
 ANSWER_SECONDS = 120
 """Seconds for a machine to answer a question; its first process has to import torch."""
 
 OF_A_MACHINE: Final = (NodeDiedError, LocalRayletDiedError, ObjectLostError, ActorUnavailableError, ActorDiedError)
-"""Ray's errors about one machine, or about a process or an object there: the cluster goes on."""
+"""Ray's errors about one machine, or a process or an object on it. The rest of the cluster still works."""
 
 LATE: Final = "timed out during startup"
 """Part of the message of the plain ``Exception`` that Ray raises if its processes have not started within 30 s."""
 
 MISMATCH: Final = r"(?s)Version mismatch.*?Ray: (\S+).*?Python: (\S+).*?Ray: (\S+).*?Python: (\S+)"
-"""Pattern of the plain ``RuntimeError`` of a cluster of other versions: its Ray and Python, and those here."""
+"""Pattern of Ray's plain ``RuntimeError`` for a cluster of other versions. Its groups are the cluster's versions of Ray
+and of Python, then those of this process.
+"""
 
 WORKER_LOGS: Final = ("worker-*.err", "raylet.err")
-"""Logs with the last words of a worker that does not start: its own, or, before it has one, the raylet's."""
+"""Names of the logs that may show why a worker does not start: the worker's own log, or that of the raylet (Ray's
+process that manages a machine) if the worker has none yet.
+"""
 
 Value = TypeVar("Value")
 
@@ -69,11 +73,12 @@ _is_ours = False
 
 @contextmanager
 def joined(address: str | None) -> Iterator[None]:
-    """Make this process a member of the cluster at ``address``, or of one that is started on this machine, for the
-    block; then leave that cluster, or end what was started. Ray that runs in this process already is used, and goes on.
+    """Make this process a member of the cluster at ``address`` during the block. None means a cluster that is started
+    on this machine, and ended after the block. If this process has already joined a cluster with ``ray.init``, that one
+    is used, and not left.
 
-    Raises UserError if no cluster answers or none can be started, and if Ray runs here on another cluster or for
-    another study.
+    Raises UserError if no cluster answers or none can be started, and if Ray runs in this process on another cluster or
+    for another study.
     """
     global _is_ours
     if ray.is_initialized():
@@ -108,7 +113,7 @@ def joined(address: str | None) -> Iterator[None]:
             if address is None:
                 raise
             raise _unanswered(address, error) from error
-        except Exception as error:  # ray has no class of its own for it
+        except Exception as error:  # Ray raises a plain Exception if it starts too late
             if LATE not in str(error):
                 raise
             raise UserError(
@@ -125,9 +130,10 @@ def _forget() -> None:
 
 
 def check_address(address: str | None) -> None:
-    """Raises UserError for an address at which no Ray cluster listens: Ray itself would wait for minutes, and log.
+    """Raise UserError if no Ray cluster listens at ``address``. Ray itself would wait for minutes, and write logs.
 
-    ``auto`` stands for the address in ``RAY_ADDRESS``, or else for that of a cluster which ray finds on this machine.
+    ``auto`` means the address in ``RAY_ADDRESS``; if that is not set, Ray looks for a cluster on this machine, and
+    nothing is checked.
     """
     if address is None:
         return
@@ -144,51 +150,61 @@ def check_address(address: str | None) -> None:
 
 
 def _knock(host: str, port: int) -> None:
-    """Raises OSError if nothing answers there as Ray's processes do, by gRPC, which is HTTP/2."""
+    """Raise OSError unless a server for gRPC, as Ray's processes are, answers at this port. gRPC runs over HTTP/2."""
     with socket.create_connection((host, port), timeout=KNOCK_SECONDS) as knocking:
         if os.environ.get("RAY_USE_TLS", "0") not in ("0", ""):
-            return  # it waits for a certificate
+            return  # the server waits for a certificate
         knocking.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS)
         if knocking.recv(len(SETTINGS), socket.MSG_WAITALL)[3:4] != SETTINGS[3:4]:
             raise ConnectionError(f"what listens on port {port} is no process of Ray's")
 
 
 def _given(address: str) -> str:
-    """The address, or what the environment says for ``auto``."""
+    """The address; for ``auto``, the one in ``RAY_ADDRESS`` if that is set."""
     return (os.environ.get(ADDRESS) or address) if address == "auto" else address
 
 
 def _origin(address: str) -> str:
-    """An address with its source, for the user."""
+    """An address with its source, which is a variable or an option, for messages."""
     named = os.environ.get(ADDRESS) if address == "auto" else None
     return f"{ADDRESS}={named}" if named else f"--address {address}"
 
 
 def cluster_in_words(address: str | None) -> str | None:
-    """The words for the user about the cluster that the environment gives for ``auto``; None if there is none."""
+    """A phrase for the user about the cluster that ``auto`` means by ``RAY_ADDRESS``; None if that is not set, or for
+    another address.
+    """
     named = os.environ.get(ADDRESS)
     return f"on the cluster of {ADDRESS}={named}" if address == "auto" and named else None
 
 
 def own_cpus() -> int | None:
-    """Number of CPUs that this process may use, if not all, as in a batch job; None: Ray counts them."""
+    """Number of CPUs that this process may use, if it is limited to some, as in a batch job. None means all: Ray counts
+    them itself.
+    """
     own = usable_cpus()
     return None if own == os.cpu_count() else own
 
 
 def worker_interpreter() -> dict[str, str] | None:
-    """The interpreter of workers, quoted for a shell: Ray leaves it bare, and a path with a space never starts."""
+    """Ray's option for the path of the workers' Python interpreter, quoted for a shell. Ray itself does not quote it,
+    so workers would never start if the path has a space. None if no quotes are needed.
+    """
     python = shlex.quote(sys.executable)
     return None if python == sys.executable else {"py_executable": python}
 
 
 def resources() -> list[Mapping[str, float]]:
-    """The resources of each machine. Raises ClusterLostError if this one is no longer among them."""
+    """The resources of each machine of the cluster. Raises ClusterLostError if Ray no longer runs on this machine, or
+    if the cluster does not answer.
+    """
     return [has for _, has in machines().values()]
 
 
 def machines() -> Machines:
-    """The machines of the cluster, by the ids of their nodes. Raises ClusterLostError as ``resources`` does."""
+    """The name and resources of each machine of the cluster, by node id. Raises ClusterLostError as ``resources``
+    does.
+    """
     check_this_machine()
     return {
         node["NodeID"]: (_name(node), {name: node["Resources"].get(name, 0.0) for name in ("CPU", "GPU")})
@@ -202,9 +218,10 @@ def _name(node: Mapping[str, Any]) -> str:
 
 
 class Question(Generic[Value]):
-    """A question to a worker of the cluster, which is answered while the caller goes on.
+    """Runs the function ``question`` in a process of the cluster, while the caller goes on. ``options``: Ray's options
+    of the task, for example for a certain machine.
 
-    It takes no CPU from the trials. A missing answer is a UserError that says why.
+    The task reserves no CPU, so it takes none from the trials.
     """
 
     def __init__(self, question: Callable[[], Value], **options: Any) -> None:
@@ -213,13 +230,13 @@ class Question(Generic[Value]):
         self._until = time.monotonic() + ANSWER_SECONDS
 
     def is_over(self) -> bool:
-        """Whether the answer has arrived, or is overdue."""
+        """Whether the answer has arrived, or is not waited for any longer."""
         with lost_cluster_interrupts():
             done, _ = ray.wait([self._reference], timeout=0)
         return bool(done) or time.monotonic() > self._until
 
     def answer(self) -> Value | UserError:
-        """Wait for the answer."""
+        """Wait for the answer and return it. If it fails or is late, return a UserError with the reason."""
         try:
             answer: Value = ray.get(self._reference, timeout=max(0.0, self._until - time.monotonic()))
             return answer
@@ -232,7 +249,9 @@ class Question(Generic[Value]):
 
 
 def asked(question: Callable[[], Value]) -> list[tuple[str, Value | UserError]]:
-    """The answer of every machine, with its name, except of machines that leave the cluster meanwhile."""
+    """Run ``question`` on every machine, wait, and return each machine's name and answer. Machines that leave the
+    cluster before they answer are left out.
+    """
     waiting = {
         machine: (name, Question(question, scheduling_strategy=NodeAffinitySchedulingStrategy(machine, soft=False)))
         for machine, (name, _) in machines().items()
@@ -246,18 +265,18 @@ def asked(question: Callable[[], Value]) -> list[tuple[str, Value | UserError]]:
 
 
 def on_gpu(question: Callable[[], Value], machine: str) -> Question[Value]:
-    """A question to a machine with GPUs, by the id of its node: the process that is asked gets a GPU."""
+    """Run ``question`` in a process that can use a GPU, on the machine with node id ``machine``."""
     here = NodeAffinitySchedulingStrategy(machine, soft=False)
     return Question(question, num_gpus=0.001, scheduling_strategy=here)
 
 
 def _ask(question: Callable[[], Value]) -> Value:
-    """Runs on the machine that is asked."""
+    """Call ``question``. Runs on the machine that is asked."""
     return question()
 
 
 def check_answers() -> None:
-    """Raises WorkersSilentError if no machine starts a worker that answers."""
+    """Raise WorkersSilentError if no machine starts a process that answers."""
     answers = asked(socket.gethostname)
     if answers and all(isinstance(answer, UserError) for _, answer in answers):
         name, why = answers[0]
@@ -265,15 +284,17 @@ def check_answers() -> None:
 
 
 def silent(why: str) -> WorkersSilentError:
-    """The error of workers that do not answer, with their last words."""
+    """Return the error for workers that do not answer. ``why``: the reason; the message also quotes the last line of a
+    worker's log.
+    """
     words = last_words()
     return WorkersSilentError(why if words is None else f"{why}; the last line of a worker's log: {words}")
 
 
 def last_words() -> str | None:
-    """The last line in the latest log of a worker on this machine.
+    """The last line in the latest log of a worker or raylet on this machine.
 
-    None if there is none, as for a client of a cluster elsewhere.
+    None if there is none, or if this process is a Ray client of a remote cluster.
     """
     raylet = raylet_socket()
     if raylet is None:
@@ -282,14 +303,16 @@ def last_words() -> str | None:
     logs = [path for pattern in WORKER_LOGS for path in folder.glob(pattern)]
     for log in sorted(logs, key=lambda path: path.stat().st_mtime, reverse=True):
         lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-        if words := [line for line in lines if line and not line.startswith(":")]:  # lines with a colon are ray's marks
+        if words := [line for line in lines if line and not line.startswith(":")]:  # Ray's own markers begin with :
             return words[-1]
     return None
 
 
 @contextmanager
 def lost_cluster_interrupts() -> Iterator[None]:
-    """Raise ClusterLostError if the cluster is lost during the block, or a machine whose loss nobody has handled."""
+    """Raise ClusterLostError instead of an error of Ray that the block raises because the cluster or a machine is
+    lost.
+    """
     try:
         yield
     except RayTaskError:
@@ -301,7 +324,7 @@ def lost_cluster_interrupts() -> Iterator[None]:
 
 
 def _check_cluster(address: str | None) -> None:
-    """Raises UserError if the Ray that runs in this process is not the one at ``address``."""
+    """Raise UserError if the cluster that this process has joined is not the one at ``address``."""
     own = ray.get_runtime_context().gcs_address
     if address not in (None, "auto", own):
         raise UserError(
@@ -311,7 +334,9 @@ def _check_cluster(address: str | None) -> None:
 
 
 def _other_versions(message: str) -> str | None:
-    """A line about a cluster's versions with which this process cannot work, from Ray's message; None for others."""
+    """A line for the user about versions of Ray or Python in which the cluster and this process differ, from Ray's
+    error message; None for another message.
+    """
     found = re.search(MISMATCH, message)
     if found is None:
         return None
@@ -325,7 +350,9 @@ def _other_versions(message: str) -> str | None:
 
 
 def _unanswered(address: str | None, error: Exception) -> UserError:
-    """The error for an address, maybe of an earlier run, where no cluster answers; None: Ray does not start here."""
+    """Return the error for an address at which no cluster answers. For None, return the error that Ray does not start
+    on this machine.
+    """
     if address is None:
         return UserError(
             f"Ray does not start on this machine ({one_line(error)}; allowed: where it does, --engine serial)"

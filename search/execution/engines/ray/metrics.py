@@ -1,7 +1,7 @@
 """Live metrics of a running study, for those who monitor a cluster.
 
-Ray's dashboard and Prometheus read them from its machines; Ray puts ``ray_`` before their names. Its agent, which
-serves them, is part of ``ray[default]``; without it, nobody reads them.
+Ray's dashboard and Prometheus read the metrics from the machines of the cluster, where their names begin with
+``ray_``. Ray's agent, which serves them, is a part of ``ray[default]``; without it, nobody can read them.
 """
 
 import math
@@ -22,7 +22,9 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric, which has a value for each value of ``label``, if it has one. ``counts``: it only grows."""
+    """A metric. ``about``: its description. ``label``: the name of its label, and the metric has a number for each
+    value of the label; None if it has one number. ``counts``: whether it is a counter, which only grows.
+    """
 
     name: str
     about: str
@@ -45,16 +47,22 @@ TOKENS: Final = Metric("skipstack_tokens_total", "Tokens that were trained on, t
 GPUS: Final = Metric("skipstack_gpus", "GPUs that running trials take, parts of them added up")
 
 AGAIN: Final = 4.0
-"""Seconds after which every gauge is set again: Ray forgets one that was not set for 20 s, and epochs may be long."""
+"""Seconds after which every gauge is set again. Ray drops a gauge that was not set for 20 s, and epochs may last
+longer.
+"""
 
 METRICS: Final = (TRIALS, RUNGS, QUEUE, BEST, EPOCHS, TOKENS, GPUS)
 
 Put = Callable[[Metric, float, str | None], None]
-"""Set a metric, or add to one that counts, for a value of its label."""
+"""A function that sets a metric to a value, or adds the value to a counter. The string is the value of the metric's
+label, None if it has no label.
+"""
 
 
 class StudyGauges:
-    """Reads events that the ``record`` has applied, and sets the metrics that changed. Counters count from now on."""
+    """A reader of events that sets the metrics that an event changed. ``record`` returns the study's record, which has
+    applied the event already. ``put`` sets a metric. Counters count from the creation of this object.
+    """
 
     def __init__(self, record: Callable[[], StudyRecord], put: Put) -> None:
         self._record = record
@@ -80,7 +88,7 @@ class StudyGauges:
         if number is not None:
             self._look(record.trials[number])
         match event:
-            case Started():  # while the record has its config, which is large and dropped at the end
+            case Started():  # the record has the config now, and drops it when the trial ends
                 self._tokens[event.trial] = _tokens(record, record.trials[event.trial])
             case Reported():
                 self._put(EPOCHS, 1, None)
@@ -98,7 +106,7 @@ class StudyGauges:
         self._put(GPUS, gpus, None)
 
     def _look(self, trial: TrialRecord) -> None:
-        """Update the metrics by the state of a trial, and by its score once it has ended."""
+        """Update the metrics of states if a trial's state has changed, and the best score if the trial has ended."""
         before, now = self._states.get(trial.number), trial.doing
         if now != before:
             self._states[trial.number] = now
@@ -151,7 +159,7 @@ def watched(driver: Driver) -> Iterator[StudyGauges]:
 
 
 class _Published:
-    """Ray's counters and gauges, and the present values of the gauges."""
+    """Publishes metrics of the study with the name ``study`` as Ray's counters and gauges."""
 
     def __init__(self, study: str) -> None:
         self._study = study

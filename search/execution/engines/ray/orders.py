@@ -1,4 +1,6 @@
-"""Orders to a process of a study between two of its steps; without an order, it continues with the trials it has."""
+"""Orders that the driver's process sends to a process of a study between two of its steps. Without an order, the
+process continues with the trials it has.
+"""
 
 from dataclasses import dataclass
 
@@ -12,8 +14,8 @@ from skipstack.search.study.task import TrialTask, Workers
 
 @dataclass(frozen=True, slots=True)
 class PrepareProcess:
-    """Order to get ready: the workers of the study, and the checks that the machine must pass; None on the driver's own
-    machine.
+    """Order to prepare for work. ``workers``: creates the workers of the study. ``preflight``: the checks that the
+    process's machine must pass; None if the cluster consists of the driver's machine alone.
     """
 
     workers: Workers
@@ -22,8 +24,8 @@ class PrepareProcess:
 
 @dataclass(frozen=True, slots=True)
 class ChangeTrials:
-    """Order to release the trials that ``left``, and to train those that ``joined``, too. Trials that are ``parting``
-    have ended or paused: they only send their remaining files.
+    """Order to release the trials that ``left``, and to train the trials that ``joined`` besides those that stay.
+    ``parting``: trials that have ended or paused, and only send their remaining files.
     """
 
     left: tuple[int, ...] = ()
@@ -42,8 +44,8 @@ Order = PrepareProcess | ChangeTrials | MeasureTrial
 
 
 def give(process: ActorHandle, order: Order) -> None:
-    """Send a process an order for its next step, before that step is requested.
+    """Send a process an order for its next step. Call this before Tune requests that step.
 
-    The order travels as bytes, so that the process itself reports what it cannot read.
+    The order is sent as bytes, which the process itself unpickles, so that it can report an error in that.
     """
     process.order.remote(cloudpickle.dumps(order))

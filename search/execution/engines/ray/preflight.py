@@ -18,12 +18,13 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """The checks of a machine, as they are sent to it.
+    """Checks whether a machine can train a study. It is sent to the machine and called there.
 
-    ``mark``: lies in the folder that trials write into; ``copies``: whether files are copied to machines that do not
-    see it; ``corpora``: the stores, with the fingerprint of their content; ``vectors``: likewise; ``code``: the version
-    of the driver's code; ``own``: the files of the study's own code, except those of formats alone, since workers read
-    prepared corpora.
+    ``mark``: a file in the folder into which trials write, by which a machine knows whether it sees that folder.
+    ``copies``: whether files are copied to machines that do not see it. ``corpora``: the prepared corpora, as paths
+    with the fingerprints of their content. ``vectors``: the pretrained vectors, as paths with the SHA-256 of their
+    content. ``code``: the version of the driver's code. ``own``: the files of users' code that the study needs. Files
+    that define only formats are left out, since workers read prepared corpora.
     """
 
     mark: Mark
@@ -35,7 +36,7 @@ class Preflight:
 
     @classmethod
     def of(cls, folder: StudyFolder, record: StudyRecord, *, copies: bool) -> "Preflight":
-        """The preflight of a study, whose folder gets its mark."""
+        """Return the preflight of a study, after writing its mark into the study's folder."""
         prepared = record.corpora.values()
         return cls(
             mark=Mark.made(folder.trials),
@@ -51,11 +52,11 @@ class Preflight:
         )
 
     def answer(self) -> "Answer":
-        """The answer of this machine."""
+        """Check this machine, and return its answer."""
         return Answer(self.mark.unseen() is None, self.trouble())
 
     def trouble(self) -> str | None:
-        """The reason in one line if this machine cannot train; None if it can."""
+        """Check this machine, and return the reason in one line if it cannot train; None if it can."""
         problems = [self._code, self._own]
         if self.mark.unseen() is None:
             problems += [self._data, self._writing]
@@ -76,7 +77,9 @@ class Preflight:
         )
 
     def _own(self) -> str | None:
-        """The error of importing the study's own code, which may need what is not installed; None if it works."""
+        """Import the users' code that the study needs, and return the error, for example that a package is not
+        installed here; None if there is none.
+        """
         try:
             load_sent(self.own)
         except UserError as error:
@@ -104,27 +107,31 @@ class Preflight:
         )
 
     def _room(self) -> str | None:
-        """The reason if there is no folder for files that are copied; None if there is one."""
+        """The reason in one line if this machine has no usable folder for copied files; None if it has one."""
         return trouble()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a machine: whether it sees the study's folder, and its trouble, if it cannot train."""
+    """The answer of a machine. ``sees``: whether it sees the study's folder. ``trouble``: the reason why it cannot
+    train, None if it can.
+    """
 
     sees: bool
     trouble: str | None
 
 
 def unseeing(blind: int, machines: int) -> str | None:
-    """A line for the user if ``blind`` machines do not see the study's folder; None if all do."""
+    """A line for the user if ``blind`` of ``machines`` machines do not see the study's folder; None if all see it."""
     if not blind:
         return None
     return f"{blind} of {machines} machines do not see the study's folder: files are copied"
 
 
 def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:
-    """A line about the machines that cannot train, from the name and trouble of each machine; None if all can."""
+    """A line for the user about the machines that cannot train; None if all can. ``found``: the name of each machine,
+    and the reason why it cannot train or None.
+    """
     troubles = [(machine, trouble) for machine, trouble in found if trouble is not None]
     if not troubles:
         return None

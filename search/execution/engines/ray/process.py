@@ -1,4 +1,6 @@
-"""The user's process, which an engine borrows: what the engine and Ray set there lasts as long as the engine."""
+"""Settings of the user's process, such as environment variables and signal handlers, that the engine and Ray change.
+They are restored when the engine ends.
+"""
 
 import faulthandler
 import logging
@@ -18,48 +20,54 @@ from skipstack.data.basis.command_process import is_claimed
 
 SLOTS: Final = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the ledger is the log
-    "TUNE_DISABLE_SIGINT_HANDLER": "1",  # Ctrl-C is the driver's
-    "RAY_AIR_NEW_OUTPUT": "0",  # progress is shown by others
-    "TUNE_GLOBAL_CHECKPOINT_S": str(10**9),  # Tune would keep its slots in a file, for a restore of its own
-    "TUNE_STATE_REFRESH_PERIOD": str(10**9),  # and ask the head what there is, for a progress that nobody sees
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",  # the driver handles Ctrl-C
+    "RAY_AIR_NEW_OUTPUT": "0",  # the command line shows progress
+    "TUNE_GLOBAL_CHECKPOINT_S": str(10**9),  # Tune would save its slots to a file, for its own restore
+    "TUNE_STATE_REFRESH_PERIOD": str(10**9),  # Tune would ask the head for resources, for its own progress output
 }
-"""Settings of the run of Tune that holds a study's slots, whatever the user's own runs have; read where one begins."""
+"""Environment variables of the run of Tune that holds a study's slots. Tune reads them when a run begins. They do not
+apply to the user's own runs.
+"""
 
 ENVIRONMENT: Final = {"RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE": "1"}
-"""Settings while an engine runs: whether a trial is tried again is the driver's to say."""
+"""Environment variables while an engine exists. They leave retries of trials to the driver."""
 
 UNLESS_SAID: Final = {
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a worker that takes no GPU should not find one
-    "RAY_gcs_server_request_timeout_seconds": "20",  # a call that a lost head does not answer fails
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "600",  # the time after which Ray would end this process
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a worker without a share of a GPU sees none
+    "RAY_gcs_server_request_timeout_seconds": "20",  # calls to a lost head fail after this
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "600",  # Ray ends this process after this time
 }
-"""Environment variables for this process, and those of a cluster that is started here, unless the user sets them."""
+"""Environment variables for this process and the processes of a cluster that is started here. Values that the user has
+set are kept.
+"""
 
 PREFIXES: Final = ("RAY_", "TUNE_", "PYTHONBREAKPOINT")
-"""Prefixes of the environment variables that Ray sets, too: in ``ray.init``, and when Tune begins."""
+"""Prefixes of the environment variables that are restored. Ray sets some itself, in ``ray.init`` and when Tune
+begins.
+"""
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-"""Signals that Ray (SIGTERM) and Tune handle once they have run, even after their ends."""
+"""Signals whose handlers Ray (SIGTERM) and Tune set and do not restore when they end."""
 
 LOGGERS: Final = ("ray", "ray.tune")
 
 
 @contextmanager
 def borrowed() -> Iterator[None]:
-    """Configure Ray and Tune for an engine during the block, without output of their own: the ledger and the command
-    line report a failed trial, in one line. At the end, all settings of the process are as before.
+    """Configure Ray and Tune for an engine during the block, and restore all settings of the process afterwards. Ray
+    and Tune print nothing themselves: the ledger and the command line report a failed trial, in one line.
     """
     with ExitStack() as undo:
         undo.callback(_set_environment, {name: value for name, value in os.environ.items() if _is_rays(name)})
         for name in LOGGERS:
             undo.callback(_logger_as_it_is(logging.getLogger(name)))
-        if threading.current_thread() is threading.main_thread():  # no other may set a handler, and so Ray does not
+        if threading.current_thread() is threading.main_thread():  # only it can set handlers
             for number in SIGNALS:
-                if (handler := signal.getsignal(number)) is not None:  # None: not set by Python
+                if (handler := signal.getsignal(number)) is not None:  # None: C code has set it
                     undo.callback(signal.signal, number, handler)
         undo.callback(resource.setrlimit, resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE))
         if not faulthandler.is_enabled():
-            if not _has_descriptor(sys.stderr):  # Ray would enable it there, and fail
+            if not _has_descriptor(sys.stderr):  # Ray would enable faulthandler on it, and fail
                 faulthandler.enable(undo.enter_context(Path(os.devnull).open("w")))
             undo.callback(faulthandler.disable)
         os.environ.update({**UNLESS_SAID, **os.environ, **ENVIRONMENT})
@@ -69,8 +77,8 @@ def borrowed() -> Iterator[None]:
 
 @contextmanager
 def settings_of_slots() -> Iterator[None]:
-    """Give the run of Tune that begins now the settings of ``SLOTS``. Ended once it has begun, so that a run of the
-    user's in another thread begins without them.
+    """Set the variables of ``SLOTS`` for the run of Tune that begins in the block. Leave the block as soon as that run
+    has begun, so that a run that the user starts in another thread does not read them.
     """
     before = {name: os.environ.get(name) for name in SLOTS}
     os.environ.update(SLOTS)
@@ -86,18 +94,19 @@ def settings_of_slots() -> Iterator[None]:
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Keep Ray's messages about dying workers off stdout, where the command's report belongs: the ledger and the
-    progress report them. In a user's own process, Ray prints them where it prints all else.
+    """Drop what the block prints to stdout, such as Ray's messages about dying workers, if this is the process of a
+    skipstack command: its report goes to stdout, and the ledger and the progress output report deaths. In a user's own
+    process, this does nothing.
     """
     with redirect_stdout(StringIO()) if is_claimed() else nullcontext():
         yield
 
 
 def _has_descriptor(stream: TextIO | None) -> bool:
-    """Whether a stream, of whatever class, has a file descriptor."""
+    """Whether a stream has a file descriptor. Streams that replace stderr, as in notebooks, may have none."""
     try:
         return stream is not None and stream.fileno() >= 0
-    except Exception:  # noqa: BLE001 (of streams of any class)
+    except Exception:  # noqa: BLE001 (a stream may be of any class)
         return False
 
 
@@ -112,7 +121,7 @@ def _set_environment(before: dict[str, str]) -> None:
 
 
 def _logger_as_it_is(logger: logging.Logger) -> Callable[[], None]:
-    """The function that restores a logger's present state."""
+    """Return a function that restores a logger's present state."""
     return partial(_set_logger, logger, logger.level, list(logger.handlers), logger.propagate)
 
 

@@ -1,4 +1,4 @@
-"""Rules by which trials share a process of the cluster."""
+"""The rule by which trials share a process of the cluster."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ from skipstack.search.study.task import TrialTask
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """The rule of sharing: up to ``most`` trials of one program are in a slot at a time. ``program_of`` returns the
-    program of a trial, as one trial with all of its lanes; None: the trial has a slot to itself.
+    """Says which trials share a slot: trials of one program, at most ``most`` at a time. ``program_of`` returns the
+    program of a trial, described as one trial with all lanes (copies of the network, one per seed) of the program. It
+    returns None for a trial that has a slot to itself.
     """
 
     most: int = 1

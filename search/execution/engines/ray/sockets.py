@@ -1,6 +1,6 @@
-"""The session folder of a Ray cluster that we start.
+"""The session folder of a Ray cluster that is started here.
 
-Its path must be short: the kernel limits the paths of the sockets in it.
+Its path must be short, since the kernel limits the length of the paths of sockets, which lie in it.
 """
 
 import os
@@ -16,32 +16,35 @@ from typing import Final
 from skipstack.data.basis.errors import UserError
 
 LONGEST_SOCKET: Final = 103 if sys.platform == "darwin" else 107
-"""Longest path of a socket in bytes, by the kernels of macOS and Linux."""
+"""Longest path of a socket in bytes that the kernel of macOS or Linux allows."""
 
 SESSION: Final = "/ray/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store"
-"""Path that Ray adds to its folder, with the start time and the process of the session."""
+"""Example of the longest path that Ray appends to its folder; it holds the session's start time and process id."""
 
 PREFIX: Final = "skipstack-"
-"""Beginning of the folder's name; eight letters follow."""
+"""Beginning of the folder's name; ``tempfile`` appends eight characters."""
 
 LONGEST: Final = LONGEST_SOCKET - len(SESSION) - len("/") - len(PREFIX) - 8
-"""Longest path in bytes of the folder in which the session folder is made."""
+"""Longest path in bytes of the folder in which the session folder is created."""
 
 SHORT: Final = ("/tmp", "/var/tmp", "/dev/shm")
-"""Alternatives if the path of the temporary folder is too long, as in many batch jobs, or cannot be written."""
+"""Folders to use instead if the path of the temporary folder is too long, as in many batch jobs, or if that folder
+cannot be written.
+"""
 
 PLACE: Final = "RAY_TMPDIR"
-"""The environment variable with Ray's folder."""
+"""The environment variable for the folder of Ray's sessions."""
 
 REMOVING: Final = 10.0
-"""Seconds for which the removal is repeated: a process of Ray's that ends may still write into the folder."""
+"""Seconds for which the removal of the folder is repeated, since a Ray process that ends may still write into it."""
 
 
 @contextmanager
 def session_folder() -> Iterator[Path]:
-    """A new folder, which is removed at the end with all its content; the user's own sessions lie elsewhere.
+    """Create a folder for a session, and remove it with all its content after the block. Sessions that the user starts
+    are not in it.
 
-    Raises UserError if no location for it will do.
+    Raises UserError if no location for it has a short enough path and can be written.
     """
     folder = _new_folder()
     try:
@@ -56,7 +59,7 @@ def session_folder() -> Iterator[Path]:
 
 @contextmanager
 def in_session_folder() -> Iterator[None]:
-    """Let Ray put the session of a cluster that it starts in the block into a folder of its own."""
+    """Make Ray put the session of a cluster that is started in the block into a new folder, removed after the block."""
     before = os.environ.get(PLACE)
     with session_folder() as folder:
         os.environ[PLACE] = str(folder)

@@ -1,4 +1,4 @@
-"""Authentication at a Ray cluster by a token; a cluster that is started here gets its own if the user has none."""
+"""Token authentication at Ray clusters. A cluster that is started here gets a token of its own if the user has none."""
 
 import os
 import secrets
@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Final
 
 MODE: Final = "RAY_AUTH_MODE"
-"""Variable with the mode: clusters of `ray start` ask for a token; ``disabled`` is for clusters without one."""
+"""The environment variable with the mode of authentication: ``token``, or ``disabled`` for clusters without one."""
 
 TOKENS: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
-"""Environment variables in which Ray looks for a token first; the file in the user's home comes last."""
+"""Environment variables in which Ray looks for a token, before it looks for a file in the user's home."""
 
 
 @contextmanager
 def authenticated(*, own: bool) -> Iterator[None]:
-    """Let this process, and those that it starts, show a token to clusters, unless the user says otherwise.
+    """Make this process, and processes that it starts, authenticate to clusters by a token during the block, unless the
+    user has set another mode.
 
-    ``own``: a cluster is started here. It gets a token of its own unless the user has one: Ray would write it into the
-    user's home, which may not be writable; and of two clusters that do so at the same time, one is lost. A Ray without
-    tokens (before 2.52), or one that cannot be made to look for one again, is left as it is.
+    ``own``: whether a cluster is started here. If so, a new token is set in the environment unless the user has one.
+    Ray would write a new token into the user's home, which may not be writable; and if two clusters did so at the same
+    time, one would be lost. Nothing is changed for a Ray without tokens (before 2.52), or one that cannot be made to
+    read its token again.
     """
     read_anew = _read_anew()
     if read_anew is None:
@@ -46,10 +48,11 @@ def _home_has_token() -> bool:
 
 
 def _read_anew() -> Callable[[], None] | None:
-    """Lets Ray read the environment again, since it keeps the mode and the token from its import; None if it cannot.
+    """Return a function that makes Ray read mode and token from the environment again; None if this Ray has no such
+    function.
 
-    No public function does, and a notebook that has imported ray is too late to set a variable
-    (``docs/decisions/private-names.md``).
+    Ray reads them when it is imported, so variables that are set later, as in a notebook that has imported ray, have no
+    effect. No public function of Ray reads them again (``docs/decisions/private-names.md``).
     """
     try:
         from ray._private.authentication.authentication_token_setup import AuthenticationTokenLoader, Config

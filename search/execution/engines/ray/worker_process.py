@@ -1,4 +1,6 @@
-"""The work in the processes of a Ray cluster, by orders: trials, one after another or by turns, and measurements."""
+"""Runs in the processes of a Ray cluster: trains trials, one after another or several that take turns, and measures
+them on the test split, as orders say.
+"""
 
 import os
 import time
@@ -10,7 +12,7 @@ from typing import Any
 
 from skipstack.data.basis.loading import uncollected
 
-with uncollected():  # these imports are half of a worker's start
+with uncollected():  # these imports take half of a worker's start
     import ray
     from ray import cloudpickle, tune
     from ray.actor import ActorHandle
@@ -30,26 +32,27 @@ BROKEN_BEFORE = "its process was left with a GPU that an earlier trial broke"
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
-"""Seconds for which a process without work waits before it asks again, at first and at most."""
+"""Seconds for which a process without work waits before its step ends: the first time, and at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """A new process: its handle, and the GPUs that it may use."""
+    """The result of a new process's first step: its handle, and the GPUs that it may use."""
 
     process: ActorHandle
     gpus: ProcessGpus
 
 
 class WorkerProcess(tune.Trainable):  # type: ignore[misc]
-    """A slot of a study. Its first step greets the driver; each later one follows the orders that have come since
-    (``orders.py``), and trains an epoch of the trials it has.
+    """Trains and measures trials in a slot of a study. Its first step returns a ``Greeting``. Each later step carries
+    out the orders that have arrived since the last one (``orders.py``), or trains an epoch of its trials.
 
-    If trials share programs, it holds several at a time, which train by turns: the least advanced first.
+    If trials share a program, it holds several at a time. They take turns: in each step, those with the fewest epochs
+    train.
     """
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Set up only what cannot fail: Tune would not say why."""
+        """Set up only what cannot fail, since Tune does not report errors raised here."""
         self._greeted = False
         self._orders: deque[bytes] = deque()
         self._prepared: PrepareProcess | None = None
@@ -67,17 +70,22 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
             os._exit(1)  # an ordinary exit may wait for the GPU
 
     def order(self, order: bytes) -> None:
-        """Receive an order for the next step."""
+        """Receive a pickled order for the next step."""
         self._orders.append(order)
 
     def ping(self) -> None:
-        """Do nothing: the call succeeds if this process lives; else Ray raises why it died."""
+        """Do nothing. The call succeeds if this process lives; otherwise Ray raises an error with the cause of its
+        death.
+        """
 
     def step(self) -> dict[str, Any]:
-        """Run a step. ``outcomes``: the result or the error of each trial whose turn it is, or of a measurement.
-        ``trouble``: the reason why this process cannot train.
+        """Run a step and return its results for ``SlotScheduler``.
+
+        ``gpus``: the GPUs of this process. ``outcomes``: pairs of a trial's number and its result or error, for each
+        trial that trained, was measured or failed to begin. ``greeting``: in the first step alone. ``trouble``: the
+        reason why this process cannot train, if it cannot.
         """
-        result: dict[str, Any] = {"outcomes": (), "gpus": own_gpus()}  # a mapping would be flattened
+        result: dict[str, Any] = {"outcomes": (), "gpus": own_gpus()}  # Tune would flatten a mapping
         if not self._greeted:
             self._greeted = True
             return {**result, "greeting": Greeting(ray.get_runtime_context().current_actor, own_gpus())}
@@ -116,7 +124,9 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         return self._prepared.workers
 
     def _change(self, order: ChangeTrials) -> dict[int, Any]:
-        """Release trials, and take in others; returns the faults of those that cannot begin."""
+        """Release trials and begin others, as ``order`` says. Return the faults of trials that cannot begin, by
+        number.
+        """
         for attempt in [each for each in self._attempts if each.number in order.left]:
             self._end(attempt)
         self._parting = self._parting.union(order.parting) - set(order.left)
@@ -130,7 +140,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
 
     def _trained(self) -> dict[int, Any]:
         outcomes: dict[int, Any] = {}
-        if len(self._attempts) > 1:  # those that train together know of each other before any of them trains
+        if len(self._attempts) > 1:  # workers that train together must all exist before any trains
             for attempt in list(self._attempts):
                 if (failure := self._tried(attempt.begin, attempt)) is not None:
                     outcomes[attempt.number] = failure
@@ -143,11 +153,13 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         return outcomes
 
     def _tried(self, work: Callable[[], Any], attempt: Attempt | None = None) -> Any:
-        """The result of ``work``, or its error; after an error that a trial is to blame for, its ``attempt`` ends."""
+        """Call ``work``, and return its result or its error. If the error is a fault of one trial, not of the study,
+        end ``attempt``, the attempt at that trial.
+        """
         try:
             return work()
         except (OutOfSpaceError, DiskLostError) as cause:
-            joined = self._prepared is not None and self._prepared.preflight is not None  # else there is one machine
+            joined = self._prepared is not None and self._prepared.preflight is not None  # else: one machine
             return type(cause)(f"{cause}; met on machine {own_gpus().name}") if joined else cause
         except (UserError, PartedError) as cause:
             return cause
@@ -168,6 +180,8 @@ def breaks(outcome: object) -> bool:
 
 
 def _left_broken() -> Fault | None:
-    """The fault if work cannot begin, since an earlier trial broke this process's GPU unnoticed; None if it can."""
+    """Return a fault if an earlier trial broke this process's GPU without an error, so that no work can begin; None if
+    the GPU works or is not in use.
+    """
     trouble = broken_here()
     return None if trouble is None else Fault("lost", f"{BROKEN_BEFORE}: {trouble}", broken="program")

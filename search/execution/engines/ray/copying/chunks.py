@@ -1,4 +1,8 @@
-"""Packs the files of a folder that changed since they were last sent into pieces, for another machine."""
+"""Packs the files of a folder that changed since they were last sent into chunks to send to another machine.
+
+A sending transfers a set of files. It consists of one or more chunks, each sent in one call. A chunk holds pieces, each
+a range of bytes of one file.
+"""
 
 import os
 import secrets
@@ -11,19 +15,19 @@ from typing import Any, Final
 from skipstack.search.study.record.folder import CHECKPOINT
 
 PIECE: Final = 32 * 2**20
-"""Largest number of bytes that are sent at once."""
+"""Largest number of bytes of a piece, and of the pieces of a chunk together."""
 
 Version = tuple[int, int, int]
-"""A file's size, time of change in nanoseconds, and inode: a file that is replaced gets another inode."""
+"""A file's size, modification time in nanoseconds, and inode. A file that is replaced by another gets a new inode."""
 
 Read = Callable[[str, int], bytes]
-"""Reads at most ``PIECE`` bytes of the file of this name, from this position on."""
+"""A function that reads at most ``PIECE`` bytes of the file with this name, from this position on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a file. ``name``: the file's path below its folder, with slashes; ``start``: its position in the file;
-    ``ends``: whether it is the last.
+    """A range of bytes of a file. ``name``: the file's path below the folder that is sent, with slashes. ``start``: the
+    position of the first byte in the file. ``ends``: whether this is the last piece of the file.
     """
 
     name: str
@@ -32,14 +36,17 @@ class Piece:
     ends: bool
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the content as a buffer: Ray sends it beside the rest, and the receiver gets a view of Ray's bytes."""
+        """Pickle the content as a buffer, which Ray sends without copying it: the receiver's content is a view of Ray's
+        bytes.
+        """
         return Piece, (self.name, self.start, PickleBuffer(self.content), self.ends)
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Pieces that are sent at once. A ``sending``, named by a random word, consists of one or more chunks; with its
-    ``last`` one, the receiver deletes the files that were ``removed`` since the sending before.
+    """Pieces that are sent in one call. ``sending``: a random word that names the sending. ``last``: whether this is
+    the last chunk of the sending. ``removed``: in the last chunk, the names of files that were removed since the
+    sending before, which the receiver deletes.
     """
 
     sending: str
@@ -49,15 +56,16 @@ class Chunk:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the files' content."""
+        """Number of bytes of the pieces' content."""
         return sum(len(piece.content) for piece in self.pieces)
 
 
 def versions(folder: Path) -> dict[str, Version]:
-    """The versions of all files below ``folder``, the oldest first, and checkpoints after all others.
+    """The versions of all files below ``folder`` by name, the oldest first, and checkpoints after all other files.
 
-    So a file arrives after those that it refers to: the checkpoint after the best weights, and a file that a function
-    writes after the files that it names. A link counts as the file that it leads to, unless that lies elsewhere.
+    If they are sent in this order, a file arrives after the files that it refers to: the checkpoint after the best
+    weights, and a file that a user's function wrote after the files that it names. A link counts as the file that it
+    leads to. A link to a file outside ``folder`` is left out.
     """
     found: list[tuple[str, Version]] = []
     whole = folder.resolve()
@@ -70,7 +78,7 @@ def versions(folder: Path) -> dict[str, Version]:
                 if not path.is_file():
                     continue
                 status = path.stat()
-            except FileNotFoundError:  # it was replaced or removed meanwhile
+            except FileNotFoundError:  # the file was replaced or removed just now
                 continue
             version = status.st_size, status.st_mtime_ns, status.st_ino
             found.append((path.relative_to(folder).as_posix(), version))
@@ -78,12 +86,16 @@ def versions(folder: Path) -> dict[str, Version]:
 
 
 def changed(before: Mapping[str, Version], now: Mapping[str, Version]) -> tuple[list[str], list[str]]:
-    """Names of the files that are new or different ``now``, in their order, and of those that are gone."""
+    """Return the names of files that are new or different ``now``, in the order of ``now``, and the names of files that
+    are gone.
+    """
     return [name for name in now if before.get(name) != now[name]], [name for name in before if name not in now]
 
 
 def chunks(folder: Path, names: Iterable[str], removed: Sequence[str] = ()) -> Iterator[Chunk]:
-    """Pack the files of these names into a sending, which has at least one chunk; files that are gone are left out."""
+    """Pack the files with these names below ``folder`` into the chunks of one sending, at least one. Files that do not
+    exist any more are left out. ``removed``: names of files that the receiver is to delete.
+    """
     sending, waiting = secrets.token_hex(4), list[Piece]()
     for name in names:
         for piece in _pieces(folder, name):
@@ -95,7 +107,9 @@ def chunks(folder: Path, names: Iterable[str], removed: Sequence[str] = ()) -> I
 
 
 def unpacked(sizes: Mapping[str, int], read: Read, folder: Path) -> int:
-    """Write files of these sizes, as ``read`` gives them, below ``folder``; returns their bytes."""
+    """Fetch files with ``read``, write them below ``folder``, and return their number of bytes. ``sizes``: the size of
+    each file, by name.
+    """
     for name, size in sizes.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,6 @@
-"""Workers whose files are copied to and from machines that do not see the study's folder; others are unchanged."""
+"""Workers whose files are copied to and from machines that do not see the study's folder. On other machines, the
+study's own workers are used.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,16 +19,22 @@ from skipstack.search.study.record.folder import CHECKPOINT
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 
 SELDOM: Final = 20
-"""Wait until the next sending, in durations of the last one: so it takes a twentieth of a trial's time at most."""
+"""Wait before files are sent again, as a multiple of the time that the last sending took. So sending takes at most a
+twentieth of a trial's time, apart from files that must be sent at once.
+"""
 
 LATEST: Final = 600.0
-"""Longest wait until the next sending, in seconds: after that, a lost machine would cost too much training."""
+"""Longest wait before files are sent again, in seconds. If it were longer, the loss of a machine would cost too much
+training.
+"""
 
 Value = TypeVar("Value")
 
 
 class PartedError(Exception):
-    """The trial has ended or paused while some of its files were only on this machine; now all of them are sent."""
+    """The trial has ended or paused while some of its files were only on this machine. All of them have been sent when
+    this is raised.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,12 +43,12 @@ class UnsentResult(EpochResult):
 
     @classmethod
     def of(cls, result: EpochResult) -> Self:
-        """The same result as an ``UnsentResult``."""
+        """Return the same result as an ``UnsentResult``."""
         return cls(**{field.name: getattr(result, field.name) for field in fields(EpochResult)})
 
 
 class Pace:
-    """Says when the next sending is due, by ``clock``, in seconds."""
+    """Decides when a trial's files are sent again, by the time that the last sending took. ``clock`` gives seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -48,7 +56,7 @@ class Pace:
         self._took = 0.0
 
     def is_due(self) -> bool:
-        """Whether it is time to send."""
+        """Whether the files should be sent now."""
         return self._clock() - self._ended >= min(SELDOM * self._took, LATEST)
 
     @contextmanager
@@ -63,10 +71,11 @@ class Pace:
 @final
 @dataclass(frozen=True)
 class CopyingWorkers(Workers):
-    """Creates workers that train exactly as ``workers`` do.
+    """Creates workers that train exactly as those of ``workers``, on any machine.
 
-    On a machine that sees the ``mark`` of the study, they are these. Elsewhere ``server``, a file server, sends what
-    they read and receives what they write. ``halts``: epochs after which the scheduler may end or pause a trial.
+    On a machine that sees the ``mark`` of the study, and so its folder, it creates the workers of ``workers``. On
+    another machine, ``server``, the study's file server, sends the files that a worker reads and receives the files
+    that it writes. ``halts``: epochs after which the scheduler may end or pause a trial. ``clock`` returns seconds.
     """
 
     workers: Workers
@@ -76,11 +85,13 @@ class CopyingWorkers(Workers):
     clock: Callable[[], float] = time.monotonic
 
     def __call__(self, task: TrialTask) -> Worker:
-        """A worker for a trial."""
+        """Create a worker for a trial."""
         return self.workers(task) if _is_seen(self.mark) else CopyingWorker(task, self)
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure as ``workers`` do, with the server's best weights; files that are written meanwhile are sent."""
+        """Measure as ``workers`` do. On a machine that does not see the study's folder, the trial's best weights are
+        fetched from the server first, and files that the measurement writes are sent back.
+        """
         if _is_seen(self.mark):
             return self.workers.test(task)
         with self.placed(task, trains=False) as (here, place):
@@ -94,7 +105,9 @@ class CopyingWorkers(Workers):
                 self.send(task, place, before)
 
     def send(self, task: TrialTask, place: TrialScratch, before: Mapping[str, Version]) -> dict[str, Version]:
-        """Send what has changed in a trial's folder on this machine since ``before``; returns the present versions."""
+        """Send the files that have changed in a trial's folder on this machine since the versions ``before``, and
+        return the present versions.
+        """
         now = place.files()
         if now != before:
             for chunk in chunks(place.folder, *changed(before, now)):
@@ -102,21 +115,26 @@ class CopyingWorkers(Workers):
         return now
 
     def reading(self, call: Callable[[TrialTask], Value], task: TrialTask) -> Value:
-        """Return ``call`` of the task, with the corpus and the vectors readable on this machine."""
+        """Return ``call`` of the task. If this machine does not see the task's corpus and vectors, they are fetched
+        first, and the task names the copies.
+        """
         if _is_seen(self.mark):
             return call(task)
         with self.placed(task, trains=False) as (here, _):
             return call(here)
 
     def stay(self) -> None:
-        """Keep the files that are fetched to this machine until the process leaves it."""
+        """Keep the files that are fetched to this machine until this process calls ``leave`` of ``scratch.py``."""
         if not _is_seen(self.mark):
             stay(self.mark.word)
 
     @contextmanager
     def placed(self, task: TrialTask, *, trains: bool) -> Iterator[tuple[TrialTask, TrialScratch]]:
-        """Yield the task with folders on this machine: those that it reads, and an empty one for what it writes if it
-        ``trains``, removed at the end. Raises OSError, as for a failing disk, if somebody else removes that one.
+        """Fetch the task's corpus and vectors, and yield the task with folders of this machine in place of the study's,
+        and its new folder for the files it writes. That folder is removed after the block. ``trains``: whether the
+        folder is for an attempt at a trial.
+
+        Raises an OSError, as a failing disk would, if another process removes the new folder during the block.
         """
         with (
             Scratch(self.mark.word) as scratch,
@@ -135,10 +153,11 @@ class CopyingWorkers(Workers):
 
 @final
 class CopyingWorker(Worker):
-    """Trains as the worker that ``copying.workers`` would create, in a folder of this machine alone.
+    """Trains as the worker that ``copying.workers`` would create, in a folder of this machine, and sends its files to
+    the server.
 
-    The files of an epoch are sent to the server before it is reported if the trial may end or pause there; otherwise
-    they are sent at a ``Pace``. Epochs that a lost machine had not sent are trained again.
+    If the trial may end or pause after an epoch, the files are sent before the epoch is reported. Otherwise they are
+    sent when a ``Pace`` says so. Epochs whose files a lost machine had not sent are trained again.
     """
 
     def __init__(self, task: TrialTask, copying: CopyingWorkers) -> None:
@@ -150,8 +169,8 @@ class CopyingWorker(Worker):
         with ExitStack() as leaving:
             self._sent: Mapping[str, Version] = {}
             here, self._place = leaving.enter_context(copying.placed(task, trains=True))
-            if task.attempt > 1 or task.earlier or task.reported:  # else nobody has trained it before
-                self._check_goes_on()  # the folder of an earlier worker may have been removed as it parted
+            if task.attempt > 1 or task.earlier or task.reported:  # otherwise no worker has trained it before
+                self._check_goes_on()  # an earlier worker's folder may have gone when it ended
                 sizes = self._server.begin(task.number, task.attempt)
                 unpacked(sizes, partial(self._server.file_piece, task.number), here.folder)
                 self._sent = self._place.files()
@@ -163,8 +182,11 @@ class CopyingWorker(Worker):
             self._leaving = leaving.pop_all()
 
     def run_epoch(self) -> EpochResult | None:
-        """Train the next epoch. Raises PartedError, once all files are sent, if the trial does not go on; and OSError,
-        as for a failing disk, if its folder here was removed: another worker continues from what was sent.
+        """Train the next epoch.
+
+        If the trial has ended or paused, this sends all files and raises PartedError instead. If the trial's folder on
+        this machine was removed, it raises an OSError, as a failing disk would; another worker then continues from the
+        files that were sent.
         """
         with self._place.removal_as_lost_disk():
             return self._run_epoch()
@@ -183,10 +205,12 @@ class CopyingWorker(Worker):
         return UnsentResult.of(result) if self._has_unsent() else result
 
     def close(self) -> None:
-        """Close the inner worker, send its remaining files, and remove them here."""
+        """Close the inner worker, send its remaining files, and remove them from this machine. Errors in sending are
+        ignored.
+        """
         with self._leaving:
             self._worker.close()
-            with suppress(Exception):  # the trial is over or goes on elsewhere: nobody waits for these files
+            with suppress(Exception):  # the trial has ended or continues elsewhere, so these files are not needed
                 self._send()
 
     def _check_goes_on(self) -> None:
@@ -195,7 +219,9 @@ class CopyingWorker(Worker):
             raise PartedError
 
     def _may_end(self, result: EpochResult) -> bool:
-        """Whether the trial may end or pause with this epoch, as far as is known here."""
+        """Whether the trial may end or pause after this epoch, as far as this process knows. Also subtracts the epoch's
+        seconds from the trial's time limit, so call this once per epoch.
+        """
         if self._left is not None:
             self._left -= result.seconds
         return (
@@ -216,5 +242,5 @@ class CopyingWorker(Worker):
 
 @lru_cache(maxsize=8)
 def _is_seen(mark: Mark) -> bool:
-    """Whether this machine sees the study's folder; a process asks once."""
+    """Whether this machine sees the study's folder. The answer is cached for the life of the process."""
     return mark.unseen() is None

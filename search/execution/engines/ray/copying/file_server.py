@@ -1,6 +1,6 @@
-"""The file server of a study: reads and writes its folder for workers on machines that do not see it.
+"""The file server of a study: reads and writes the study's folder for workers on machines that do not see it.
 
-It is an ordinary object without Ray. On a cluster it is an actor on the driver's machine (``remote_file_server.py``),
+This file does not use Ray. On a cluster, the server is an actor on the driver's machine (``remote_file_server.py``),
 whose methods several threads call.
 """
 
@@ -27,45 +27,55 @@ from skipstack.search.study.record.folder import (
 )
 
 ARRIVING: Final = ".arriving."
-"""Beginning of the names of files that have not arrived completely."""
+"""Beginning of the temporary names of files that have not been received completely."""
 
 
 class FileService(Protocol):
-    """The interface of a server, whether local or remote."""
+    """The interface of a study's file server: of the server itself, and of its client on another machine.
+
+    A store is the folder of a prepared corpus or of pretrained vectors, named by the folder's name. An ``attempt`` at a
+    trial is counted from 1.
+    """
 
     def store(self, store: str) -> dict[str, int]:
-        """The files of a prepared corpus or of vectors, with their sizes in bytes, by the name of its folder."""
+        """The files of a store, with their sizes in bytes."""
 
     def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """Read up to ``PIECE`` bytes of one of these files, from ``start`` on."""
+        """Read up to ``PIECE`` bytes of the file ``name`` of a store, from position ``start`` on."""
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Claim a trial's folder for an attempt; returns the files that it continues from, with their sizes."""
+        """Claim a trial's folder for an attempt, and return the files that the attempt continues from, with their sizes
+        in bytes.
+        """
 
     def files(self, trial: int) -> dict[str, int]:
         """The files of a trial, with their sizes in bytes."""
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """Read up to ``PIECE`` bytes of one of these files, from ``start`` on."""
+        """Read up to ``PIECE`` bytes of the file ``name`` of a trial, from position ``start`` on."""
 
     def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
-        """Receive files of an attempt. With the last chunk of a sending they all appear, in their order."""
+        """Receive a chunk of files of an attempt. The files of a sending get their names, in their order, once its last
+        chunk has been received.
+        """
 
     def goes_on(self, trial: int, attempt: int) -> bool:
-        """Whether the attempt has epochs to train; else it was told to ``part``."""
+        """Whether the attempt may train further epochs: True until ``part`` was called for it."""
 
     def part(self, trial: int, attempt: int) -> None:
-        """Tell an attempt that has ended or paused to send what it has, and to train no further."""
+        """Note that an attempt has ended or paused. Its worker, which asks ``goes_on``, then sends its remaining files
+        and trains no further.
+        """
 
     def moved(self) -> int:
-        """Bytes received and sent: 0 if all machines see the folder."""
+        """Number of bytes received and sent so far: 0 if all machines see the study's folder."""
 
 
 class FileServer(FileService):
-    """The server of ``folder``.
+    """Reads and writes ``folder``, a study's folder, for workers on other machines.
 
-    Raises SupersededError to an attempt once a later one has begun, OutOfSpaceError or DiskLostError if the disk fails,
-    and UserError for a name that leads out of the folder.
+    Its methods raise SupersededError to an attempt once a later attempt has begun, OutOfSpaceError or DiskLostError if
+    the disk fails, and UserError for a name that leads out of the folder.
     """
 
     def __init__(self, folder: StudyFolder) -> None:
@@ -77,9 +87,9 @@ class FileServer(FileService):
         self._counting = threading.Lock()
         self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._arriving: dict[tuple[int, str], dict[str, Path]] = {}
-        """Temporary paths of the files of each incomplete sending, by their names."""
+        """Temporary paths of the received files, by file name, for each incomplete sending of a trial."""
         self._over: set[int] = set()
-        """Trials that have ended, whose checkpoints nobody needs any more."""
+        """Trials that have ended, whose checkpoints are not needed any more."""
         self._parting: set[tuple[int, int]] = set()
 
     def moved(self) -> int:
@@ -112,7 +122,7 @@ class FileServer(FileService):
         return self._piece(self._folder.trial(trial), name, start)
 
     def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
-        """Implements ``FileService.take``; checkpoints of a trial that has ended are dropped."""
+        """Implements ``FileService.take``. Checkpoints of a trial that has ended are dropped."""
         names = [piece.name for piece in chunk.pieces]
         with self._locked(trial) as folder, own_file_interrupts(folder):
             for name in (*names, *chunk.removed):
@@ -135,7 +145,7 @@ class FileServer(FileService):
         self._parting.add((trial, attempt))
 
     def over(self, trial: int) -> None:
-        """Note that a trial has ended: its checkpoints are deleted, and any that arrives later is dropped."""
+        """Note that a trial has ended, and delete its checkpoints. Checkpoints that arrive later are dropped."""
         with self._locked(trial) as folder:
             self._over.add(trial)
             _discard(folder)
@@ -143,14 +153,18 @@ class FileServer(FileService):
 
     @contextmanager
     def _locked(self, trial: int) -> Iterator[Path]:
-        """The folder of a trial, which one caller at a time writes."""
+        """Yield the folder of a trial, and hold the trial's lock during the block, so that one caller at a time uses
+        the folder.
+        """
         with self._counting:
             lock = self._locks[trial]
         with lock:
             yield self._folder.trial(trial)
 
     def _claim(self, folder: Path, attempt: int, names: Sequence[str]) -> None:
-        """Claim the folder unless a later attempt has; a machine that sees it may have claimed only a part of it."""
+        """Claim a trial's folder for an attempt. Raises SupersededError if a later attempt has claimed it, or has
+        claimed the folder of a group of racing seeds to which one of the files ``names`` belongs.
+        """
         groups = {group for name in names if (group := _group(name)) is not None}
         for each in (folder, *(folder / group for group in groups)):
             check_latest(each, attempt)
@@ -158,7 +172,7 @@ class FileServer(FileService):
         claim(folder, attempt)
 
     def _settle(self, trial: int, folder: Path, chunk: Chunk) -> None:
-        """Give the files of a complete sending their names."""
+        """Rename the files of a complete sending from temporary names to their own, and delete the removed ones."""
         for name, path in self._arriving.pop((trial, chunk.sending)).items():
             if trial in self._over and _is_of_checkpoints(name):
                 path.unlink()
@@ -185,7 +199,7 @@ class FileServer(FileService):
 
 
 def check_name(folder: Path, name: str) -> None:
-    """Raises UserError for a file name that leads out of ``folder``, or that the server itself uses there."""
+    """Raise UserError for a file name that leads out of ``folder``, or that the server itself uses in it."""
     path = PurePosixPath(name)
     inside = path.parts and not path.is_absolute() and not {"..", "."} & set(name.split("/")) and "\0" not in name
     if not inside or name == ATTEMPT or path.name.startswith(ARRIVING):
@@ -195,24 +209,28 @@ def check_name(folder: Path, name: str) -> None:
 
 
 def _files(folder: Path) -> dict[str, int]:
-    """The files that a worker continues from, with their sizes, in the order in which they were written."""
+    """The files in a trial's folder that a worker continues from, with their sizes in bytes: the oldest first, and
+    checkpoints last.
+    """
     found = versions(folder)
     return {name: version[0] for name, version in found.items() if name != ATTEMPT and not name.startswith(ARRIVING)}
 
 
 def _group(name: str) -> str | None:
-    """The folder of racing seeds that a file of a trial belongs to, if it does."""
+    """The name of the folder, in a trial's folder, of the group of racing seeds to which the file ``name`` belongs;
+    None if it belongs to no group.
+    """
     top, _, rest = name.partition("/")
     return top if rest and fnmatch(top, GROUP.format("*")) else None
 
 
 def _is_of_checkpoints(name: str) -> bool:
-    """Whether nobody needs a file once its trial has ended."""
+    """Whether a file of a trial holds or belongs to a checkpoint, and is not needed once the trial has ended."""
     return name == CHECKPOINT or _group(name) is not None or PurePosixPath(name).parts[0] == CALL_CHECKPOINTS
 
 
 def _written(folder: Path, sending: str, piece: Piece) -> Path:
-    """Write a piece into the temporary file that it belongs to; returns its path."""
+    """Write a piece into the temporary file of its file and sending, and return the temporary file's path."""
     path = folder / f"{ARRIVING}{sending}.{hashlib.sha256(piece.name.encode()).hexdigest()[:16]}"
     with path.open("r+b" if piece.start else "wb") as file:
         file.seek(piece.start)
@@ -221,6 +239,6 @@ def _written(folder: Path, sending: str, piece: Piece) -> Path:
 
 
 def _discard(folder: Path) -> None:
-    """Remove the files of sendings that were never completed."""
+    """Remove the temporary files of sendings that were never completed."""
     for torn in folder.glob(f"{ARRIVING}*"):
         torn.unlink(missing_ok=True)

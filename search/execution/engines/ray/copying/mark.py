@@ -1,4 +1,6 @@
-"""The mark of a running study: a word among its trials, which a machine reads only if it sees that very folder."""
+"""The mark of a running study: a file with a random word in the folder of its trials. A machine that reads the same
+word sees the same folder.
+"""
 
 import os
 import secrets
@@ -9,12 +11,14 @@ from typing import Final, Self
 from skipstack.data.basis.errors import one_line
 
 MARK: Final = ".preflight"
-"""The file with the word."""
+"""The name of the file with the word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """``trials``: the folder of the study's trials, as the driver's machine has it; ``word``: the mark's content."""
+    """The mark of a study. ``trials``: the path of the folder of the study's trials on the driver's machine. ``word``:
+    the word in the mark's file.
+    """
 
     trials: Path
     word: str
@@ -28,7 +32,9 @@ class Mark:
         return cls(trials.resolve(), word)
 
     def unseen(self) -> str | None:
-        """The reason in one line if this machine does not see the folder; None if it sees the driver's own, no copy."""
+        """The reason in one line if this machine does not see the folder of the study's trials; None if it sees it. A
+        different folder or a copy at the same path does not count.
+        """
         try:
             found = (self.trials / MARK).read_text()
         except (OSError, ValueError) as error:
@@ -37,7 +43,7 @@ class Mark:
 
 
 def unwritable(folder: Path) -> str | None:
-    """The reason in one line if this machine cannot write in a folder; None if it can."""
+    """Return the reason in one line if this machine cannot write files in a folder; None if it can."""
     beside = folder / f"{MARK}.{secrets.token_hex(8)}"
     try:
         beside.write_text(str(os.getpid()))

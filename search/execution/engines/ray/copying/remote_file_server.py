@@ -1,4 +1,4 @@
-"""The server as a Ray actor on the driver's machine, and its client for workers anywhere in the cluster."""
+"""A study's file server as a Ray actor on the driver's machine, and its client for workers on any machine."""
 
 import errno
 from collections.abc import Iterator
@@ -24,14 +24,18 @@ ENDING_SECONDS: Final = 10.0
 
 
 class FileServerActor(FileServer):
-    """A server that shares the pieces of stores as Ray objects, which Ray spreads from machine to machine."""
+    """A file server that keeps the pieces of stores (prepared corpora and vectors) as Ray objects, which Ray can copy
+    from one machine to another.
+    """
 
     def __init__(self, folder: StudyFolder) -> None:
         super().__init__(folder)
         self._shared: dict[tuple[str, str, int], Any] = {}
 
     def shared_piece(self, store: str, name: str, start: int) -> "list[ray.ObjectRef[bytes]]":
-        """The reference to a piece, in a list: Ray would resolve a bare one."""
+        """Return a list with the reference to a piece of a store, read if it was not before. The reference is in a list
+        because Ray would replace a bare one by the piece.
+        """
         key = store, name, start
         with self._counting:
             known = self._shared.get(key)
@@ -42,8 +46,10 @@ class FileServerActor(FileServer):
 
 @final
 class RemoteFileServer(FileService):
-    """Client of the server of ``folder``, an ``actor``; raises what the server raises. If the server does not answer,
-    raises an OSError of the folder: like a lost disk, it is tried again, then interrupts the study.
+    """Client of the file server of ``folder``, which runs as ``actor``.
+
+    Methods raise the errors that the server raises. If the server does not answer, they raise an OSError that names the
+    folder. The study treats that as a lost disk: the call is retried, and the study interrupted if it fails again.
     """
 
     def __init__(self, actor: ActorHandle, folder: Path) -> None:
@@ -90,11 +96,11 @@ class RemoteFileServer(FileService):
         self._asked("part", trial, attempt)
 
     def over(self, trial: int) -> None:
-        """Calls ``FileServer.over`` without waiting for it."""
+        """Call ``FileServer.over`` without waiting for it."""
         self.actor.over.remote(trial)
 
     def moved(self) -> int:
-        """Implements ``FileService.moved``; raises OSError if the answer takes too long."""
+        """Implements ``FileService.moved``. Raises OSError if the answer takes longer than ``ENDING_SECONDS``."""
         with _silence_as_lost_disk(self.folder):
             moved: int = ray.get(self.actor.moved.remote(), timeout=ENDING_SECONDS)
         return moved
@@ -105,7 +111,9 @@ class RemoteFileServer(FileService):
 
 
 def start_file_server(folder: StudyFolder) -> RemoteFileServer:
-    """Start the server of a study on this machine, where the driver runs. It ends with the driver."""
+    """Start a study's file server on this machine, where the driver runs, and return its client. The server ends when
+    the driver does.
+    """
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     actor = ray.remote(FileServerActor).options(num_cpus=0, max_concurrency=CALLERS, scheduling_strategy=here)
     return RemoteFileServer(actor.remote(folder), folder.path)
@@ -118,7 +126,7 @@ def _silence_as_lost_disk(folder: Path) -> Iterator[None]:
     except RayTaskError as error:
         raise error.cause from error
     except RayError as error:
-        why = one_line(error).partition(". ")[0]  # Ray goes on for a page
+        why = one_line(error).partition(". ")[0]  # Ray's message fills a page
         raise OSError(
             errno.EHOSTDOWN,
             f"the driver's machine, which keeps the study's files, does not answer ({why})",

@@ -1,7 +1,9 @@
-"""A study's temporary folder on a machine that does not see the study's own; the last process that uses it removes it.
+"""A study's temporary folder on a machine that does not see the study's own folder. The last process that uses the
+temporary folder removes it.
 
-All lie in one folder of the user, named by the study's mark, with a lock file beside each. Processes that use a folder
-share its lock, which the kernel releases however a process ends. A process that gets it alone may remove the folder.
+The temporary folders of all studies of a user lie in one folder. Each is named by the word of the study's mark, and has
+a lock file beside it. Processes that use a temporary folder hold a shared lock on that file, which the kernel releases
+however a process ends. A process that gets the exclusive lock may remove the folder.
 """
 
 import errno
@@ -25,21 +27,23 @@ from skipstack.search.execution.workers.attempts import ATTEMPT
 from skipstack.search.study.record.folder import TRIALS
 
 PREFIX: Final = "skipstack-copied-"
-"""Beginning of the name of the user's folder among temporary files."""
+"""Beginning of the name of the folder that holds the temporary folders of one user."""
 
 LOCK: Final = ".lock"
 
 TRIAL: Final = re.compile(r"(\d+)-(\d+)-")
-"""Beginning of the name of a trial's folder: its number and its attempt."""
+"""Beginning of the name of a trial's folder: the numbers of the trial and of the attempt at it."""
 
 PATIENCE: Final = 10.0
-"""Seconds to wait until processes that end have released a folder."""
+"""Seconds to wait for processes that are ending to release a folder."""
 
 _staying: "dict[str, Scratch]" = {}
 
 
 class Scratch:
-    """The folder of the study with the mark ``word``, held until it is released. Leftovers of others are removed."""
+    """The temporary folder of the study whose mark has the word ``word``. This process holds it, so that no other
+    removes it, until ``close`` or ``leave``. On creation, folders that no process holds are removed.
+    """
 
     def __init__(self, word: str) -> None:
         root = user_folder()
@@ -61,7 +65,9 @@ class Scratch:
         self.close()
 
     def store(self, name: str, fetch: Callable[[Path], None]) -> Path:
-        """The folder of a prepared corpus or of vectors, which one process of this machine fetches."""
+        """Return the folder of the prepared corpus or the vectors ``name`` on this machine. If it does not exist, one
+        process calls ``fetch`` with the folder to fill, while others wait for that process.
+        """
         path = self.folder / "corpora" / name
         if not path.is_dir():
             fetching = _locked(path.with_name(f"{name}{LOCK}"), fcntl.LOCK_EX)
@@ -74,25 +80,25 @@ class Scratch:
         return path
 
     def trial(self, number: int, attempt: int) -> Path:
-        """A new folder for the files that an attempt at a trial writes."""
+        """Create a folder for the files that an attempt at a trial writes, and return its path."""
         return Path(tempfile.mkdtemp(prefix=f"{number:06d}-{attempt}-", dir=self.folder / TRIALS))
 
     def reading(self) -> Path:
-        """A new folder for a task that leaves no files."""
+        """Create a folder for a task that trains no trial, and return its path."""
         return Path(tempfile.mkdtemp(prefix="reading-", dir=self.folder / TRIALS))
 
     def trials(self) -> Iterator[tuple[int, int, Path]]:
-        """The number, the attempt and the folder of all trials that train here."""
+        """Yield the number, the attempt and the folder of each trial that has a folder here."""
         for folder in sorted((self.folder / TRIALS).iterdir()):
             if (named := TRIAL.match(folder.name)) is not None:
                 yield int(named[1]), int(named[2]), folder
 
     def close(self) -> None:
-        """Release the folder."""
+        """Release the folder without removing it."""
         os.close(self._descriptor)
 
     def leave(self) -> None:
-        """Release the folder, and remove it if nobody else holds it."""
+        """Release the folder, and remove it if no other process holds it."""
         with suppress(BlockingIOError):
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if self.is_there():
@@ -100,13 +106,13 @@ class Scratch:
         self.close()
 
     def is_there(self) -> bool:
-        """Whether the folder is still the one that is held: others may have removed it, and made it anew."""
+        """Whether this process still holds the folder. Otherwise it was removed, and maybe created again."""
         return is_named(self._lock, self._descriptor)
 
 
 class TrialScratch:
-    """The ``folder`` of a trial there, removed after the ``with`` block. An earlier removal by others does not count as
-    the trial's.
+    """The folder of a trial or another task on this machine, removed after the ``with`` block. Notices if another
+    process has removed it before, so that this does not look as if the trial had deleted its files.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -121,15 +127,17 @@ class TrialScratch:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def files(self) -> dict[str, Version]:
-        """The files that the trial has left there. Raises OSError, as for a failing disk, if the folder was removed."""
+        """The files that the trial has written in the folder. Raises an OSError, as a failing disk would, if the folder
+        was removed.
+        """
         found = files_of(self.folder)
-        if not is_named(self.folder, self._descriptor):  # maybe while its files were looked at
+        if not is_named(self.folder, self._descriptor):  # possibly while its files were listed
             raise OSError(errno.ESTALE, "the folder was removed in the midst of a trial", str(self.folder))
         return found
 
     @contextmanager
     def removal_as_lost_disk(self) -> Iterator[None]:
-        """Raise the OSError of ``files`` in place of any other error in the block that the folder's removal caused."""
+        """If the block raises an error and the folder was removed, raise the OSError of ``files`` instead."""
         try:
             yield
         except Exception:
@@ -138,7 +146,7 @@ class TrialScratch:
 
 
 def trouble() -> str | None:
-    """The reason in one line if this machine has no folder for a study's files; None if it has one."""
+    """Return the reason in one line if this machine cannot have a folder for a study's files; None if it can."""
     try:
         folder = user_folder()
     except UserError as error:
@@ -149,7 +157,9 @@ def trouble() -> str | None:
 
 
 def stay(word: str) -> None:
-    """Hold the folder of a study until this process leaves: what is fetched stays for its next trial."""
+    """Hold the temporary folder of a study until this process calls ``leave``, so that fetched files stay for the
+    process's next trial. ``word``: the word of the study's mark.
+    """
     if word in _staying and not _staying[word].is_there():
         _staying.pop(word).close()
     if word not in _staying:
@@ -157,15 +167,16 @@ def stay(word: str) -> None:
 
 
 def leave() -> None:
-    """Release all folders that this process stays in."""
+    """Release all folders that this process holds by ``stay``, and remove those that no other process holds."""
     while _staying:
         _, scratch = _staying.popitem()
         scratch.leave()
 
 
 def swept(word: str) -> bool:
-    """Remove the folder of a study that has ended, once nobody holds it, and those that killed processes left, maybe of
-    the same study under an earlier driver; False if somebody still holds the study's folder.
+    """Remove the temporary folder of a study that has ended as soon as no process holds it, and also folders that
+    killed processes left, possibly of the same study under an earlier driver. Return False if a process still holds the
+    study's folder after ``PATIENCE`` seconds. ``word``: the word of the study's mark.
     """
     leave()
     lock, until = user_folder() / f"{word}{LOCK}", time.monotonic() + PATIENCE
@@ -177,18 +188,20 @@ def swept(word: str) -> bool:
 
 
 def is_used(word: str) -> bool:
-    """Whether this machine has a folder of the study."""
+    """Whether this machine has a temporary folder of the study whose mark has the word ``word``."""
     return (user_folder() / word).is_dir()
 
 
 def remove_leftovers(root: Path) -> None:
-    """Remove the folders in ``root`` that nobody holds, which killed processes left."""
+    """Remove the temporary folders in ``root`` that no process holds: killed processes left them."""
     for lock in root.glob(f"*{LOCK}"):
         _removed(lock)
 
 
 def user_folder() -> Path:
-    """The folder of all studies of this user on this machine. Raises UserError if there can be none."""
+    """Return the folder that holds the temporary folders of this user's studies, created if it does not exist. Raises
+    UserError if it cannot be created or belongs to another user.
+    """
     try:
         folder = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -201,7 +214,7 @@ def user_folder() -> Path:
 
 
 def _removed(lock: Path) -> bool:
-    """Remove the folder of a lock, and the lock; False where somebody holds it."""
+    """Remove the folder that belongs to a lock file, and the lock file. Return False if a process holds the lock."""
     if not lock.exists():
         return True
     try:
@@ -227,15 +240,16 @@ def _remove_empty(root: Path) -> None:
 
 
 def _locked(lock: Path, how: int) -> int:
-    """Lock the file of this name and return its descriptor. Whoever removes a folder removes this file, too.
+    """Lock the file ``lock``, created if it does not exist, and return its descriptor. ``how``: flags of ``flock``.
 
-    Raises BlockingIOError if ``how`` does not wait and somebody holds the lock.
+    A process that removes a folder also removes its lock file, so this tries again until it has locked a file that
+    still exists. Raises BlockingIOError if ``how`` says not to wait and another process holds the lock.
     """
     while True:
         lock.parent.mkdir(mode=0o700, exist_ok=True)
         try:
             descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-        except FileNotFoundError:  # the folder was empty for a moment, and went
+        except FileNotFoundError:  # another process removed the parent folder while it was empty
             continue
         try:
             fcntl.flock(descriptor, how)
@@ -248,7 +262,7 @@ def _locked(lock: Path, how: int) -> int:
 
 
 def is_named(path: Path, descriptor: int) -> bool:
-    """Whether the open file is the one that now has this name."""
+    """Whether ``path`` now names the open file ``descriptor``, and not a later one."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:
@@ -256,5 +270,5 @@ def is_named(path: Path, descriptor: int) -> bool:
 
 
 def files_of(folder: Path) -> dict[str, Version]:
-    """The files that a trial has left in its folder on this machine."""
+    """The versions of the files that a trial has written in ``folder`` on this machine, by name."""
     return {name: version for name, version in versions(folder).items() if name != ATTEMPT}

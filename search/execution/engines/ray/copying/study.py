@@ -1,4 +1,6 @@
-"""Copies files over the life of a study: starts the server, and at the end removes the copies on all machines."""
+"""Starts the file server of a study whose files may have to be copied, and removes the copies on all machines at the
+end.
+"""
 
 import re
 from collections.abc import Iterator
@@ -23,12 +25,14 @@ from skipstack.search.ledger.events import Ended, Event
 from skipstack.search.study.task import Workers
 
 HALF_WRITTEN: Final = re.compile(r"(.*/)?\.[^/]*\.[0-9a-f]{16}")
-"""Temporary names of files that are still being written (``data/basis/atomic_files.py``)."""
+"""Pattern of the temporary names of files that are still being written (``data/basis/atomic_files.py``)."""
 
 
 @contextmanager
 def copying(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CopyingWorkers]:
-    """The workers of a study whose files are copied to and from machines that do not see its ``mark``."""
+    """Yield workers for the driver's study whose files are copied to and from machines that do not see its ``mark``.
+    After the block, the copies are removed and the file server ends.
+    """
     server = start_file_server(driver.folder)
 
     def hear(event: Event) -> None:
@@ -44,7 +48,9 @@ def copying(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CopyingWor
 
 
 def gather(copying: CopyingWorkers) -> bool:
-    """Let every machine send the files of its trials; False if none was ever copied, or the cluster is gone."""
+    """Make every machine send the files of its trials to the server. Return False if no file was ever copied, or if the
+    cluster is gone.
+    """
     with suppress(RayError, OSError):  # the cluster may be gone
         if copying.server.moved():
             asked(partial(gathered, copying.mark.word, copying.server))
@@ -53,7 +59,9 @@ def gather(copying: CopyingWorkers) -> bool:
 
 
 def gathered(word: str, server: FileService) -> None:
-    """Send all files of the trials that train on this machine, in the study with the mark ``word``."""
+    """Send all files of trials in the study's temporary folder on this machine to the server. ``word``: the word of the
+    study's mark.
+    """
     if not is_used(word):
         return
     with Scratch(word) as scratch:
@@ -71,7 +79,7 @@ def _end(server: RemoteFileServer, mark: Mark) -> None:
 
 
 def _may_have_copied(server: RemoteFileServer) -> bool:
-    """Whether any file was copied; True also if the server does not answer: it may have died."""
+    """Whether any file was copied. True also if the server does not answer, since it may have died."""
     try:
         return server.moved() > 0
     except OSError:
