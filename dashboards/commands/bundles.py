@@ -176,8 +176,8 @@ def verify(
 ) -> None:
     """Check that a bundle reproduces its recorded results.
 
-    Evaluates it again on its corpus, and compares every count with the one recorded in it. Of the model of a function
-    it compares the files with their hashes, and runs none.
+    Evaluates it again on its corpus, and compares every count with the one recorded in it. If the bundle has the
+    model of a function, its files are compared with their hashes, and none is run.
     """
     from skipstack.search.publishing.bundles.files import is_own
 

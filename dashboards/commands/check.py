@@ -21,7 +21,8 @@ def check(
 
     Each gate, cell, head and embedder is tested in a small network, with the defaults of its config: shapes, lanes,
     gradients, resuming. A format is tested on the example that it gives. A line is printed for each check; after a
-    failure, checks that would fail for the same reason are skipped. Of a constraint, what it reads is printed.
+    failure, checks that would fail for the same reason are skipped. For a constraint, the axes that it
+    reads are printed.
     """
     import skipstack.spaces.trial  # noqa: F401 (imported to register the kinds that come with skipstack)
 

@@ -83,7 +83,7 @@ def fetch_corpus(
 def check_corpus(name: Name, data_dir: DataDir = None) -> None:
     """Check that every file of a corpus is present and unchanged.
 
-    Unchanged: the file that the published figures were measured on, by its SHA-256.
+    A file is unchanged if its SHA-256 is that of the file on which the published figures were measured.
     """
     card = find_card(name)
     check(card, data_dir)

@@ -63,7 +63,8 @@ def extend(
 ) -> int:
     """Add trials, seeds, values of axes or points to a study.
 
-    The study may be finished or interrupted; what is new is run at once. A study that runs tries points next.
+    The study may be finished or interrupted; the additions are run at once. A study that is
+    running tries the points next.
 
     Left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
     --system-metrics are as in the previous command; the defaults named below are those of a new study.

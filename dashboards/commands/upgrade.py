@@ -17,9 +17,9 @@ def add_to(app: typer.Typer) -> None:
 def upgrade(
     folder: Annotated[Path, typer.Argument(help="The folder of a study, or one of several.", metavar="DIR")],
 ) -> None:
-    """Rewrite what an earlier version wrote.
+    """Convert studies of earlier versions to the current format.
 
-    Events, scores and weights stay the same. A study that is of this version already stays as it is.
+    Events, scores and weights stay the same. A study in the current format does not change.
     """
     from skipstack.search.study.upgrading import upgrade as upgraded
 
