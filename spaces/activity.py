@@ -1,4 +1,4 @@
-"""The activity of axes: which kinds have their fields, and which axes no configuration has."""
+"""Determines where axes are active: which kinds have their fields, and which axes are active in no configuration."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,11 @@ from skipstack.spaces.space import Space
 
 
 def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
-    """The kinds that have a field, by the path of the kind, if an axis varies it and only some kinds have the field.
+    """Return the kinds that must be chosen for the field at ``path`` to exist, by the path of the kind.
 
-    ``{"training.optimiser.kind": ["sgd"]}`` for the momentum, if that axis has ``sgd`` and ``adam``; all kinds with the
-    field if the axis has none of them.
+    A path of a kind is listed if an axis varies it and not all values of that axis have the field. For example, it is
+    ``{"training.optimiser.kind": ["sgd"]}`` for the momentum if the axis of the kind has ``sgd`` and ``adam``. If no
+    value of the axis has the field, all kinds that have it are returned.
     """
     found: dict[str, Sequence[Json]] = {}
     for tag, domain in space.domains.items():
@@ -35,10 +36,9 @@ def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
 
 
 def check_active(space: Space) -> None:
-    """Raise SpaceError for an axis whose conditions are met by some configurations, none of which has its field.
+    """Raise SpaceError for an axis whose conditions hold in some configurations but whose field exists in none of them.
 
-    An axis whose conditions are never met is accepted: a setting that fixes another axis may leave such axes
-    behind.
+    An axis whose conditions never hold is accepted, since a setting that fixes another axis may leave such axes behind.
     """
     combinations = Combinations(space)
     for path in space.domains:
@@ -56,8 +56,9 @@ def check_active(space: Space) -> None:
 
 
 def condition(space: Space, path: str) -> str:
-    """The conditions under which an axis varies, in words: its own, and the kinds that have its field. Empty:
-    always.
+    """Return the conditions under which an axis is active in words; empty if it always is.
+
+    They are its own conditions, and the kinds that have its field.
     """
     asked = {**owners(space, path), **space.conditions[path]}
     return " and ".join(f"{on} is {' or '.join(map(_plain, values))}" for on, values in asked.items())

@@ -1,4 +1,4 @@
-"""Prior beliefs about an axis: where on it the author of a study expects good values."""
+"""Prior beliefs: where on an axis the author of a study expects good values, as a probability distribution."""
 
 import math
 from dataclasses import dataclass
@@ -10,23 +10,24 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 SPREAD = 0.25
-"""The standard deviation of a belief about a number, as a share of its axis."""
+"""The standard deviation of a belief about a number, as a share of the axis's range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """A density on ``domain`` with its maximum at ``believed``, a value of it.
+    """A probability distribution over the values of an axis, with its maximum at the value ``believed``.
 
-    For a choice, half of the probability is on that value, and the other half uniform over all values. For a number it
-    is a normal density around the value, with a standard deviation of ``SPREAD`` of the axis, truncated at its ends;
-    for a ``log`` axis, in the logarithm.
+    ``domain``: the axis's domain, which contains ``believed``. For a choice, half of the probability is on
+    ``believed``, and the other half is uniform over all values. For a number, the density is normal around
+    ``believed``, truncated at the ends of the axis, with a standard deviation of ``SPREAD`` times the axis's range. For
+    a ``log`` axis it is a density over the logarithm.
     """
 
     domain: Domain
     believed: Json
 
     def sample(self, generator: np.random.Generator) -> Json:
-        """A random value."""
+        """Draw a random value."""
         match self.domain:
             case Choice(values):
                 return self.believed if generator.random() < 0.5 else values[int(generator.integers(len(values)))]
@@ -38,7 +39,7 @@ class Belief:
                 return self._number(min(max(drawn, 0.0), 1.0))
 
     def support(self, value: Json) -> float:
-        """The log density at ``value`` relative to a uniform draw: above 0 near the believed value."""
+        """Return the log of the density at ``value`` relative to a uniform draw; it is above 0 near ``believed``."""
         match self.domain:
             case Choice(values):
                 is_believed = canonical_json(value) == canonical_json(self.believed)
@@ -52,22 +53,22 @@ class Belief:
                 return math.log(self._normal().pdf(self._place(value)) / (above - below))
 
     def _normal(self) -> NormalDist:
-        """The normal density over places on the axis, from 0 to 1, before truncation."""
+        """Return the normal density over positions on the axis (0 to 1) before truncation."""
         return NormalDist(self._place(self.believed), SPREAD)
 
     def _cut(self) -> tuple[float, float]:
-        """The probability below the axis, and below its upper end."""
+        """Return the normal density's probability below the lower end of the axis, and below its upper end."""
         normal = self._normal()
         return normal.cdf(0.0), normal.cdf(1.0)
 
     def _shares(self, low: int, high: int) -> list[float]:
-        """The probabilities of an integer's values, in ascending order."""
+        """Return the probabilities of the integers from ``low`` to ``high``, in ascending order."""
         normal = self._normal()
         densities = [normal.pdf(self._place(value)) for value in range(low, high + 1)]
         return [density / sum(densities) for density in densities]
 
     def _place(self, value: Json) -> float:
-        """The place of a number on its axis: 0 at the lower end, 1 at the upper one."""
+        """Return the position of a number on its axis: 0 at the lower end, 1 at the upper end."""
         assert isinstance(value, int | float)
         assert not isinstance(self.domain, Choice)
         low, high = self.domain.low, self.domain.high
@@ -76,7 +77,7 @@ class Belief:
         return (value - low) / (high - low)
 
     def _number(self, place: float) -> float:
-        """The number at a place, within the bounds."""
+        """Return the number at a position on the axis (0 to 1), clipped to the axis's bounds."""
         assert isinstance(self.domain, Real | Log)
         low, high = self.domain.low, self.domain.high
         number = low * (high / low) ** place if isinstance(self.domain, Log) else low + (high - low) * place

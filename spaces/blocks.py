@@ -1,8 +1,9 @@
-"""Blocks: the axes that rules tie together. Other axes can be drawn and listed without regard to the rules.
+"""Blocks: groups of axes that rules (a study's own constraints) tie together. They make random draws fast.
 
-Where rules allow one combination in a hundred, drawing whole points until they hold would take a hundred of them. Only
-the axes of a block are drawn so, or, if their combinations are few, listed once. The result has the same distribution:
-given that its rules hold, a block depends on nothing outside of it.
+If rules allow one combination in a hundred, drawing points (a value for each axis) until the rules hold takes about a
+hundred draws of all axes. With blocks, only the axes of a block are redrawn until its rules hold, or their allowed
+combinations are listed once if they are few; axes outside of blocks are drawn without regard to the rules. The
+distribution is the same, since a block whose rules hold depends on nothing outside of it.
 """
 
 from bisect import bisect
@@ -20,32 +21,38 @@ from skipstack.spaces.paths import Tree, changes
 from skipstack.spaces.rules import Rule
 
 LISTED: Final = 4096
-"""The maximum number of combinations of a block that are listed."""
+"""The maximum number of combinations of a block for which they are listed instead of drawn."""
 
 TRIES: Final = 20_000
-"""The number of draws of a block after which rules count as too rare."""
+"""The number of draws of a block without an allowed combination after which the search for one is given up."""
 
 NEAR, NEAR_TRIES = 4, 200
-"""The number of allowed combinations of which the nearest to a wanted one is taken, and of draws to find them."""
+"""The search of ``Block.near``: up to ``NEAR_TRIES`` combinations are drawn until ``NEAR`` of them are allowed, and the
+nearest of these is taken.
+"""
 
 Point = dict[str, Json]
 
 
 class Around(Protocol):
-    """The members of a space that its blocks use."""
+    """Protocol of a space, with the members that its blocks use."""
 
     base: Tree
 
     def active(self, path: str, tree: Tree) -> bool:
-        """Whether an axis is active, given a tree with the values of the axes before it."""
+        """Whether the axis at ``path`` is active in ``tree``, a config with the values of the axes before it."""
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """A tree with a value of an axis."""
+        """Return the config ``tree`` with ``value`` on the axis at ``path``."""
 
 
 @final
 class Block:
-    """Axes in the order of the space, with all on which their activity depends, and the rules that name them."""
+    """A group of axes that rules tie together. Lists or draws their allowed combinations of values.
+
+    ``domains``: the axes named by ``rules``, and the axes on which the activity of these depends, in the order of the
+    space. ``rules``: the rules of the block. ``space``: the space.
+    """
 
     def __init__(self, domains: Mapping[str, Domain], rules: Sequence[Rule], space: Around) -> None:
         self.domains = domains
@@ -54,7 +61,7 @@ class Block:
 
     @cached_property
     def listed(self) -> Sequence[Point] | None:
-        """The allowed combinations of the block, in order; None if there are too many to list."""
+        """The allowed combinations of the block, in order; None if there are too many to list, or infinitely many."""
         if any(not domain.finite for domain in self.domains.values()):
             return None
         if prod(len(_values(domain)) for domain in self.domains.values()) > LISTED:
@@ -63,36 +70,42 @@ class Block:
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
-        """The beginnings of the listed combinations, as JSON."""
+        """The listed combinations cut after any number of axes (none included), as JSON."""
         assert self.listed is not None, "only listed combinations are known"
         found = (dict(list(point.items())[:length]) for point in self.listed for length in range(len(point) + 1))
         return frozenset(map(canonical_json, found))
 
     def may_begin(self, point: Point) -> bool:
-        """Whether an allowed combination begins with the values that a point has of its first axes."""
+        """Whether ``point``, with values of the block's first axes, can be extended to an allowed combination.
+
+        Always True if the combinations are not listed.
+        """
         if self.listed is None:
             return True
         return canonical_json({path: point[path] for path in self.domains if path in point}) in self._beginnings
 
     def check(self) -> None:
-        """Raise UndecidedError if a rule cannot be computed at the first values of the axes."""
+        """Raise UndecidedError if a rule cannot be computed for the first value of each axis."""
         point, tree = self._composed(lambda path, domain: domain.first)
         for rule in self.rules:
             rule.holds(tree, point)
 
     def allows(self, point: Point) -> bool:
-        """Whether the rules hold for values of its axes."""
+        """Whether the block's rules hold for the values that ``point`` has on the block's axes."""
         return self._keeps(*self._composed(lambda path, domain: point[path]))
 
     def draw(self, generator: np.random.Generator) -> Point | None:
-        """Values of its active axes, drawn until the rules hold; None if they never do."""
+        """Draw values of the block's active axes such that the rules hold; None if no such values are found."""
         if self.listed is not None:
             return self._from_list(self.listed, generator)
         return next(self._drawn(lambda path, domain: domain.sample(generator), TRIES), None)
 
     def near(self, wanted: Point, generator: np.random.Generator) -> Point | None:
-        """Allowed values near the ``wanted`` ones, which break a rule: the nearest of ``NEAR`` combinations in which
-        each axis that a broken rule names is redrawn with probability 1/2. None if no allowed ones are found.
+        """Find values that keep the rules, near the values ``wanted``, which break a rule.
+
+        Allowed combinations are drawn in which each axis that a broken rule names is redrawn with probability 1/2; the
+        nearest of ``NEAR`` of them is returned. If none is found, all values are drawn at random (``draw``); None if
+        that fails as well.
         """
         own, tree = self._composed(lambda path, domain: wanted[path])
         broken = [rule for rule in self.rules if rule.refusal(tree, own) is not None]
@@ -106,7 +119,7 @@ class Block:
         return min(found, key=lambda point: self._distance(point, wanted)) if found else self.draw(generator)
 
     def _drawn(self, choose: Callable[[str, Domain], Json], tries: int) -> Iterator[Point]:
-        """Yields the allowed ones of ``tries`` combinations."""
+        """Draw ``tries`` combinations with ``choose`` and yield those that keep the rules."""
         for _ in range(tries):
             point, tree = self._composed(choose)
             if self._keeps(point, tree):
@@ -131,12 +144,15 @@ class Block:
 
     @cached_property
     def _odds(self) -> Sequence[float]:
-        """The running sums of the probabilities of its allowed combinations, in a draw axis by axis."""
+        """The cumulative sums of the listed combinations' probabilities, if each axis is drawn uniformly in turn."""
         assert self.listed is not None, "only listed combinations have them"
         return list(accumulate(prod(1 / len(_values(self.domains[path])) for path in point) for point in self.listed))
 
     def _allowed(self, point: Point, tree: Tree, paths: Sequence[str]) -> Iterator[Point]:
-        """Every allowed combination of values of the ``paths`` that are active, in lexicographic order."""
+        """Yield every allowed extension of ``point`` by values of the active axes among ``paths``, in their order.
+
+        ``tree``: the config with the values of ``point``.
+        """
         if not paths:
             if self._keeps(point, tree):
                 yield point
@@ -160,7 +176,11 @@ class Block:
 def blocks(
     rules: Sequence[Rule], domains: Mapping[str, Domain], conditions: Mapping[str, Iterable[str]], space: Around
 ) -> list[Block]:
-    """The blocks of a space, no two of which share an axis. ``conditions``: the paths in each axis's conditions."""
+    """Return the blocks of a space, no two of which share an axis: rules that share an axis share a block.
+
+    ``rules``, ``domains``: the space's rules, and the domains of its axes. ``conditions``: the paths that the
+    conditions of each axis name.
+    """
     found: list[tuple[set[str], list[Rule]]] = []
     for rule in rules:
         axes, own = _tied(rule.paths.values(), domains, conditions), [rule]
@@ -172,7 +192,7 @@ def blocks(
 
 
 def _tied(paths: Iterable[str], domains: Iterable[str], conditions: Mapping[str, Iterable[str]]) -> set[str]:
-    """The axes that may change the values at these paths, or whether one of these axes is active."""
+    """Return the axes that can change the values at ``paths``, and the axes on which the activity of those depends."""
     found: set[str] = set()
     left = list(paths)
     while left:
@@ -190,7 +210,7 @@ def _values(domain: Domain) -> Sequence[Json]:
 
 
 def _apart(domain: Domain, one: Any, other: Any) -> float:
-    """The distance of two values of an axis: 0 or 1 for a choice, else a share of its range."""
+    """Return the distance of two values of an axis: 0 or 1 for a choice, else a share of the axis's range."""
     match domain:
         case Choice():
             return float(canonical_json(one) != canonical_json(other))

@@ -1,4 +1,4 @@
-"""The differences of a config from another one, such as its base."""
+"""Finds the differences of a config from another one, such as its base."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,13 +11,16 @@ from skipstack.spaces.trial import CODE, TrialConfig
 
 
 def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
-    """The leaves of ``config``, by dotted path, that ``base`` lacks or has with another value."""
+    """Return the leaves of ``config``, by dotted path, that ``base`` lacks or has with another value."""
     theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
     return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
 
 
 def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, Scalar]]:
-    """Yields the paths at which two configs differ, those of ``ours`` first, with both values; None where absent."""
+    """Yield each path at which two configs differ, with the values of both; None if a config lacks the path.
+
+    The paths of ``ours`` come first.
+    """
     here, there = ours.flatten(), theirs.flatten()
     for path in {**here, **there}:
         if here.get(path) != there.get(path):
@@ -25,11 +28,11 @@ def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, S
 
 
 def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
-    """The settings that turn a base into ``config``, which has the ``changed`` leaves: those that do not follow from
-    another one.
+    """Return the settings that turn a base into ``config``, without those that merely follow from another setting.
 
-    Another ``kind`` of a part of a network brings that kind's defaults, so a mapping whose kind changed is compared
-    with these defaults, not with the base. The files of own code belong to the study, and follow from the kinds.
+    ``changed``: the leaves in which ``config`` differs from the base, from ``changes``. Another ``kind`` in a mapping,
+    such as an optimiser's, brings that kind's defaults; so a mapping whose kind changed is compared with these defaults
+    and not with the base. The files of users' code are left out, since they follow from the kinds.
     """
     if not isinstance(config, TrialConfig):
         return dict(changed)
@@ -37,7 +40,7 @@ def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
     defaults: dict[str, Scalar] = {}
     switched = [path.removesuffix(".kind") for path in own if path in changed and path.endswith(".kind")]
     for path in switched:
-        with suppress(ValueError), known(config.code):  # a kind with fields that have no default
+        with suppress(ValueError), known(config.code):  # raised for a kind with fields that have no default
             defaults |= dict(leaves(typed(path, {"kind": own[f"{path}.kind"]}), path))
     kinds = {f"{path}.kind" for path in switched}
     return {

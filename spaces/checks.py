@@ -1,4 +1,4 @@
-"""Checks a space before anything is trained."""
+"""Checks the config of a space before anything is trained, and builds its domains, conditions, rules and beliefs."""
 
 from collections.abc import Iterable, Mapping
 
@@ -20,8 +20,9 @@ Conditions = Mapping[str, tuple[Json, ...]]
 
 
 class SpaceError(UserError):
-    """A mistake in a space. ``where`` is its location in the space's config, as keys and numbers of items:
-    ``("axes", path, "choice")``.
+    """A mistake in a space's config.
+
+    ``where``: the location of the mistake in the config, as keys and indices, such as ``("axes", path, "choice")``.
     """
 
     def __init__(self, message: str, *where: str | int) -> None:
@@ -30,7 +31,11 @@ class SpaceError(UserError):
 
 
 def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, Domain], dict[str, Conditions]]:
-    """The domains and the conditions of all axes with their values typed; SpaceError for the first mistake."""
+    """Check the axes of a space, and return their domains and their conditions.
+
+    ``config``: the config of the space. ``base``: its base as a tree. ``fields``: the fields of its configs. The values
+    returned have the types of the fields. Raises SpaceError for the first mistake.
+    """
     for number, name in enumerate(config.constraints):
         if name in config.constraints[:number]:
             times = config.constraints.count(name)
@@ -65,7 +70,10 @@ def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, 
 
 
 def checked_rules(config: SpaceConfig, base: Tree, fields: Fields) -> list[Rule]:
-    """The constraints that are the study's own; SpaceError for the first mistake."""
+    """Return the rules of a space: the constraints that are the study's own and not built in.
+
+    Raises SpaceError for the first mistake.
+    """
     for name in functions_of(config):
         if name in CONSTRAINTS:
             raise SpaceError(f"constraint {name} is built in (allowed: a function of another name)", "constraints")
@@ -79,10 +87,10 @@ def checked_rules(config: SpaceConfig, base: Tree, fields: Fields) -> list[Rule]
 
 
 def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree, fields: Fields) -> dict[str, Belief]:
-    """The belief about each axis: its prior, or else the base's value. Axes whose domain lacks the base's value have
-    none.
+    """Return the belief about each axis, around its prior or, without one, around the base's value.
 
-    Raises SpaceError for a prior outside of its axis.
+    An axis without a prior has no belief if the base has no value for it or its domain lacks that value. Raises
+    SpaceError for a prior that is not a value of its axis.
     """
     beliefs = {}
     for path, domain in domains.items():
@@ -99,7 +107,7 @@ def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree, fie
 
 
 def _prior(path: str, prior: Json, domain: Domain, fields: Fields) -> Json:
-    """The value of a prior; on an axis with named values, a prior is one of the names."""
+    """Return the value that a prior means: on an axis with named values, a prior is one of the names."""
     if isinstance(domain, Choice) and domain.names:
         if prior not in domain.names:
             raise SpaceError(
@@ -113,7 +121,11 @@ def _prior(path: str, prior: Json, domain: Domain, fields: Fields) -> Json:
 
 
 def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
-    """The axis's domain, typed by the field: a field of floats has no integer axis, one of integers no real axis."""
+    """Return the domain of an axis, with its values in the type of the field at ``path``.
+
+    Raises SpaceError for an integer axis on a field of floats, for a real axis on a field of integers, and for values
+    that the field does not accept or that occur twice.
+    """
     domain = axis.domain
     if isinstance(domain, Choice):
         where: list[tuple[str, ...]] = [("named", name) for name in domain.names] or [("choice",)] * len(domain.values)
@@ -139,7 +151,7 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
 
 
 def _key(domain: Choice) -> str:
-    """The key of its axis that holds a choice."""
+    """Return the key of a choice in the config of its axis: ``named`` or ``choice``."""
     return "named" if domain.names else "choice"
 
 
@@ -178,7 +190,10 @@ def _condition(
 
 
 def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields) -> None:
-    """Check that a field that the base's kind lacks comes after an axis that can choose a kind with it."""
+    """Raise SpaceError for an axis that stands before the axis of the kind on which its field depends.
+
+    Also raise it for an axis without conditions whose field the base's kind lacks, if no earlier axis varies the kind.
+    """
     parents = path.split(".")[:-1]
     above = [".".join(parents[:length]) for length in range(1, len(parents) + 1)]
     tags = {f"{parent}.kind" for parent in above if fields.kinds(parent)}
@@ -193,14 +208,14 @@ def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields)
 
 
 def inside(base: Tree, path: str) -> str:
-    """The fields that the base has at ``path``, or at the nearest place above it."""
+    """Return the fields of the base at ``path``, or at the nearest path above it that is a mapping, as a text."""
     while not (present(base, path) and isinstance(fields := read(base, path), dict)):
         path = path.rpartition(".")[0]
     return ", ".join(f"{path}.{name}" for name in fields)
 
 
 def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree, fields: Fields) -> None:
-    """Raise SpaceError for a choice that is invalid with all values of other axes."""
+    """Raise SpaceError for a value of a choice that is invalid whatever values the other axes have."""
     if not isinstance(domain, Choice) or not present(base, path):
         return
     for value in domain.values:

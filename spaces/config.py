@@ -1,4 +1,4 @@
-"""The config of a space: a base, the axes along which it varies, and constraints."""
+"""The config of a space: a base config, the axes along which it varies, and constraints."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Self
@@ -24,17 +24,17 @@ DOMAINS = ("choice", "named", "randint", "uniform", "loguniform")
 """The kinds of domains, by their keys in a study file."""
 
 RECORDED: Final = {"randint": "integer", "uniform": "real", "loguniform": "log"}
-"""The keys of these domains in ledgers, which study files of earlier versions have, too."""
+"""The keys of domains in ledgers, by their keys in study files. Study files of earlier versions have them as well."""
 
 LARGEST = 10**18
-"""The largest bound of an integer axis: its values are counted and drawn as numbers of 64 bits."""
+"""The largest absolute bound of an integer axis: its values are counted and drawn as 64-bit numbers."""
 
 
 class Axis(Frozen):
-    """An axis: exactly one of the five domains for one path, and the conditions under which it varies.
+    """An axis: the domain of the value at one path, and the conditions under which it varies.
 
-    ``named`` is a choice whose values have names, which tables print instead of the values. Bounds are inclusive with
-    low < high; those of ``loguniform`` are above 0.
+    Exactly one of the five domains is given. ``named`` is a choice whose values have names, which tables print instead
+    of the values. Bounds are inclusive with low < high; those of ``loguniform`` are above 0.
     """
 
     choice: Annotated[tuple[Json, ...], Field(min_length=1)] | None = None
@@ -48,13 +48,13 @@ class Axis(Frozen):
     loguniform: tuple[float, float] | None = None
     """The lowest and the highest number, sampled uniformly in the logarithm."""
     prior: Json = None
-    """The value near which good ones are expected; ``proposer: prior`` tries values near it more often at first; null:
-    the base's value, if the axis has it."""
+    """The value near which good values are expected; ``proposer: prior`` tries values near it more often at first. Null
+    means the base's value, if the axis has it."""
     when: dict[str, Annotated[tuple[Json, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """The axis is active if each of these paths has one of these values; otherwise the base's value stays.
 
-    A path is an axis declared earlier or a field of the base. If the axis that it names is itself inactive, the base's
-    value there counts.
+    A path is an axis declared earlier or a field of the base. If it is an axis that is itself inactive, the base's
+    value at the path counts.
     """
 
     @model_validator(mode="before")
@@ -89,7 +89,7 @@ class Axis(Frozen):
 
     @property
     def domain(self) -> Domain:
-        """The domain of the axis, with its values as given."""
+        """The domain of the axis, with the values of the config, which are not yet converted to the field's type."""
         if self.choice is not None:
             return Choice(self.choice)
         if self.named is not None:
@@ -103,7 +103,7 @@ class Axis(Frozen):
 
 
 def _about(base: Any) -> str:
-    """Whether a base is that of a function or of a network: it is a function's if it names one."""
+    """Return the tag of a base: ``function`` if it names a function to call, else ``network``."""
     named = isinstance(base, FunctionConfig) or (isinstance(base, dict) and FUNCTION in base)
     return FUNCTION if named else "network"
 
@@ -111,15 +111,20 @@ def _about(base: Any) -> str:
 AnySubject = Annotated[
     Annotated[TrialConfig, Tag("network")] | Annotated[FunctionConfig, Tag(FUNCTION)], Discriminator(_about)
 ]
-"""The kinds of subjects of trials."""
+"""The config of any subject of a trial: of a network to train, or of a function to call."""
 
 
 class SpaceConfig(Brief):
-    """A base, axes by dotted path (their order is the order of enumeration), and constraints: names of ours
-    (``constraints.py``), expressions over axes (``expressions.py``), or names of Python functions.
+    """The config of a space.
 
-    ``code``: the code files whose kinds the base and the axes may use, and whose functions may be constraints.
-    ``constraint_functions``: functions that were given from Python. Both are omitted in JSON if there are none.
+    ``code``: the files of users' code whose kinds the base and the axes may use, and whose functions may be
+    constraints; omitted in JSON if empty.
+    ``base``: the config from which trials differ in the values of the axes.
+    ``axes``: the axes by dotted path; their order is the order of enumeration.
+    ``constraints``: names of built-in constraints (``constraints.py``), expressions over axes (``expressions.py``), or
+    names of Python functions.
+    ``constraint_functions``: the functions among the constraints that were passed in from Python; omitted in JSON if
+    empty.
     """
 
     code: Annotated[tuple[CodeFile, ...], UNSAID] = ()

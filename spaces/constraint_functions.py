@@ -1,4 +1,4 @@
-"""Constraints that are Python functions given beside the objective, and how a study's record names them."""
+"""Constraints that are Python functions passed in beside the objective, and their entries in a study's record."""
 
 import inspect
 import json
@@ -16,10 +16,11 @@ LAMBDA: Final = "<lambda>"
 
 
 class ConstraintFunction(Frozen):
-    """A function in a study's record: its name, the name of its file, its parameters and its whole source.
+    """The entry of a Python function in a study's record. Functions with different entries are different constraints.
 
-    ``reads``: the values that it takes from around it (of enclosing functions, globals and defaults), as far as they
-    are JSON. A function that differs in any of these is another constraint.
+    ``name``, ``file``: the function's name, and the name of its file. ``parameters``: the names of its parameters.
+    ``source``: its whole source. ``reads``: the values that it reads from enclosing functions, globals and its
+    defaults, as far as they can be written as JSON.
     """
 
     name: str
@@ -30,12 +31,13 @@ class ConstraintFunction(Frozen):
 
 
 _given: Final[dict[str, Callable[..., object]]] = {}
-"""The functions that this process was given, by the canonical JSON of their records."""
+"""The functions that this process can call, by the canonical JSON of their entries."""
 
 
 def constraint_function(function: Callable[..., object]) -> ConstraintFunction:
-    """The record of a function, which this process can call from now on. Raises UserError for one without a name or a
-    source, and as ``parameters_of`` does.
+    """Register a function, so that this process can call it as a constraint, and return its entry for the record.
+
+    Raises UserError for a function without a name or a source, and as ``parameters_of`` does.
     """
     name = str(getattr(function, "__name__", ""))
     if not inspect.isfunction(function) or not name.isidentifier():
@@ -57,12 +59,12 @@ def constraint_function(function: Callable[..., object]) -> ConstraintFunction:
 
 
 def given_function(record: ConstraintFunction) -> Callable[..., object] | None:
-    """The function of a record, if this process was given it."""
+    """Return the function of an entry; None if it was not registered in this process."""
     return _given.get(canonical_json(record))
 
 
 def check_given(records: Sequence[ConstraintFunction]) -> None:
-    """Raise UserError where this process was not given the function of one of the records."""
+    """Raise UserError if the function of an entry was not registered in this process."""
     for record in records:
         if given_function(record) is None:
             raise UserError(
@@ -83,7 +85,7 @@ def _reads(function: Callable[..., object]) -> dict[str, Any]:
 
 
 def _plain(value: object) -> list[Any]:
-    """The value as JSON has it; nothing for one that is no JSON."""
+    """Return a list with the value as JSON; an empty list if it cannot be written as JSON."""
     try:
         return [json.loads(canonical_json(value))]
     except (TypeError, ValueError, RecursionError):

@@ -1,7 +1,8 @@
-"""Named constraints: conditions on a whole trial. A point that violates one is not in the space.
+"""The built-in named constraints: conditions on a trial's config. A point that violates one is not in the space.
 
-Configs already refuse meaningless settings, such as a source above its layer. Constraints refuse settings that are
-valid, but equal another point's network or have an unused option; each study names those that it wants.
+Configs themselves already refuse meaningless settings, such as a source above its layer. Constraints refuse settings
+that are valid but give the same network as another point (a value for each axis) or have an option without effect. A
+study names the constraints that it wants.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +19,10 @@ from skipstack.spaces.trial import TrialConfig
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A named condition: its reason, in one line, and whether a trial's config meets it."""
+    """A named condition on trials.
+
+    ``reason``: the condition in one line. ``holds``: a function that returns whether a trial's config meets it.
+    """
 
     name: str
     reason: str
@@ -26,7 +30,7 @@ class Constraint:
 
 
 def _of_stacks(holds: Callable[[ModelConfig, StackConfig], bool]) -> Callable[[TrialConfig], bool]:
-    """A condition on stacks of recurrent layers; other networks always meet it."""
+    """Turn a condition on stacks of recurrent layers into one on trials, which all other networks meet."""
 
     def of_trial(trial: TrialConfig) -> bool:
         stack = trial.model.stack

@@ -1,10 +1,11 @@
 """Counts the configurations of a space, even if they are too many to list.
 
-Combinations of axes and conditions are counted without listing them: axes are processed one after another, and partial
-combinations that all later axes treat alike are counted together. Invalid configs and constraints cannot be counted so.
-A small space is listed and filtered, also one of which a study's own rules leave little; from a large one, combinations
-are drawn uniformly, and the share of allowed ones is an estimate with a standard error. Where a rule names a continuous
-axis, its values are drawn too.
+A combination is a value for each active axis. Combinations that fit the conditions of axes are counted without listing
+them: axes are processed one after another, and partial combinations that make no difference to later axes are counted
+together. How many of them constraints or invalid configs exclude cannot be counted in that way. If the combinations
+are few, or those that keep the study's own rules are, they are listed and checked one by one. Otherwise combinations
+are drawn uniformly, and the share of allowed ones is estimated with a standard error. If a rule names a continuous
+axis, the values of that axis are drawn as well.
 """
 
 import json
@@ -21,23 +22,29 @@ from skipstack.spaces.paths import Tree, changes, present, read
 from skipstack.spaces.space import Point, Space
 
 LISTED = 4_000
-"""The maximum number of combinations that are listed."""
+"""The maximum number of combinations that are listed and checked one by one."""
 
 DRAWN = 2_000
-"""The number of combinations drawn if there are more."""
+"""The number of combinations that are drawn if there are more than ``LISTED``."""
 
 INSIDE = 0.377
-"""The value of a continuous axis in a combination, as a share of its range: one that no condition would name."""
+"""The fixed value of a continuous axis in a combination, as a share of its range.
+
+It is an odd share, so that hardly any condition names the value.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpaceCount:
     """The size of a space.
 
-    ``combinations``: the number of combinations of all axes that are not ``continuous``, with conditions but without
-    constraints. ``allowed``: the number of configurations among them; None if only ``drawn`` ones were checked, of
-    which ``drawn_allowed`` are allowed. Continuous axes have one fixed value inside their range. ``idle``: axes that
-    vary in no combination, since their conditions are never met.
+    ``combinations``: the number of combinations that fit the conditions of axes, before constraints. A continuous axis
+    counts as if it had a single value inside its range.
+    ``allowed``: the number of combinations that are allowed; None if they were drawn instead of listed.
+    ``continuous``: the continuous axes that are active in some combination.
+    ``idle``: the axes that are active in no combination, since their conditions never hold or their field never exists.
+    ``drawn``, ``drawn_allowed``: the number of combinations drawn, and how many of these are allowed; 0 if all
+    combinations were checked.
     """
 
     combinations: int
@@ -49,15 +56,15 @@ class SpaceCount:
 
     @property
     def share(self) -> float:
-        """The share of combinations that are allowed, in [0, 1]."""
+        """The share of combinations that are allowed, in [0, 1]: exact or estimated."""
         return self.drawn_allowed / self.drawn if self.allowed is None else self.allowed / self.combinations
 
     @property
     def standard_error(self) -> float | None:
-        """The standard error of the share, if it is an estimate; None if it is exact.
+        """The standard error of ``share``; None if the share is exact.
 
-        sqrt(p (1 - p) / (n + 4)) with p = (k + 2) / (n + 4), for k allowed of n drawn (Agresti and Coull, 1998):
-        estimates of 0 or 1 have an error too.
+        It is sqrt(p (1 - p) / (n + 4)) with p = (k + 2) / (n + 4) for k allowed of n drawn combinations (Agresti and
+        Coull, 1998), so that even estimates of 0 or 1 have an error above 0.
         """
         if self.allowed is not None:
             return None
@@ -66,12 +73,16 @@ class SpaceCount:
 
     @property
     def estimate(self) -> int:
-        """The number of configurations, exact or estimated; it may exceed any float."""
+        """The number of configurations, exact or estimated, as an integer that may be too large for a float."""
         return self.combinations * self.drawn_allowed // self.drawn if self.allowed is None else self.allowed
 
 
 def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED, drawn: int = DRAWN) -> SpaceCount:
-    """Count a space: exactly if it has at most ``listed`` combinations, otherwise from ``drawn`` ones."""
+    """Count the configurations of a space.
+
+    The count is exact if at most ``listed`` combinations have to be checked. Otherwise it is estimated from ``drawn``
+    combinations, which ``generator`` draws.
+    """
     combinations = Combinations(space)
     varying = combinations.varying
     counted = SpaceCount(
@@ -94,7 +105,7 @@ def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED,
 
 @dataclass(frozen=True, slots=True)
 class _AlikeValues:
-    """Values of one axis that every later axis treats alike."""
+    """Values of one axis that make no difference to later axes, so that they are counted together."""
 
     values: Sequence[Json]
 
@@ -105,10 +116,12 @@ class _AlikeValues:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """The part of earlier axes' values on which the axes from one on depend.
+    """The information on the values of earlier axes on which an axis and all axes after it depend.
 
-    ``paths``: the axes themselves, which may be active or not; ``settled``: conditions on values that no later axis
-    changes, which hold or not; ``open``: paths whose values still matter.
+    ``paths``: the axis and all after it: it matters whether their fields exist.
+    ``settled``: conditions (a path and the texts of its allowed values) whose values none of these axes changes: it
+    matters whether they hold.
+    ``open``: further paths: their values themselves matter.
     """
 
     paths: tuple[str, ...]
@@ -122,9 +135,10 @@ class _View:
 
 
 class Combinations:
-    """The points allowed by axes and their conditions; configs and constraints may refuse some of them.
+    """The combinations of a space: the points that fit the axes and their conditions.
 
-    Iterating lists them in lexicographic order of the axes.
+    Constraints, or the checks of configs, may exclude some of them. Iterating yields the combinations in lexicographic
+    order of the axes; ``draw`` draws one.
     """
 
     def __init__(self, space: Space) -> None:
@@ -135,14 +149,14 @@ class Combinations:
         self._ways: dict[tuple[object, ...], int] = {}
         self._shares: dict[tuple[object, ...], list[float]] = {}
         self.met: set[str] = set()
-        """The axes whose conditions hold in some combinations."""
+        """The axes whose conditions hold in some combination, whether their field exists in it or not."""
         self.varying: set[str] = set()
-        """The axes that are active in some combinations."""
+        """The axes that are active in some combination."""
         self.number = self._count(0, space.base)
         """The number of combinations."""
 
     def draw(self, generator: np.random.Generator) -> Point:
-        """A random combination, uniformly."""
+        """Draw a random combination; all are equally likely."""
         point: Point = {}
         tree = self._space.base
         for place, path in enumerate(self._paths):
@@ -170,7 +184,10 @@ class Combinations:
             yield from self._points(place + 1, self._space.fields.written(tree, path, value), point | {path: value})
 
     def _count(self, place: int, tree: Tree) -> int:
-        """The number of ways in which the axes from ``place`` on can extend a tree with the values of earlier axes."""
+        """Return the number of combinations that extend ``tree`` by values of the axes from index ``place`` on.
+
+        ``tree``: the config with the values of earlier axes.
+        """
         if place == len(self._paths):
             return 1
         seen = (place, *self._views[place].of(tree))
@@ -191,11 +208,14 @@ class Combinations:
         ]
 
     def _odds(self, place: int, tree: Tree) -> list[float]:
-        """The probability of each group among all combinations with the same earlier values."""
+        """Return the probabilities of the groups of values of axis ``place``, given the values of earlier axes.
+
+        A group's probability is its share of all combinations that extend ``tree``.
+        """
         seen = (place, *self._views[place].of(tree))
         if seen not in self._shares:
             ways = self._by_group(place, tree)
-            total = sum(ways)  # an integer, which may exceed any float
+            total = sum(ways)  # an integer that may be too large for a float
             self._shares[seen] = [each / total for each in ways]
         return self._shares[seen]
 
@@ -212,7 +232,7 @@ class Combinations:
         return _View(tuple(later), tuple(settled), tuple(still_open))
 
     def _grouped(self, place: int) -> list[_AlikeValues]:
-        """The values of an axis: one by one if a later axis distinguishes them, the others grouped."""
+        """Return the values of axis ``place`` in groups: a value that matters to a later axis is a group of its own."""
         path = self._paths[place]
         domain = self._space.domains[path]
         values = _values(domain)
@@ -226,7 +246,10 @@ class Combinations:
 
 
 def _alone(domain: Domain, values: Sequence[Json], named: set[str]) -> list[_AlikeValues]:
-    """The ``named`` values one by one, the others in few groups, without listing all integers."""
+    """Return each of the ``named`` values as a group of its own, and all others in few groups.
+
+    A range of integers is grouped without listing them.
+    """
     if isinstance(domain, Integer):
         cuts = sorted(value for value in map(json.loads, named) if domain.contains(value))
         bounds = [domain.low, *(bound for cut in cuts for bound in (cut, cut + 1)), domain.high + 1]

@@ -1,4 +1,4 @@
-"""Domains of axes. A domain knows its values, but not their path in a config."""
+"""Domains of axes: the values that an axis can have, without its path in a config."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from skipstack.data.basis.frozen import canonical_json
 
 Json = JsonValue
-"""A value of an axis: any JSON value, a whole mapping or list included."""
+"""A value of an axis: any JSON value, including mappings and lists."""
 
 STEP = 0.1
 """The distance to a neighbour on a continuous axis, as a share of its range."""
@@ -17,7 +17,7 @@ STEP = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The ``values`` of an axis, in the order given; ``names`` has one for each, or is empty."""
+    """A finite list of ``values``, in the order given. ``names``: a name for each value, or empty."""
 
     values: tuple[Json, ...]
     names: tuple[str, ...] = ()
@@ -33,20 +33,20 @@ class Choice:
         return self.values[0]
 
     def contains(self, value: Json) -> bool:
-        """Whether ``value`` is one of the values, as JSON text: ``1`` is not ``1.0`` and not ``true``."""
+        """Whether ``value`` is one of the values, compared as JSON texts: ``1`` equals neither ``1.0`` nor ``true``."""
         return canonical_json(value) in self._texts
 
     def sample(self, generator: np.random.Generator) -> Json:
-        """A random value, uniformly."""
+        """Draw a value uniformly."""
         return self.values[int(generator.integers(len(self.values)))]
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
-        """Every other value."""
+        """Return every other value."""
         text = canonical_json(value)
         return tuple(own for own in self.values if canonical_json(own) != text)
 
     def name(self, value: Json) -> str | None:
-        """The name of ``value``; None if values have no names."""
+        """Return the name of ``value``; None if the values have no names."""
         text = canonical_json(value)
         return next(
             (name for name, own in zip(self.names, self.values, strict=False) if canonical_json(own) == text), None
@@ -82,11 +82,11 @@ class Integer:
         return isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
 
     def sample(self, generator: np.random.Generator) -> Json:
-        """A random integer, uniformly."""
+        """Draw an integer uniformly."""
         return int(generator.integers(self.low, self.high, endpoint=True))
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
-        """The adjacent integers within the bounds."""
+        """Return the integers next to ``value`` that are within the bounds."""
         assert isinstance(value, int)
         return tuple(other for other in (value - 1, value + 1) if self.low <= other <= self.high)
 
@@ -96,7 +96,7 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """The base of ranges of numbers, which include both ends."""
+    """The base class of continuous ranges of numbers, which include both ends."""
 
     low: float
     high: float
@@ -120,11 +120,11 @@ class Real(_Range):
     """The numbers from ``low`` to ``high``, both included."""
 
     def sample(self, generator: np.random.Generator) -> Json:
-        """A number, uniform over the range."""
+        """Draw a number uniformly from the range."""
         return self._clipped(self.low + (self.high - self.low) * float(generator.random()))
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
-        """A tenth of the range down and up, clipped to the bounds."""
+        """Return the numbers a tenth of the range below and above ``value``, clipped to the bounds."""
         assert isinstance(value, int | float)
         step = STEP * (self.high - self.low)
         return tuple(other for other in (self._clipped(value - step), self._clipped(value + step)) if other != value)
@@ -135,14 +135,14 @@ class Real(_Range):
 
 @dataclass(frozen=True, slots=True)
 class Log(_Range):
-    """The numbers from ``low`` > 0 to ``high``, both included, measured by their logarithm."""
+    """The numbers from ``low`` > 0 to ``high``, both included, on a logarithmic scale."""
 
     def sample(self, generator: np.random.Generator) -> Json:
-        """A number whose logarithm is uniform over the range."""
+        """Draw a number whose logarithm is uniform over the range."""
         return self._at(math.log(self.low) + self._width * float(generator.random()))
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
-        """A tenth of the logarithm's range down and up, clipped to the bounds."""
+        """Return the numbers a tenth of the logarithm's range below and above ``value``, clipped to the bounds."""
         assert isinstance(value, int | float)
         step = STEP * self._width
         return tuple(other for other in (self._at(math.log(value) + sign * step) for sign in (-1, 1)) if other != value)

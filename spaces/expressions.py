@@ -1,7 +1,7 @@
-"""Expressions of a study's own constraints, such as ``batch * rate < 4``.
+"""Parses and computes the expressions in a study's own constraints, such as ``batch * rate < 4``.
 
-Python's parser reads an expression, and each node of its tree must be one of a few operations, which are computed here.
-Nothing is ever run as Python: an expression from a stranger's study can do nothing but compute.
+Python's parser reads an expression, and each node of its tree must be one of a few operations, which this module
+computes. Nothing is ever run as Python, so that an expression from an untrusted study can do nothing but compute.
 """
 
 import ast
@@ -26,7 +26,7 @@ DEEPEST: Final = 100
 """The maximum depth of nested operations."""
 
 MOST_BITS: Final = 4096
-"""The maximum size of an integer power, in bits."""
+"""The maximum size of the result of an integer power, in bits."""
 
 ALLOWED: Final = (
     "names of axes, numbers, text, True, False, None, lists, + - * / // % **, comparisons, in, and, or, not, "
@@ -37,7 +37,7 @@ Number = int | float
 
 
 def _numeric(compute: Callable[[Number, Number], Any]) -> Callable[[Any, Any], Any]:
-    """Arithmetic on numbers alone: Python's also repeats and formats text, to any length."""
+    """Restrict an operator to numbers, since Python's operators also repeat and format text, to any length."""
 
     def of_numbers(left: Any, right: Any) -> Any:
         return compute(_number(left), _number(right))
@@ -52,7 +52,7 @@ def _number(value: Any) -> Number:
 
 
 def _power(base: Number, exponent: Number) -> Any:
-    """A power that is neither complex nor of more than ``MOST_BITS``."""
+    """Compute a power. Raises OverflowError for more than ``MOST_BITS`` bits, and ValueError for a complex result."""
     if isinstance(base, int) and isinstance(exponent, int) and abs(base).bit_length() * exponent > MOST_BITS:
         raise OverflowError(f"a power of more than {MOST_BITS} bits")
     result = base**exponent
@@ -93,10 +93,11 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {"abs": abs, "len": len, "m
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression: its text, the names in it in the order of their first use, and how it is computed.
+    """A parsed expression.
 
-    ``compute`` takes a value for each name, and raises what Python would for values that do not fit, such as a
-    TypeError for ``"a" < 1``.
+    ``text``: its text. ``names``: the names in it, in the order of their first use. ``compute``: a function from a
+    value for each name to the result. For values that do not fit it raises what Python would raise, such as a TypeError
+    for ``"a" < 1``.
     """
 
     text: str
@@ -104,7 +105,7 @@ class Expression:
     compute: Compute
 
     def renamed(self, names: Mapping[str, str]) -> str:
-        """The text of the expression with other names."""
+        """Return the text of the expression with its names replaced. ``names``: the new name for each name."""
         source = self.text.encode()
         for node in sorted(_named(_tree(self.text)), key=lambda node: -node.col_offset):
             start, end = node.col_offset, node.end_col_offset
@@ -113,7 +114,10 @@ class Expression:
 
 
 def parsed(text: str) -> Expression:
-    """The expression in a text. Raises UserError, in one line, where it is none or has anything but ``ALLOWED``."""
+    """Parse a text as an expression.
+
+    Raises UserError, in one line, if it is not an expression or contains anything that is not in ``ALLOWED``.
+    """
     text = " ".join(text.splitlines()).strip()
     if len(text) > LONGEST:
         raise UserError(f"got an expression of {len(text)} characters (allowed: {LONGEST})")
@@ -132,7 +136,7 @@ def _tree(text: str) -> ast.expr:
 
 
 def _named(tree: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
-    """The names in a valid tree, each as a whole: ``stack.depth`` is one."""
+    """Yield the names in a valid tree; a dotted name such as ``stack.depth`` is yielded as a whole."""
     match tree:
         case ast.Name() | ast.Attribute():
             yield tree
@@ -146,7 +150,10 @@ def _named(tree: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
 
 
 def _compiled(node: ast.expr, depth: int) -> Compute:
-    """The function that computes a node, made of those of the nodes inside."""
+    """Return the function that computes a node, built from the functions of the nodes inside it.
+
+    ``depth``: how many levels of nested operations are still allowed.
+    """
     if depth == 0:
         raise UserError(f"got operations that lie more than {DEEPEST} deep in one another (allowed: fewer)")
     match node:
@@ -192,7 +199,10 @@ def _binary(apply: Callable[[Any, Any], Any], left: Compute, right: Compute) -> 
 
 
 def _joined(parts: Sequence[Compute], *, ends: bool) -> Compute:
-    """``and`` and ``or``: the first part whose truth ``ends`` it, or else the last."""
+    """Return the function that computes ``and`` or ``or`` of several parts, as Python does.
+
+    Its result is the first part whose truth equals ``ends`` (True for ``or``, False for ``and``), or else the last.
+    """
 
     def joined(values: Values) -> Any:
         result: Any = None
@@ -206,7 +216,7 @@ def _joined(parts: Sequence[Compute], *, ends: bool) -> Compute:
 
 
 def _compared(operators: Sequence[Callable[[Any, Any], Any]], sides: Sequence[Compute]) -> Compute:
-    """A chain of comparisons: ``0 < a < 4`` is ``0 < a and a < 4``."""
+    """Return the function that computes a chain of comparisons: ``0 < a < 4`` is ``0 < a and a < 4``."""
     first, *others = sides
 
     def compared(values: Values) -> Any:
@@ -230,5 +240,5 @@ def _called(name: str, arguments: Sequence[ast.expr], depth: int) -> Compute:
 
 
 def _what(node: ast.AST) -> str:
-    """A node that is not allowed, as it is written, with what it is."""
+    """Describe a node that is not allowed: its text and the name of its class."""
     return f"{shown(ast.unparse(node))}, {type(node).__name__}"

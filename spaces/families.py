@@ -1,10 +1,14 @@
-"""Finds the papers from which the parts of a network come, so that a study can keep to one paper at a time.
+"""Finds the papers from which the components of a network come, so that a study can keep to one paper at a time.
 
-Only architecture counts. Every network may use any recipe; the inputs of a token, which are words, capitals, affixes,
-spelling and window; sizes, directions and pooling; a plain LSTM layer, on which four of the papers build; and the heads
-that tasks need, softmax, CRF and biaffine: none of these papers claims the first two as its own (gui2019 tags with
-either, chen2017 and dinarelli2016 compare with CRFs), and only the third predicts trees. GRU, minGRU and minLSTM, and
-users' own pieces, come from none of these papers.
+Only architecture counts. These belong to no paper, and any network may use them:
+
+- recipes of training;
+- the inputs of a token: words, capitals, affixes, spelling and window;
+- sizes, directions and pooling;
+- a plain LSTM layer, on which four of the papers build;
+- the heads that tasks need: softmax and CRF, which none of these papers claims as its own (gui2019 tags with either,
+  chen2017 and dinarelli2016 compare with CRFs), and biaffine, the only head that predicts trees;
+- GRU, minGRU and minLSTM, and users' own components, which come from none of these papers.
 """
 
 from typing import Final, Literal
@@ -16,20 +20,24 @@ from skipstack.models.configs.wiring import sources
 Family = Literal["wu2017", "collins", "dinarelli2016", "chen2017", "gui2019"]
 
 CELL_FAMILIES: Final[dict[str, Family]] = {"simple": "collins", "sutskever": "collins", "feedforward": "chen2017"}
-"""Cells other than the LSTM: the lecture's two, and the hidden layer of chen2017's multilayer perceptron. The lecture
-draws its simple network in one layer, as dinarelli2016 does its own, which the feedback stack stands for here."""
+"""The paper of each cell other than the LSTM: the lecture's two cells, and the hidden layer of chen2017's multilayer
+perceptron. (dinarelli2016 also draws a simple network in one layer, like the lecture; the feedback stack implements
+that one.)"""
 
 
 def families(model: ModelConfig) -> frozenset[Family]:
-    """The papers of which a network has elements; empty for at most one layer of LSTMs over the vectors of tokens.
+    """Return the papers of which a network has elements.
 
-    - dinarelli2016: a stack of label feedback, in all its variants. The paper's networks have one hidden layer that
-      reads words; so feature maps below it are another paper's.
+    The result is empty for a network with at most one layer of LSTMs over the vectors of tokens. The elements are:
+
+    - dinarelli2016: a stack with label feedback, in all its variants. The paper's networks have one hidden layer that
+      reads words, so feature maps below it count as elements of another paper.
     - chen2017: feature maps, with the pooling and the highway above them; the max-margin head; a feedforward layer.
-    - gui2019: a skip, be it the paper's dynamic one or its rivals, fixed and attention, which it introduces here.
+    - gui2019: a skip through time: the paper's dynamic skip, or the fixed and attention skips with which it compares.
     - collins: the lecture's cells.
-    - wu2017: several layers, for depth is that paper's question, with or without shortcuts: the plain stack is its own
-      rival. Other papers have one layer, but for the language models of gui2019: two plain layers, one of which skips.
+    - wu2017: several layers, with or without shortcuts, since depth is that paper's question and the plain stack its
+      baseline. Other papers have one layer, except for the language models of gui2019, which have two plain layers, one
+      of which has a skip.
     """
     found = set[Family]()
     if isinstance(model.embedder, FeatureMapConfig) and model.embedder.layers != "none":
@@ -44,7 +52,7 @@ def families(model: ModelConfig) -> frozenset[Family]:
 
 
 def _of_layers(stack: StackConfig) -> set[Family]:
-    """The papers of a stack of recurrent layers. A stack without layers has no cell and no skip."""
+    """Return the papers of a stack of recurrent layers; none for a stack without layers."""
     if stack.depth == 0:
         return set()
     found = set[Family]()

@@ -1,6 +1,6 @@
-"""The fields at the dotted paths of a trial's subject: those of a network's config, or the values of a function.
+"""Access to the fields of a trial's subject by dotted path: fields of a network's config, or arguments of a function.
 
-This is the only module in which spaces of networks and of functions differ.
+This is the only module in which spaces of networks and spaces of functions differ.
 """
 
 from abc import ABC, abstractmethod
@@ -22,37 +22,41 @@ from skipstack.spaces.trial import TrialConfig
 
 
 class Fields(ABC):
-    """The fields of a subject. Trees are its nested mappings (``spaces/paths.py``)."""
+    """The fields of a subject, which is a network or a function.
+
+    A tree is the subject's config as nested mappings (``spaces/paths.py``).
+    """
 
     model: type[Subject]
-    """The class of a complete tree."""
+    """The config class that validates a complete tree."""
 
     @abstractmethod
     def has(self, path: str) -> bool:
-        """Whether a path exists."""
+        """Whether a field exists at ``path``."""
 
     @abstractmethod
     def unknown(self, what: str, path: str) -> str:
-        """The error line for a path that does not exist."""
+        """Return the error line for a path that does not exist. ``what``: what the path should be, such as ``axis``."""
 
     @abstractmethod
     def typed(self, path: str, value: Json) -> Json:
-        """The value, converted to the type of the field at ``path``. Raises ValueError, whose one line says what is
-        allowed.
+        """Return the value converted to the type of the field at ``path``.
+
+        Raises ValueError, in one line that says what is allowed, for a value that the field does not accept.
         """
 
     @abstractmethod
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """A tree with ``value`` at ``path``, and with its consequences."""
+        """Return the tree with ``value`` at ``path`` and, if it is another kind, with that kind's fields."""
 
     @abstractmethod
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
-        """The configs allowed at ``path``, by their kind; empty for fields without kinds."""
+        """Return the config classes allowed at ``path`` by their kind; empty for fields without kinds."""
 
 
 @final
 class NetworkFields(Fields):
-    """The fields of networks; the kinds in the base's tree decide which path is nearest to an unknown one."""
+    """The fields of networks. ``base``: the base's tree, whose kinds decide which path an error line suggests."""
 
     model = TrialConfig
 
@@ -64,25 +68,25 @@ class NetworkFields(Fields):
         return path in trial_paths()
 
     def unknown(self, what: str, path: str) -> str:
-        """The error line with the nearest of all fields; for axes, of those that the base has."""
+        """Return an error line that suggests the nearest field: for an axis, one that the base has."""
         return unknown_path(what, path, base=self._base if what == "axis" else None)
 
     def typed(self, path: str, value: Json) -> Json:
-        """The value, converted by the field's types."""
+        """Return the value converted to the type of the field."""
         return typed(path, value)
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """A tree with ``value`` at ``path``; another ``kind`` resets its mapping."""
+        """Return the tree with ``value`` at ``path``; another ``kind`` resets its mapping to that kind's defaults."""
         return written(tree, path, value)
 
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
-        """The kinds in the field's types."""
+        """Return the config classes in the types of the field, by their kind."""
         return {kind: model for types in trial_paths().get(path, ()) for kind, model in kinds(types).items()}
 
 
 @final
 class FunctionFields(Fields):
-    """The fields of a function: those of its base, each axis with its own domain."""
+    """The fields of a function: the values in its base. The type of an axis is that of its domain."""
 
     model = FunctionConfig
 
@@ -91,27 +95,27 @@ class FunctionFields(Fields):
         self._values = {name: value for name, value in base.items() if name != FUNCTION}
 
     def has(self, path: str) -> bool:
-        """Whether the base has a value there."""
+        """Whether the base has a value at ``path``."""
         return present(self._values, path)
 
     def unknown(self, what: str, path: str) -> str:
-        """The error line with the existing values."""
+        """Return an error line that lists the values that exist."""
         return unknown(what, path, (known for known, _ in leaves(self._values)))
 
     def typed(self, path: str, value: Json) -> Json:
-        """The value of an axis, converted by its domain; other values are not converted."""
+        """Return the value of an axis converted to the type of its domain; other values are not converted."""
         canonical_json(value)  # refuses NaN and infinity
         return as_typed(self._axes[path].domain, value) if path in self._axes else value
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """A tree with ``value`` at ``path``, without consequences."""
+        """Return the tree with ``value`` at ``path``; nothing else changes."""
         return replaced(tree, path.split("."), value)
 
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
-        """No kinds: the fields of a function have none."""
+        """Return nothing: the fields of a function have no kinds."""
         return {}
 
 
 def fields_of(config: SpaceConfig, base: Tree) -> Fields:
-    """The fields of a space whose base has the tree ``base``."""
+    """Return the fields of a space, whose base is that of a network or of a function. ``base``: the base as a tree."""
     return FunctionFields(config, base) if isinstance(config.base, FunctionConfig) else NetworkFields(base)

@@ -15,17 +15,17 @@ FUNCTION: Final = "function"
 """The key of a base that names the function to call; it marks a function's base."""
 
 SEED: Final = "seed"
-"""The argument in which a function gets its seed."""
+"""The name of the argument in which a function gets its seed."""
 
 ELSEWHERE: Final = ""
-"""The source of a function that another tool has called."""
+"""The ``source`` of a function whose calls were made by another tool and not by this project."""
 
 RESERVED: Final = (FUNCTION, SEED)
 
 Direction = Literal["maximize", "minimize"]
 
 RecordedDirection = Literal["maximise", "minimise"]
-"""A direction as ledgers have it, in the identity of every config."""
+"""A direction as it is spelled in ledgers and in the identity of every config."""
 
 RECORDED: Final[Mapping[str, RecordedDirection]] = {
     "maximize": "maximise",
@@ -33,31 +33,34 @@ RECORDED: Final[Mapping[str, RecordedDirection]] = {
     "maximise": "maximise",
     "minimise": "minimise",
 }
-"""The record of each name of a direction; the last two are those of earlier versions."""
+"""The recorded spelling of each name of a direction. The last two names are those of earlier versions."""
 
 EPOCHS: Final = 100
-"""The default maximum of reports per seed; of a function that returns its one score, 1."""
+"""The default maximum number of reports per seed. A function that only returns a score counts as one report."""
 
 
 class FunctionSource(Brief):
-    """The function to call, ``name`` in the file ``file``; and 16 digits of a SHA-256 of its ``source``."""
+    """The function to call.
+
+    ``name``: its name. ``file``: the file that defines it. ``source``: 16 digits of a SHA-256 of its source text.
+    """
 
     name: str
     file: str
     source: str
     direction: RecordedDirection = "maximise"
-    """Whether a higher score is better, or a lower one."""
+    """Whether a higher score is better (``maximise``) or a lower one (``minimise``)."""
     score: Annotated[str, UNSAID] = SCORE
     """The name of the score."""
     epochs: PositiveInt = EPOCHS
-    """The number of reports of a complete trial; a function may return earlier."""
+    """The maximum number of reports of a trial; a function may return after fewer."""
 
 
 class FunctionConfig(Subject):
-    """The subject of a trial that calls a function: the function, and the arguments of the call.
+    """The subject of a trial that calls a function: the function and its arguments.
 
-    The arguments are the values of the base and the axes, as nested mappings: ``model.depth`` is ``depth`` inside
-    ``model``.
+    The arguments are the values of the base and of the axes, as nested mappings: ``model.depth`` is the key ``depth``
+    in the mapping ``model``.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -73,15 +76,15 @@ class FunctionConfig(Subject):
 
     @property
     def epochs(self) -> int:
-        """The number of reports of a complete trial."""
+        """The maximum number of reports of a trial."""
         return self.function.epochs
 
     @property
     def title(self) -> str:
-        """The function and its file."""
+        """The name of the function and of its file, as text."""
         return f"{self.function.name} in {self.function.file}" if self.function.file else self.function.name
 
     @property
     def measure(self) -> Measure:
-        """The measure of the function's reports."""
+        """The measure of the scores that the function reports."""
         return reported_score(self.function.score, larger_is_better=self.function.direction == "maximise")

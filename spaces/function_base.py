@@ -1,4 +1,4 @@
-"""Builds the base of a study of a function: the given values, and a default for each axis without one."""
+"""Builds the base config of a study of a function: the user's fixed values, and a default for each other axis."""
 
 import math
 from collections.abc import Mapping
@@ -15,10 +15,11 @@ from skipstack.spaces.paths import Tree, present, read, replaced
 
 
 def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mapping[str, Axis]) -> FunctionConfig:
-    """The base of a study of a function: the values ``given``, and for each axis that they lack the middle of its
-    range, the geometric one of ``log``, or the first of its choices.
+    """Build the base config of a study of a function.
 
-    Keys may be dotted paths. Raises UserError for values that are not JSON.
+    ``source``: the function. ``given``: the values that the user set, by name or dotted path. ``axes``: the axes. An
+    axis that ``given`` lacks gets the ``middle`` of its domain. Raises UserError for values that are not JSON, for
+    names that are reserved or conflict, and for a value of a numeric axis that is not a number.
     """
     tree: Tree = {}
     for path, value in given.items():
@@ -37,7 +38,7 @@ def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mappin
 
 
 def middle(domain: Domain) -> Json:
-    """The value in the middle of a domain."""
+    """Return the middle of a range (the geometric mean of its ends for ``Log``), or the first value of a choice."""
     match domain:
         case Choice():
             return domain.first
@@ -50,13 +51,16 @@ def middle(domain: Domain) -> Json:
 
 
 def as_typed(domain: Domain, value: Json) -> Json:
-    """The value in the type of its axis: an integer on an axis of numbers becomes a float."""
+    """Return the value in the type of its axis: on a continuous axis, an integer becomes a float."""
     whole = isinstance(value, int) and not isinstance(value, bool) and not isinstance(domain, Choice | Integer)
     return float(value) if whole and isinstance(value, int) else value
 
 
 def _put(tree: Tree, path: str, value: Any) -> Tree:
-    """The tree with a value at a path; missing mappings are created."""
+    """Return the tree with ``value`` at ``path``, with missing mappings created.
+
+    Raises UserError for a reserved or invalid name, and if a mapping would replace a value that is not one.
+    """
     names = path.split(".")
     if names[0] in RESERVED:
         raise UserError(f"got a value called {path!r} (allowed: names other than {' and '.join(RESERVED)})")

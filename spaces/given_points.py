@@ -1,4 +1,4 @@
-"""Reads a point that a person gives: by short names of axes and names of values, the rest as in the base."""
+"""Converts the values that a user typed to a point (a value for each active axis), the other axes as in the base."""
 
 from collections.abc import Mapping
 
@@ -10,11 +10,13 @@ from skipstack.spaces.space import Point, Space
 
 
 def given_point(space: Space, given: Mapping[str, Json]) -> Point:
-    """The point with these values by axis, a dotted path or its unambiguous end; other axes have the base's value, or
-    the first of their domain if it lacks the base's.
+    """Return the point with the values ``given`` by a user.
 
-    Raises UserError for an axis that the space does not have or that is not active there, and for a point that it does
-    not allow.
+    ``given``: values by axis, an axis being its dotted path or an unambiguous end of it. A named value may be given by
+    its name. Axes that are not given get the base's value, or the first value of their domain if it lacks the base's.
+
+    Raises UserError for an axis that the space does not have or that is not active at the point, for a value that does
+    not fit, and for a point that the space does not allow.
     """
     values: Point = {}
     for name, value in given.items():
@@ -30,7 +32,7 @@ def given_point(space: Space, given: Mapping[str, Json]) -> Point:
 
 
 def _typed(space: Space, path: str, value: Json) -> Json:
-    """The value in the type of its field; a value with a name may be given by it."""
+    """Return the value in the type of its field; if ``value`` is the name of a value, the value with that name."""
     domain = space.domains[path]
     if isinstance(domain, Choice) and isinstance(value, str) and value in domain.names:
         return domain.values[domain.names.index(value)]

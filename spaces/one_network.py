@@ -1,7 +1,7 @@
-"""Points that are one network under several names: which axis changes nothing, and where.
+"""Finds different points (values for the axes) that give the same network, and the axes that have no effect on it.
 
-Different points give different configs, but some fields are read only in company of others: a gate needs a layer with a
-shortcut. ``models/configs/unread.py`` says which fields a network does not read.
+Different points give different configs, but some fields have an effect only together with others: a gate needs a layer
+with a shortcut. ``models/configs/unread.py`` decides which fields a network does not read.
 """
 
 from collections import defaultdict
@@ -20,23 +20,26 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 LISTED: Final = 400
-"""The maximum number of points of a space that are all compared; of a larger space, ``DRAWN`` points are."""
+"""The maximum number of points of a space for which all of them are compared."""
 
 DRAWN: Final = 30
-"""The number of points drawn from a larger space."""
+"""The number of points that are drawn and compared if the space has more than ``LISTED``."""
 
 CREDIBLE: Final = 4
-"""The minimum number of drawn points on which a condition may rest."""
+"""The minimum number of drawn points that must support a condition."""
 
 VALUES: Final = 12
-"""The maximum number of values of an axis that are compared."""
+"""The maximum number of values of an axis that are compared: the first ones."""
 
 READ_LATER: Final = ("model.", "training.pretraining.")
-"""The paths of fields that some networks do not read; all others are read by each."""
+"""The beginnings of the paths of fields that some networks do not read. Every network reads all other fields."""
 
 
 def network_identity(subject: Subject) -> str:
-    """The identity of the trial that a config means: equal for configs that train one network in one way."""
+    """Return an identity that is equal for configs that train the same network in the same way.
+
+    Fields that the network does not read make no difference.
+    """
     if not isinstance(subject, TrialConfig):
         return subject.identity
     training, data = subject.training, subject.data
@@ -45,7 +48,10 @@ def network_identity(subject: Subject) -> str:
 
 
 def apart(point: Point) -> str:
-    """The values of a point on axes that each trial reads: points that differ there are never one network."""
+    """Return the point's values on axes that every network reads, as JSON.
+
+    Points that differ in them never give the same network.
+    """
     return canonical_json({path: value for path, value in point.items() if not _read_later(path)})
 
 
@@ -54,16 +60,18 @@ def _read_later(path: str) -> bool:
 
 
 Condition = tuple[tuple[str, tuple[Json, ...]], ...]
-"""Axes with the values that they must have."""
+"""A condition on a point: axes, each with the values of which it must have one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneNetwork:
-    """Values of an axis that give one network if all other axes are equal.
+    """Values of an axis that give the same network if all other axes are equal.
 
-    ``whole``: they are all values of the axis, so it changes nothing there. ``always``: this holds wherever the axis is
-    active; otherwise ``where`` has the conditions, each on the values of one or two axes; empty if too few points show
-    one.
+    ``axis``, ``values``: the axis and its values.
+    ``whole``: whether these are all values of the axis, so that the axis has no effect.
+    ``always``: whether they give the same network wherever the axis is active.
+    ``where``: if not ``always``, the conditions under which they do, each on the values of one or two axes; empty if
+    too few points support a condition.
     """
 
     axis: str
@@ -74,7 +82,7 @@ class OneNetwork:
 
 
 def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
-    """The numbers of the points that give one network, group by group."""
+    """Return groups of numbers of points; the points of a group give the same network. ``points``: by number."""
     rest: dict[str, list[int]] = defaultdict(list)
     for number, point in points.items():
         rest[apart(point)].append(number)
@@ -86,7 +94,10 @@ def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
 
 
 def one_networks(space: Space, generator: np.random.Generator) -> list[OneNetwork]:
-    """The values that give one network, axis by axis: of a small space all, of a larger one those in a sample."""
+    """Return the values that give the same network, axis by axis.
+
+    All points of a small space are compared; of a larger space, a sample that ``generator`` draws.
+    """
     known: dict[str, str] = {}
 
     def network(point: Point) -> str:
@@ -101,7 +112,7 @@ def one_networks(space: Space, generator: np.random.Generator) -> list[OneNetwor
 
 
 def _looked_at(space: Space, generator: np.random.Generator) -> tuple[list[Point], int]:
-    """The points to compare, and the minimum number of them on which a condition may rest."""
+    """Return the points to compare, and the minimum number of them that must support a condition."""
     if space.finite:
         listed = list(islice(space.everything(), LISTED + 1))
         if len(listed) <= LISTED:
@@ -119,7 +130,11 @@ def _values(space: Space, axis: str) -> Sequence[Json]:
 def _of_axis(
     space: Space, axis: str, points: Sequence[Point], network: Callable[[Point], str], fewest: int
 ) -> Iterator[OneNetwork]:
-    """The classes of values that give one network somewhere, each with its conditions."""
+    """Yield each group of values of ``axis`` that give the same network at some points, with its conditions.
+
+    ``network``: returns the network identity of a point. ``fewest``: the number of points that must support a
+    condition.
+    """
     values, contexts = _values(space, axis), _contexts(points, axis)
     classes: dict[tuple[str, ...], list[Point]] = defaultdict(list)
     texts = {canonical_json(value): value for value in values}
@@ -146,7 +161,7 @@ def _of_axis(
 
 
 def _nearest(space: Space, axis: str) -> list[str]:
-    """The axes with few values that may explain why another one is not read, those of the same part first."""
+    """Return the choices that may explain why ``axis`` is not read, ordered by how much of its path they share."""
     own = axis.split(".")
 
     def distance(path: str) -> int:
@@ -158,14 +173,16 @@ def _nearest(space: Space, axis: str) -> list[str]:
 
 
 def _contexts(points: Sequence[Point], axis: str) -> list[Point]:
-    """Points in which the axis is active, one for each combination of the others' values."""
+    """Return points in which the axis is active, one for each combination of values of the other axes."""
     found = {canonical_json({**point, axis: None}): point for point in points if axis in point}
     return list(found.values())
 
 
 def _conditions(idle: Sequence[Point], busy: Sequence[Point], paths: Sequence[str], fewest: int) -> Iterator[Condition]:
-    """Values on one of the ``paths``, or else on two, that ``idle`` points have and ``busy`` ones have not; they cover
-    the idle ones as far as they can, each ``fewest`` at least.
+    """Yield conditions that ``idle`` points meet and no ``busy`` point meets, on one of the ``paths`` or else on two.
+
+    ``idle``: points at which the values of an axis give the same network; ``busy``: points at which they do not. The
+    conditions are chosen greedily until every idle point is covered, or no further axes cover ``fewest`` of the rest.
     """
     left = list(idle) if busy else []
     for size in (1, 2):
@@ -179,14 +196,17 @@ def _conditions(idle: Sequence[Point], busy: Sequence[Point], paths: Sequence[st
 
 
 def _covered(idle: Sequence[Point], busy: Sequence[Point], chosen: Sequence[str]) -> list[Point]:
-    """The idle points whose values on these axes no busy one has."""
+    """Return the idle points whose values on the axes ``chosen`` no busy point has."""
     taken = {_text(point, chosen) for point in busy}
     there = [point for point in idle if all(path in point for path in chosen)]
     return [point for point in there if _text(point, chosen) not in taken]
 
 
 def _as_conditions(chosen: tuple[str, ...], hits: Sequence[tuple[Json, ...]]) -> Iterator[Condition]:
-    """Yields a condition for each group of ``hits`` that differ only in the value of the last axis."""
+    """Yield a condition for each group of ``hits`` that differ only in the value of the last axis.
+
+    ``hits``: values of the axes ``chosen``.
+    """
     by_first: dict[str, list[tuple[Json, ...]]] = defaultdict(list)
     for hit in hits:
         by_first[canonical_json(hit[:-1])].append(hit)

@@ -1,4 +1,4 @@
-"""Dotted paths into a trial's config: lists them, checks their values, reads and writes them."""
+"""Dotted paths into a trial's config: lists paths, converts values to their types, and reads and writes values."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -17,11 +17,14 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.trial import TrialConfig, code_of
 
 Tree = Mapping[str, Any]
-"""A config as nested mappings of JSON values; never changed in place."""
+"""A config as nested mappings of JSON values. It is never changed in place."""
 
 
 def trial_paths() -> Mapping[str, tuple[Any, ...]]:
-    """Every branch and leaf of a trial's config by dotted path, with its types; includes known users' kinds."""
+    """Return the types of every mapping and leaf of a trial's config by dotted path.
+
+    Users' own kinds that are known in the current context are included (``known``).
+    """
     return _paths_with(known_configs())
 
 
@@ -31,10 +34,11 @@ def _paths_with(own: tuple[type[Frozen], ...]) -> Mapping[str, tuple[Any, ...]]:
 
 
 def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None, *, base: Tree | None = None) -> str:
-    """The error line for an unknown path: the nearest path, and the fields allowed at the first wrong name.
+    """Return the error line for an unknown path, with the nearest path and the fields allowed at the first wrong name.
 
-    The nearest is a field of the same name that ``base`` has (by default the config of all defaults), or else the most
-    similar of all paths.
+    ``kind``: what the path should be, such as ``axis``. ``got``: the unknown path. ``valid``: the valid paths; None
+    means those of a trial's config. The nearest path is a field of the same name that ``base`` has (None means the
+    config of all defaults), or else the most similar of all valid paths.
     """
     valid = trial_paths() if valid is None else valid
     near = nearest_path(got, TrialConfig().model_dump(mode="json") if base is None else base)
@@ -49,16 +53,16 @@ def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None, *,
 
 
 def nearest_path(got: str, base: Tree) -> str | None:
-    """The path most similar to ``got`` among those in ``base`` with the same last name; None if there is none."""
+    """Return the path in ``base`` most similar to ``got`` that has the same last name; None if there is none."""
     same = [path for path in trial_paths() if path.rpartition(".")[2] == got.rpartition(".")[2] and present(base, path)]
     return next(iter(get_close_matches(got, same, n=1, cutoff=0.0)), None)
 
 
 def typed(path: str, value: Json) -> Json:
-    """The value converted to the type of the field at ``path`` (``1`` becomes ``1.0`` for a float), defaults filled
-    in.
+    """Return the value converted to the type of the field at ``path``, with defaults filled in.
 
-    Raises ValueError, whose one line says what is allowed, for a value that no field at this path accepts.
+    For example, ``1`` becomes ``1.0`` for a float. Raises ValueError, in one line that says what is allowed, for a
+    value that no field at this path accepts.
     """
     if value is None and may_be_null(path):
         return None
@@ -68,7 +72,7 @@ def typed(path: str, value: Json) -> Json:
             try:
                 plain: Json = adapter.dump_python(adapter.validate_python(_tuples(value), strict=strict), mode="json")
                 canonical_json(plain)  # refuses NaN and infinity, which types alone accept
-            except ValueError:  # ValidationError is one
+            except ValueError:  # includes ValidationError
                 continue
             return plain
     annotations = trial_paths()[path]
@@ -82,12 +86,12 @@ def typed(path: str, value: Json) -> Json:
 
 
 def _has_others(annotation: Any) -> bool:
-    """Whether numbers or lists are allowed beside names and configs."""
+    """Whether a field of this type allows anything besides names, configs and null, such as numbers or lists."""
     return any(not (literals(each) or models(each) or bare(each)[0] is NoneType) for each in alternatives(annotation))
 
 
 def _check_own(value: Mapping[str, Json], annotations: Sequence[Any]) -> None:
-    """Raise ValueError for an invalid piece of the user's."""
+    """Raise ValueError for an invalid config of a user's own component, or an unknown kind where only these fit."""
     members = {kind: member for annotation in annotations for kind, member in kinds(annotation).items()}
     own = members.get(str(value.get("kind")))
     if own is None and members and all(member in known_configs() for member in members.values()):
@@ -105,7 +109,7 @@ def _adapters(path: str, own: tuple[type[Frozen], ...]) -> tuple[TypeAdapter[Any
 
 
 def _tuples(value: Any) -> Any:
-    """Converts lists to tuples, at every depth, since configs are validated strictly."""
+    """Convert lists to tuples, at every depth, since strict validation of configs accepts no lists."""
     match value:
         case list() | tuple():
             return tuple(_tuples(item) for item in value)
@@ -121,18 +125,24 @@ def inside(path: str, other: str) -> bool:
 
 
 def overlap(path: str, other: str) -> bool:
-    """Whether one of the two equals or contains the other."""
+    """Whether the paths are equal or one contains the other."""
     return inside(path, other) or inside(other, path)
 
 
 def changes(axis: str, path: str) -> bool:
-    """Whether a value of ``axis`` may change the value at ``path``; another kind resets all fields beside it."""
+    """Whether another value of ``axis`` may change the value at ``path``.
+
+    If the axis is a kind, all fields of its mapping may change, since another kind resets them.
+    """
     whole = axis.removesuffix("kind") if axis.endswith(".kind") else f"{axis}."
     return f"{path}.".startswith(whole) or f"{axis}.".startswith(f"{path}.")
 
 
 def present(tree: Tree, path: str) -> bool:
-    """Whether the tree has a value at ``path``. A section that is null has one kind, null, if it may have others."""
+    """Whether the tree has a value at ``path``.
+
+    If a mapping with kinds may be null and is null, its path of the kind counts as present, with the value null.
+    """
     here: Any = tree
     for name in path.split("."):
         if not isinstance(here, Mapping) or name not in here:
@@ -142,7 +152,7 @@ def present(tree: Tree, path: str) -> bool:
 
 
 def read(tree: Tree, path: str) -> Json:
-    """The value at ``path``. Raises KeyError if there is none."""
+    """Return the value at ``path``. Raises KeyError if there is none."""
     here: Any = tree
     for name in path.split("."):
         if here is None and name == "kind" and may_be_null(path):
@@ -153,7 +163,7 @@ def read(tree: Tree, path: str) -> Json:
 
 
 def may_be_null(path: str) -> bool:
-    """Whether ``path`` is that of a kind whose section may also be null, as ``model.stack.skip.kind``."""
+    """Whether ``path`` is that of a kind whose mapping may also be null, such as ``model.stack.skip.kind``."""
     return path in _null_kinds(known_configs())
 
 
@@ -167,10 +177,10 @@ def _null_kinds(own: tuple[type[Frozen], ...]) -> frozenset[str]:
 
 
 def written(tree: Tree, path: str, value: Json) -> Tree:
-    """A tree with ``value`` at ``path``; kinds may come from the tree's own code.
+    """Return the tree with ``value`` at ``path``.
 
-    Another ``kind`` resets its mapping to the defaults of that kind: fields of the old kind are dropped. A kind that is
-    null makes the mapping null.
+    Another ``kind`` resets its mapping to the defaults of that kind, so that fields of the old kind are dropped; a kind
+    that is null makes the mapping null. Kinds may come from the users' code that the tree names.
     """
     parent, _, name = path.rpartition(".")
     if name == "kind" and value is None:
@@ -184,7 +194,10 @@ def written(tree: Tree, path: str, value: Json) -> Tree:
 
 @cache
 def _blank(parent: str, kind: str, own: tuple[type[Frozen], ...]) -> Tree:
-    """A mapping of another kind, unvalidated: a field without a default is null until another axis gives it a value."""
+    """Return a mapping of ``kind`` with its defaults, unvalidated.
+
+    A field without a default is null; another axis has to set it.
+    """
     members = [kinds(annotation) for annotation in trial_paths()[parent]]
     model = next(found[kind] for found in members if kind in found)
     return {
@@ -194,6 +207,6 @@ def _blank(parent: str, kind: str, own: tuple[type[Frozen], ...]) -> Tree:
 
 
 def replaced(tree: Tree, names: Sequence[str], value: Any) -> Tree:
-    """A tree with ``value`` at the path ``names``, whose parent mappings exist."""
+    """Return the tree with ``value`` at the path ``names``. Its parent mappings must exist."""
     first, *rest = names
     return {**tree, first: replaced(tree[first], rest, value) if rest else value}

@@ -1,4 +1,4 @@
-"""Tries a study's own constraints before anything is trained: whether they can be computed, and kept."""
+"""Tests a study's own constraints before training: they must be computable, and some point must keep them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,9 +17,11 @@ PROBES: Final = 64
 
 
 def check_rules(space: Space, constraints: Sequence[str]) -> None:
-    """Raise SpaceError for a rule that cannot be computed at some ends of its axes, and for rules that no point keeps.
+    """Raise SpaceError for a rule that cannot be computed at an extreme of its axes, and for rules that no point keeps.
 
-    A rule must be true or false wherever its axes lead; between the ends, a point at which it is neither is refused.
+    ``constraints``: the texts of all constraints of the space. Each rule is computed at random extreme points: any
+    value of a choice, and an end of each range. It must be true or false there. A point between the extremes at which
+    it is neither raises nothing here; such a point is refused when it is proposed.
     """
     source = generator(0, "rules")
     points = [space.compose(lambda path, domain: _end(domain, source)) for _ in range(PROBES if space.rules else 0)]
@@ -37,7 +39,7 @@ def check_rules(space: Space, constraints: Sequence[str]) -> None:
 
 
 def _end(domain: Domain, source: np.random.Generator) -> Json:
-    """A value of a choice, or an end of a range of numbers."""
+    """Draw a value of a choice, or one of the two ends of a range of numbers."""
     if isinstance(domain, Choice):
         return domain.sample(source)
     return (domain.low, domain.high)[int(source.integers(2))]

@@ -10,36 +10,40 @@ from skipstack.data.basis.explain import explain, shown
 from skipstack.spaces.config import Axis
 
 When = Mapping[str, Sequence[JsonValue]]
-"""The values of other axes with which an axis varies."""
+"""The condition under which an axis varies: for each of some other axes, the values of which it must have one."""
 
 
 def uniform(low: float, high: float, *, prior: float | None = None, when: When | None = None) -> Axis:
-    """Any number from ``low`` to ``high``.
+    """Return an axis whose values are the numbers from ``low`` to ``high``.
 
-    ``prior``: the value near which good ones are expected, for ``proposer: prior``. ``when``: the axis varies only
-    where each of these axes has one of these values, such as ``{"optimiser": ["sgd"]}``.
+    ``prior``: the value near which good values are expected, for ``proposer: prior``. ``when``: the axis varies only if
+    each of these other axes has one of these values, such as ``{"optimiser": ["sgd"]}``.
     """
     return _axis("uniform", [low, high], prior, when)
 
 
 def loguniform(low: float, high: float, *, prior: float | None = None, when: When | None = None) -> Axis:
-    """Any number from ``low``, above 0, to ``high``, drawn evenly in its logarithm; ``prior`` and ``when``: as for
-    ``uniform``.
+    """Return an axis whose values are the numbers from ``low`` (above 0) to ``high``, drawn evenly in the logarithm.
+
+    ``prior`` and ``when``: as for ``uniform``.
     """
     return _axis("loguniform", [low, high], prior, when)
 
 
 def randint(low: int, high: int, *, prior: int | None = None, when: When | None = None) -> Axis:
-    """Any integer from ``low`` to ``high``, both included; ``prior`` and ``when``: as for ``uniform``.
+    """Return an axis whose values are the integers from ``low`` to ``high``, both included.
 
-    Both ends belong to it, as in Python's ``random.randint`` and in Optuna's ``suggest_int``. Ray Tune's ``randint``
-    excludes the upper end: its ``randint(1, 9)`` is ``randint(1, 8)`` here.
+    ``prior`` and ``when``: as for ``uniform``. Python's ``random.randint`` and Optuna's ``suggest_int`` include both
+    ends as well. Ray Tune's ``randint`` excludes the upper end: its ``randint(1, 9)`` is ``randint(1, 8)`` here.
     """
     return _axis("randint", [low, high], prior, when)
 
 
 def choice(*values: Any, prior: JsonValue = None, when: When | None = None) -> Axis:
-    """Any of the values, given one by one or as a single list; ``prior`` and ``when``: as for ``uniform``."""
+    """Return an axis that is a choice of the values, given one by one or as a single list.
+
+    ``prior`` and ``when``: as for ``uniform``.
+    """
     one = len(values) == 1 and isinstance(values[0], list | tuple)
     return _axis("choice", list(values[0] if one else values), prior, when)
 
@@ -54,13 +58,14 @@ def _axis(kind: str, domain: Sequence[Any], prior: JsonValue, when: When | None)
 
 @final
 class PythonSpace:
-    """Axes and fixed values by their names, for ``skipstack.search`` and ``skipstack.space``.
+    """A space described in Python: axes and fixed values by name, for ``skipstack.search`` and ``skipstack.space``.
 
-    Names that are no Python names, such as the dotted paths of a network's config, stand in a mapping::
+    A value that is not an axis is fixed. Names that are not Python names, such as the dotted paths of a network's
+    config, are passed in a mapping::
 
         skipstack.Space({"model.stack.depth": skipstack.choice(1, 3)})
 
-    A value that is no axis is fixed. Raises UserError for a name that is given twice.
+    Raises UserError for a name that is given twice.
     """
 
     def __init__(self, named: Mapping[str, Any] | None = None, /, **values: Any) -> None:
@@ -71,13 +76,13 @@ class PythonSpace:
         if not all(isinstance(name, str) for name in given):
             raise UserError(f"got the names {shown(list(given))} (allowed: text)")
         self.axes: Mapping[str, Axis] = {name: value for name, value in given.items() if isinstance(value, Axis)}
-        """The axes, which vary."""
+        """The axes, by name."""
         self.fixed: Mapping[str, Any] = {name: value for name, value in given.items() if not isinstance(value, Axis)}
-        """The values that do not vary."""
+        """The values that do not vary, by name."""
 
     @property
     def study(self) -> dict[str, Any]:
-        """The mapping of a study file with these axes, and the fixed values in its base."""
+        """The content of a study file with these axes, and with the fixed values in its base."""
         base: dict[str, Any] = {}
         for name, value in self.fixed.items():
             *parents, last = name.split(".")
@@ -88,6 +93,6 @@ class PythonSpace:
         return {"base": base, "axes": dict(self.axes)}
 
     def __repr__(self) -> str:
-        """A line such as ``Space(x: numbers from 0.0 to 1.0; layers: 1, 2; epochs = 3)``."""
+        """Return a line such as ``Space(x: numbers from 0.0 to 1.0; layers: 1, 2; epochs = 3)``."""
         said = [f"{name}: {axis.domain}" for name, axis in self.axes.items()]
         return f"Space({'; '.join([*said, *(f'{name} = {shown(value)}' for name, value in self.fixed.items())])})"

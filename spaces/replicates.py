@@ -1,8 +1,8 @@
-"""Replicates: the seed, and the fold of a data set or the value of a list, with which each call of a trial is made.
+"""Replicates: repeated calls of a user's function with the same seed, each on another fold or another value of a list.
 
-A trial of a function is one call for each seed; with replicates, one for each replicate of each seed. Calls are
-numbered, and a ledger has these numbers as the trial's seeds: call c of k replicates has the seed c // k and the
-replicate c % k. Without replicates the number is the seed.
+A trial of a function is one call for each seed or, with replicates, one call for each replicate of each seed. Calls are
+numbered, and ledgers record these numbers as the seeds of the trial: with k replicates, call c has the seed c // k and
+the replicate c % k. Without replicates the number of a call is its seed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ TAKEN: Final = (
     *("trial", "epoch", "best_epoch", "score", "dev", "test", "seconds"),
     *("event", "best_event", "tested_event"),
 )
-"""The names of columns of the tables that have a row for each call."""
+"""Names that replicates cannot have, since they are columns of the tables with a row for each call."""
 
 ALLOWED: Final = "allowed: one name, with the number of folds or a list of values, such as {fold: 5}"
 
@@ -32,8 +32,9 @@ ALLOWED: Final = "allowed: one name, with the number of folds or a list of value
 class Replicates:
     """The replicates of each seed.
 
-    ``name``: the argument in which a call gets one of the ``values``; empty: a call gets its seed alone. ``folds``:
-    the values are folds of one data set, of which each call trains on all but one.
+    ``name``: the argument in which a call gets its replicate; empty if there are none and a call only gets its seed.
+    ``values``: the replicates. ``folds``: whether these are the numbers of folds of one data set, so that each call
+    trains on all folds but one.
     """
 
     name: str = ""
@@ -42,7 +43,10 @@ class Replicates:
 
     @classmethod
     def of(cls, given: Mapping[str, int | Sequence[Json]]) -> "Replicates":
-        """The replicates that a study states, such as ``{"fold": 5}`` or ``{"corpus": ["a", "b"]}``; or none."""
+        """Return the replicates of a study's config, such as ``{"fold": 5}`` or ``{"corpus": ["a", "b"]}``.
+
+        An empty mapping means no replicates.
+        """
         for name, value in given.items():
             return cls(name, tuple(range(value)), True) if isinstance(value, int) else cls(name, tuple(value))
         return SEEDS_ALONE
@@ -53,7 +57,7 @@ class Replicates:
         return len(self.values)
 
     def counted(self, calls: int) -> str:
-        """A number of calls in words: ``2 seeds``, ``5 folds of each of 2 partitions``, ``3 values of corpus``."""
+        """Describe a number of calls: ``2 seeds``, ``5 folds of each of 2 partitions``, ``3 values of corpus``."""
         if not self.name:
             return counted(calls, "seed")
         seeds = max(calls // self.number, 1)
@@ -63,37 +67,40 @@ class Replicates:
         return f"{own} of {self.name}, each with {seeds} seeds" if seeds > 1 else f"{own} of {self.name}"
 
     def calls(self, seeds: range) -> range:
-        """The numbers of all calls with these seeds."""
+        """Return the numbers of all calls with these seeds."""
         return range(seeds.start * self.number, seeds.stop * self.number)
 
     def seed(self, call: int) -> int:
-        """The seed of a call."""
+        """Return the seed of the call with this number."""
         return call // self.number
 
     def value(self, call: int) -> Json:
-        """The replicate of a call."""
+        """Return the replicate of the call with this number."""
         return self.values[call % self.number]
 
     def arguments(self, call: int) -> dict[str, Json]:
-        """The arguments of a call beside the values of its trial."""
+        """Return the arguments of a call besides the values of its trial: its seed and its replicate, if any."""
         return {SEED: self.seed(call), **({self.name: self.value(call)} if self.name else {})}
 
     def words(self, call: int) -> str:
-        """A call in words: ``seed 3``, or ``seed 0, fold 2``."""
+        """Describe a call: ``seed 3``, or ``seed 0, fold 2``."""
         return ", ".join(f"{name} {value}" for name, value in self.arguments(call).items())
 
     def folder(self, call: int) -> Path:
-        """The folder of a call inside that of its trial."""
+        """Return the folder of a call, relative to the folder of its trial."""
         own = Path(f"{SEED}-{self.seed(call)}")
         return own / f"{self.name}-{call % self.number}" if self.name else own
 
 
 SEEDS_ALONE: Final = Replicates()
-"""The replicates of a study that states none: each seed is one call."""
+"""The value for studies without replicates: each seed is one call."""
 
 
 def checked(given: Any) -> Any:
-    """The replicates as a study states them; empty if it states none. Raises ValueError for invalid ones."""
+    """Check the replicates in a study's config and return them unchanged; an empty mapping if there are none.
+
+    Raises ValueError for invalid replicates.
+    """
     if given is None or given == {}:
         return {}
     if not isinstance(given, Mapping) or len(given) != 1:

@@ -1,7 +1,7 @@
-"""A study's own constraints: expressions over axes, and Python functions of them.
+"""Rules: a study's own constraints, which are expressions over axes or Python functions of their values.
 
-A rule names axes and fields of the base. Where an axis that it names is inactive, or a field does not exist since
-another kind is chosen, a rule has nothing to compare, and holds.
+A rule names axes and fields of the base. If an axis that it names is inactive, or a field does not exist since another
+kind is chosen, the rule holds.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,22 +25,25 @@ from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import CODE, TrialConfig
 
 DOT: Final = "__"
-"""The replacement for a dot in a parameter's name."""
+"""The text that stands for a dot in the name of a function's parameter: ``stack__depth`` means ``stack.depth``."""
 
 Decide = Callable[[Mapping[str, Json]], object]
 
 
 class UndecidedError(UserError):
-    """A rule that is neither true nor false at a point."""
+    """Raised if a rule is neither true nor false at a point, since it cannot be computed or gives another value."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A constraint of a study's own: its text, the path that each of its names means, and the axes among them.
+    """A constraint of a study's own.
 
-    ``function``: the file of the Python function that it names; None for an expression. ``decide``: takes the value of
-    each name; None: its code is not loaded.
+    ``text``: the expression, or the name of the function.
+    ``function``: the file of the Python function; None for an expression.
+    ``paths``: the path that each of its names means.
+    ``axes``: the axes that vary these paths.
+    ``decide``: computes the rule from the value of each name; None if the function's code is not loaded.
     """
 
     text: str
@@ -51,18 +54,24 @@ class Rule:
 
     @property
     def about(self) -> str:
-        """The rule's function and axes, in words; empty for an expression, whose text says all."""
+        """The rule's function and paths, in words; empty for an expression, whose text already shows them."""
         return "" if self.function is None else f"a function of {self.function}, of {', '.join(self.paths.values())}"
 
     def refusal(self, tree: Tree, active: Iterable[str]) -> str | None:
-        """The line on how a config, as a tree with these ``active`` axes, breaks the rule; None if it keeps it."""
+        """Return a line that says that a config breaks the rule, or why the rule is undecided; None if it holds.
+
+        ``tree``: the config as a tree. ``active``: its active axes.
+        """
         try:
             return None if self.holds(tree, active) else f"constraint {self.text}"
         except UndecidedError as error:
             return str(error)
 
     def holds(self, tree: Tree, active: Iterable[str]) -> bool:
-        """Whether a config keeps the rule. Raises UndecidedError where that cannot be computed."""
+        """Whether a config keeps the rule. ``tree``: the config as a tree. ``active``: its active axes.
+
+        Raises UndecidedError if that cannot be computed.
+        """
         if self.decide is None:
             raise UndecidedError(f"constraint {self.text}: its code is not loaded")
         if not all(axis in active for axis in self.axes) or not all(
@@ -83,9 +92,10 @@ class Rule:
 
 
 def rules_of(text: str, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> list[Rule]:
-    """The rule of a constraint's text; none for a named constraint. ``has``: whether a config has a path.
+    """Return a list with the rule that a constraint's text means; an empty list for a built-in named constraint.
 
-    Raises UserError for a text that is no constraint.
+    ``base``: the base as a tree. ``has``: returns whether configs can have a path. Raises UserError for a text that is
+    not a constraint.
     """
     if text in CONSTRAINTS:
         return []
@@ -94,15 +104,16 @@ def rules_of(text: str, config: SpaceConfig, base: Tree, has: Callable[[str], bo
 
 
 def in_full(rules: Sequence[Rule], constraints: Sequence[str]) -> tuple[str, ...]:
-    """The constraints of a space with these rules, short names replaced by whole paths: so a record means the same
-    whatever the other axes are.
+    """Return the texts of a space's constraints with short names replaced by whole paths.
+
+    ``rules``: the rules among the constraints. So the texts in a record keep their meaning if other axes are added.
     """
     own = {rule.text: parsed(rule.text).renamed(rule.paths) for rule in rules if rule.function is None}
     return tuple(own.get(text, text) for text in constraints)
 
 
 def functions_of(config: SpaceConfig) -> list[str]:
-    """The names of the Python functions that a space may name as constraints."""
+    """Return the names of the Python functions that may be constraints of the space."""
     own = [record.name for record in config.constraint_functions]
     return own + [name for file in config.code for name in file.constraints]
 
@@ -122,7 +133,10 @@ def _expression(text: str, config: SpaceConfig, meaning: "_Names") -> Rule:
 
 
 def _function(text: str, config: SpaceConfig, meaning: "_Names") -> Rule | None:
-    """The rule of a function; None if no function has this name. Raises UserError for parameters that are no axes."""
+    """Return the rule of the function called ``text``; None if no function has this name.
+
+    Raises UserError for a parameter that is neither an axis nor a field.
+    """
     parameters: Sequence[str]
     for record in config.constraint_functions:
         if record.name == text:
@@ -143,7 +157,10 @@ def _function(text: str, config: SpaceConfig, meaning: "_Names") -> Rule | None:
 
 
 class _Names:
-    """The meanings of names in a space: whole paths, or unambiguous ends of the paths of axes, or else of fields."""
+    """Resolves names in a space to paths.
+
+    A name is a whole path, or an unambiguous end of the path of an axis or, if no axis ends so, of a field of the base.
+    """
 
     def __init__(self, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> None:
         self._axes = tuple(config.axes)
@@ -153,21 +170,24 @@ class _Names:
 
     @property
     def short(self) -> Sequence[str]:
-        """The short names of the axes, or else of the fields."""
+        """The short names of the axes; if the space has no axes, those of the fields of the base."""
         return names(self._axes or self._fields)
 
     def of(self, name: str, dotted: str | None = None) -> str:
-        """The path that a name means; ``dotted``: another way to write it. Raises UserError for none, or several."""
+        """Return the path that a name means. ``dotted``: another spelling of the name, tried if the first means none.
+
+        Raises UserError if the name means no path, or several.
+        """
         return only(name, self.all_of(name) or self.all_of(dotted or name), self.short)
 
     def all_of(self, name: str) -> list[str]:
-        """The paths that a name may mean."""
+        """Return all paths that a name may mean."""
         if name in self._axes or (self._has(name) and not self._is_mapping(name)):
             return [name]
         return meant(name, self._axes) or meant(name, self._fields)
 
     def axes(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """The axes that vary these paths, as a whole or with others."""
+        """Return the axes that vary the fields at ``paths``, or a mapping in which these lie."""
         return tuple(dict.fromkeys(axis for path in paths for axis in self._axes if inside(path, axis)))
 
     def _is_mapping(self, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Converts the axes of a space with own code for recording: every value in the type of its field.
+"""Converts the values of axes to the types of their fields, for the record of a space with users' own code.
 
 Later readers of the record may not have the code, and could not know that the slope 8 means the float 8.0.
 """
@@ -14,7 +14,7 @@ from skipstack.spaces.space import Space
 
 
 def typed_axes(space: Space, axes: Mapping[str, Axis]) -> dict[str, Axis]:
-    """The axes with typed values if the space has own code; otherwise unchanged."""
+    """Return the axes with their values in the types of their fields; unchanged if the space has no users' code."""
     return {path: _typed_axis(space, path, axis) for path, axis in axes.items()} if space.code else dict(axes)
 
 
@@ -28,10 +28,10 @@ def _typed_axis(space: Space, path: str, axis: Axis) -> Axis:
 
 
 def typed_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict[str, list[Json]]:
-    """Values to add to the axes of a space, converted likewise; for axes with names, mappings from a name to its
-    value.
+    """Return values that are to be added to axes, in the types of their fields; unchanged if there is no users' code.
 
-    Raises UserError, if the space has own code, for a value that no field accepts.
+    ``choices``: the values by axis. On an axis with named values, each is a mapping from its name to the value. Raises
+    UserError, if the space has users' code, for a value that no field accepts.
     """
     if not space.code:
         return {path: list(values) for path, values in choices.items()}
@@ -41,7 +41,7 @@ def typed_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict[s
 
 def _choice(space: Space, path: str, value: Json) -> Json:
     domain = space.domains.get(path)
-    if domain is None:  # an unknown axis, which is refused elsewhere
+    if domain is None:  # an unknown axis, for which other code raises an error
         return value
     if isinstance(domain, Choice) and domain.names and isinstance(value, dict):
         return {name: _typed(path, own) for name, own in value.items()}

@@ -1,4 +1,4 @@
-"""Short names of dotted paths: as much of the end of a path as tells it from the others."""
+"""Short names of dotted paths: the shortest ends of the paths that distinguish them from each other."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,9 +6,9 @@ from skipstack.data.basis.errors import UserError, unknown
 
 
 def names(paths: Iterable[str]) -> list[str]:
-    """The shortest unambiguous ends of dotted paths; a final ``kind`` is left out.
+    """Return the shortest unambiguous end of each dotted path, without a final ``kind``.
 
-    A path that is the end of another one has no such end, and stays whole.
+    A path that is itself the end of another path has no unambiguous end, and is returned whole.
     """
     whole = list(paths)
     parts = [path.removesuffix(".kind").split(".") for path in whole]
@@ -19,19 +19,25 @@ def names(paths: Iterable[str]) -> list[str]:
 
 
 def names_by_path(paths: Iterable[str]) -> dict[str, str]:
-    """The short name of each path; paths may repeat."""
+    """Return the short name of each path by path; ``paths`` may contain a path several times."""
     each = list(dict.fromkeys(paths))
     return dict(zip(each, names(each), strict=True))
 
 
 def meant(name: str, paths: Iterable[str]) -> list[str]:
-    """The paths that a name may mean: the path that it is, or else those that end so, with or without ``kind``."""
+    """Return the paths that a name may mean: the path equal to it, or else all paths that end in it.
+
+    A final ``kind`` of a path may be omitted.
+    """
     each = list(paths)
     return [name] if name in each else [path for path in each if _is_end(path, name)]
 
 
 def only(name: str, found: Sequence[str], short: Iterable[str]) -> str:
-    """The one path that was ``found`` for a name. Raises UserError for none, with the ``short`` names, or several."""
+    """Return the only path in ``found``, the paths that a name may mean.
+
+    Raises UserError if there is none (it lists the names ``short``) or if there are several.
+    """
     if not found:
         raise UserError(unknown("axis", name, short))
     if len(found) > 1:

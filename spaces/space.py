@@ -1,4 +1,4 @@
-"""Spaces: the possible trials, enumerated, sampled or searched axis by axis."""
+"""Spaces: the sets of possible trials, which can be enumerated, sampled or searched axis by axis."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,49 +29,49 @@ from skipstack.spaces.trial import as_network, with_code
 __all__ = ["Axis", "Point", "Space", "SpaceConfig"]
 
 Point = dict[str, Json]
-"""The values of the active axes by dotted path, in axis order."""
+"""A point of a space: the value of each active axis by its dotted path, in axis order."""
 
 TRIES = 1000
-"""The number of draws after which ``sample`` gives up finding an allowed point."""
+"""The number of draws after which ``sample`` stops drawing."""
 
 SEARCHED = 10_000
-"""The maximum number of points of a finite space that are checked, to prove it empty or to draw from the allowed
-ones."""
+"""The maximum number of points of a finite space that are checked one by one, to prove the space empty or to draw from
+its allowed points."""
 
 
 class Space:
-    """The allowed points of a base config and its axes.
+    """The set of allowed points (values for the active axes) of a base config and its axes.
 
     A point is allowed if every active axis has a value of its domain, the config is valid, and every constraint
-    holds. Different points give different configs: the first axis in which two points differ is active in both, since
-    conditions depend on earlier axes only, and its value is in the config unchanged.
+    holds. Different points give different configs: conditions depend on earlier axes only, so the first axis in which
+    two points differ is active in both, and its value is in the config unchanged.
 
-    Raises SpaceError, a UserError, for every mistake in ``config``, without training anything.
+    The constructor raises SpaceError, a UserError, for every mistake in ``config``.
     """
 
     def __init__(self, config: SpaceConfig) -> None:
         self.code = config.code
-        """The code files whose kinds its points may use."""
+        """The files of users' code whose kinds the points may use."""
         self.base: Tree = with_code(config.base.model_dump(mode="json"), config.code)
         self.fields = fields_of(config, self.base)
-        """The fields of its configs."""
+        """The fields of the space's configs."""
         with known(config.code):
             domains, conditions = checked(config, self.base, self.fields)
             beliefs = believed(config, domains, self.base, self.fields)
             self.rules: Sequence[Rule] = checked_rules(config, self.base, self.fields)
-            """The study's own constraints: expressions, and Python functions."""
+            """The study's own constraints: expressions and Python functions."""
         self.domains: Mapping[str, Domain] = domains
-        """The domain of each axis, values in the types of the config's fields."""
+        """The domain of each axis, with its values in the types of the config's fields."""
         self.beliefs: Mapping[str, Belief] = beliefs
-        """The belief about good values of each axis."""
+        """The belief about good values of each axis that has one."""
         self.conditions: Mapping[str, Conditions] = conditions
-        """The conditions of each axis: by path, the allowed values there."""
+        """The conditions of each axis: the allowed values by the path on which they depend."""
         self._allowed_texts = {
             path: [(on, frozenset(map(canonical_json, values))) for on, values in each.items()]
             for path, each in conditions.items()
         }
         self.constraints = tuple(CONSTRAINTS[name] for name in config.constraints if name in CONSTRAINTS)
-        """The named constraints."""
+        """The built-in named constraints of the study."""
         judged = all(rule.decide is not None for rule in self.rules)
         self._blocks = blocks(self.rules if judged else (), domains, conditions, self)
         if self.finite and judged:
@@ -79,37 +79,42 @@ class Space:
 
     @property
     def finite(self) -> bool:
-        """Whether no axis is continuous; an axis counts even if its conditions are never met."""
+        """Whether no axis is continuous; a continuous axis counts even if its conditions never hold."""
         return all(domain.finite for domain in self.domains.values())
 
     def count(self) -> int | None:
-        """The number of allowed points, by enumeration; None for an infinite space."""
+        """Return the number of allowed points, found by enumerating them; None for an infinite space."""
         return sum(1 for _ in self.enumerate()) if self.finite else None
 
     def enumerate(self) -> Iterator[Point]:
-        """Every allowed point once, in lexicographic order of the axes. Raises UserError for an infinite space."""
+        """Yield every allowed point once, in lexicographic order of the axes.
+
+        Raises UserError for an infinite space.
+        """
         self._check_finite()
         return (point for point in self.everything() if self.allowed(point))
 
     def one_at_a_time(self) -> Iterator[Point]:
-        """The base, then each other value of each axis with the other axes at the base; every allowed point once.
+        """Yield the base, then each other value of each axis with the other axes as in the base; allowed points only.
 
-        Axes that a value activates get the base's value, or the first of their domain if it lacks the base's. A base
-        outside of the space is moved into it likewise. Raises UserError for an infinite space.
+        No point is yielded twice. Axes that a value activates get the base's value, or the first value of their domain
+        if it lacks the base's. A base outside of the space is moved into it in the same way. Raises UserError for an
+        infinite space.
         """
         self._check_finite()
         return self._one_at_a_time()
 
     def contains(self, config: Subject) -> bool:
-        """Whether an allowed point gives this config."""
+        """Whether ``config`` is the config of an allowed point."""
         try:
             return self.allowed(self.point(config))
         except UserError:
             return False
 
     def compose(self, choose: Callable[[str, Domain], Json]) -> Point:
-        """The point whose active axes have the values of ``choose(path, domain)``, called in axis order; it may be
-        forbidden.
+        """Build the point whose active axes have the values that ``choose(path, domain)`` returns.
+
+        ``choose`` is called in axis order. The point may violate rules and constraints.
         """
         point: Point = {}
         tree = self.base
@@ -120,10 +125,10 @@ class Space:
         return point
 
     def draw(self, generator: np.random.Generator) -> Point:
-        """A random point that keeps the rules; configs and named constraints may forbid it. Each axis is drawn
-        uniformly (in the logarithm for ``log``).
+        """Draw a random point that keeps the rules, each axis uniformly (in the logarithm for ``log``).
 
-        Raises UserError where points that keep the rules are too rare to be found.
+        The point may violate named constraints, and its config may be invalid. Raises UserError if points that keep the
+        rules are too rare to be found.
         """
         settled: Point = {}
         for block in self._blocks:
@@ -133,8 +138,10 @@ class Space:
         return self.compose(lambda path, domain: settled[path] if path in settled else domain.sample(generator))
 
     def repaired(self, point: Point, generator: np.random.Generator) -> Point:
-        """The point, if it keeps the rules; otherwise one near it that does, with other values on axes that broken
-        rules name, and on those that these activate.
+        """Return the point if it keeps the rules; otherwise a point near it that keeps them.
+
+        That point has other values on axes that broken rules name, and random values on axes that these activate. Rules
+        for which no such values are found stay broken.
         """
         settled: Point = {}
         for block in self._blocks:
@@ -146,10 +153,10 @@ class Space:
         return self.compose(lambda path, domain: wanted[path] if path in wanted else domain.sample(generator))
 
     def sample(self, generator: np.random.Generator) -> Point:
-        """A random allowed point: uniform axis by axis (in the logarithm for ``log``), redrawn while forbidden.
+        """Draw a random allowed point, each axis uniformly (in the logarithm for ``log``).
 
-        After ``TRIES`` draws, a small finite space is sampled from its list of points; for others, raises UserError,
-        with the two most frequent reasons of refusal.
+        Points that are not allowed are redrawn. After ``TRIES`` draws, the points of a small finite space are listed
+        and one of the allowed ones is drawn; for other spaces, UserError is raised with the two most frequent reasons.
         """
         refused = Counter[str]()
         for _ in range(TRIES):
@@ -166,11 +173,12 @@ class Space:
         raise UserError("; ".join([rare, *reasons]))
 
     def neighbours(self, point: Point, source: np.random.Generator | None = None) -> Iterator[Point]:
-        """Every other allowed point one change away, in axis order, or in a random order drawn from ``source``.
+        """Yield every allowed point that differs from ``point`` by one change on one axis.
 
-        A choice takes each other value, an integer one less and one more, a continuous axis a tenth of its range (of
-        the logarithm's for ``log``) down and up, clipped. An axis that the change activates gets the base's value, or
-        the first of its domain if it lacks the base's.
+        The order is that of the axes, or a random order drawn from ``source``. A change of a choice is any other value;
+        of an integer, one less or one more; of a continuous axis, a tenth of its range (of the logarithm's for ``log``)
+        down or up, clipped. An axis that the change activates gets the base's value, or the first value of its domain
+        if it lacks the base's.
         """
         seen = {canonical_json(point)}
         active = [path for path in self.domains if path in point]
@@ -182,17 +190,24 @@ class Space:
                 yield other
 
     def moved(self, point: Point, path: str, value: Json) -> Point:
-        """The point with another value on one axis; it may be forbidden. Newly activated axes get values as in
-        ``neighbours``.
+        """Return the point with ``value`` on the axis ``path``; it may violate rules and constraints.
+
+        Axes that the change activates get values as in ``neighbours``, and axes that it deactivates are dropped.
         """
         return self.compose(partial(self._kept, point | {path: value}))
 
     def config(self, point: Point) -> Subject:
-        """The config of a point. Raises UserError if the point does not fit the axes or the config is invalid."""
+        """Return the config of a point.
+
+        Raises UserError if the point does not fit the axes or the config is invalid.
+        """
         return self._valid(self.tree(point))
 
     def tree(self, point: Point) -> Tree:
-        """The config of a point as a tree, unchecked. Raises UserError if the point does not fit the axes."""
+        """Return the config of a point as a tree, which may be invalid.
+
+        Raises UserError if the point does not fit the axes.
+        """
         tree = self.base
         active = []
         for path, domain in self.domains.items():
@@ -217,7 +232,10 @@ class Space:
                 raise UserError(explain(error, self.fields.model)) from None
 
     def refusal(self, point: Point) -> str | None:
-        """The reason why a point is not allowed, in a line; None if it is. Rules are checked first: they cost least."""
+        """Return the reason why a point is not allowed, in one line; None if it is allowed.
+
+        Rules are checked before the config and the named constraints, since they are the fastest to check.
+        """
         try:
             tree = self.tree(point)
             if (why := next((why for rule in self.rules if (why := rule.refusal(tree, point))), None)) is not None:
@@ -233,7 +251,10 @@ class Space:
         return self.refusal(point) is None
 
     def point(self, config: Subject) -> Point:
-        """The point that gives ``config``: the inverse of ``config()``. Raises UserError where there is none."""
+        """Return the point whose config is ``config``: the inverse of the method ``config``.
+
+        Raises UserError if there is none.
+        """
         tree: Tree = config.model_dump(mode="json")
         point = self.compose(lambda path, domain: _within(tree, path, domain))
         if (nearest := self.config(point)) != config:
@@ -242,35 +263,43 @@ class Space:
         return point
 
     def base_point(self) -> Point:
-        """The base's values on the axes active there. They need not be in the space: 7 layers, say, of 1 or 3."""
+        """Return the base's values on the axes that are active in the base.
+
+        A value need not be in the domain of its axis: the base may have 7 layers if the axis has 1 and 3.
+        """
         return {path: read(self.base, path) for path in self.domains if self.active(path, self.base)}
 
     def active(self, path: str, tree: Tree) -> bool:
-        """Whether an axis is active, given a tree with the values of the axes before it: whether its conditions
-        hold.
+        """Whether the axis at ``path`` is active: its conditions hold and its field exists.
 
-        A field that the present kind lacks, such as the momentum of Adam, is not active either.
+        ``tree``: the config with the values of the axes before it. A field may not exist since the chosen kind lacks
+        it, such as the momentum with Adam.
         """
         return present(tree, path) and self.meets(path, tree)
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """A tree with a value of an axis, and with its consequences."""
+        """Return the tree with ``value`` on the axis ``path`` and, if it is another kind, with that kind's fields."""
         return self.fields.written(tree, path, value)
 
     def meets(self, path: str, tree: Tree) -> bool:
-        """Whether the conditions of an axis hold, even if its field does not exist."""
+        """Whether the conditions of the axis at ``path`` hold in ``tree``, even if its field does not exist."""
         return all(
             present(tree, on) and canonical_json(read(tree, on)) in texts for on, texts in self._allowed_texts[path]
         )
 
     def everything(self) -> Iterator[Point]:
-        """Every combination of the values of active axes, forbidden ones included; for finite spaces only. Those that
-        break rules are left out where a block's combinations are listed.
+        """Yield every combination of values of active axes, including combinations that are not allowed.
+
+        Call this only for a finite space. Combinations that break rules are left out if the combinations of the rules'
+        block are listed (``Block.listed``).
         """
         return self._points(list(self.domains), self.base, {})
 
     def _points(self, paths: list[str], tree: Tree, point: Point) -> Iterator[Point]:
-        """Every combination of values of the ``paths`` that are active, as ``everything``."""
+        """Yield every extension of ``point`` by values of the active axes among ``paths``, as in ``everything``.
+
+        ``tree``: the config with the values of ``point``.
+        """
         if not paths:
             yield point
             return
@@ -304,7 +333,7 @@ class Space:
             raise UserError(f"the space is infinite: axis {path} has {domain} (allowed here: choice and integer axes)")
 
     def usual(self, path: str) -> Json:
-        """The default value of an axis: the base's value, or the first of its domain if it lacks the base's."""
+        """Return the default value of an axis: the base's value, or its domain's first value if it lacks the base's."""
         if present(self.base, path) and self.domains[path].contains(own := read(self.base, path)):
             return own
         return self.domains[path].first
@@ -327,7 +356,10 @@ class Space:
         raise SpaceError(f"no point of the space is allowed; {shown(first)}: {self.refusal(first)}", "axes")
 
     def _rare(self, block: Block) -> str:
-        """The reason why a block has no values that keep its rules: they cannot be computed, or are broken."""
+        """Return the reason why no values of a block that keep its rules were found, as an error line.
+
+        Either a rule cannot be computed, or all values that were tried break the rules.
+        """
         try:
             block.check()
         except UndecidedError as error:

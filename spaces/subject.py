@@ -1,4 +1,4 @@
-"""The subject of a trial: a network to train, or a user's function to call. This module has what both share."""
+"""The subject of a trial: a network to train, or a user's function to call. This module has their common base class."""
 
 import json
 from abc import abstractmethod
@@ -11,43 +11,52 @@ Scalar = str | int | float | bool | None
 
 
 class Subject(Frozen):
-    """Everything on which a trial's result depends, except its seeds. Equal configs have equal identities."""
+    """The config of a trial's subject: everything on which the trial's result depends, except its seeds.
+
+    Equal configs have equal identities.
+    """
 
     keeps_weights: ClassVar[bool]
-    """Whether a trial gives weights, which are measured on test, exported and published."""
+    """Whether a trial produces weights, which can be measured on test, exported and published."""
 
     @property
     @abstractmethod
     def epochs(self) -> int:
-        """The epochs of a trial that is not stopped early; for a function, the maximum, since it may return earlier."""
+        """The number of epochs of a trial that is not stopped early.
+
+        For a function it is the maximum, since the function may return earlier.
+        """
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """The name in tables of the corpus or function of its trials."""
+        """The name of the corpus or function, as tables show it."""
 
     @property
     def code(self) -> tuple[CodeFile, ...]:
-        """The code files of its users' pieces; none by default."""
+        """The files of users' code that the config uses; none by default."""
         return ()
 
     @property
     def network_code(self) -> tuple[CodeFile, ...]:
-        """The code files that training and prediction need; the others only read the corpus, once."""
+        """The files of users' code that training and prediction need; others are only needed to read the corpus."""
         return ()
 
     @property
     def identity(self) -> str:
-        """16 hexadecimal digits that name this config."""
+        """A hash of the config, 16 hexadecimal digits."""
         return identity(self)
 
     def flatten(self) -> dict[str, Scalar]:
-        """Every leaf by its dotted path, as MLflow and pandas want it; lists as their JSON text."""
+        """Return every leaf of the config by its dotted path, for MLflow and pandas; a list becomes its JSON text."""
         return dict(leaves(self.model_dump(mode="json")))
 
 
 def leaves(value: Any, path: str = "") -> list[tuple[str, Scalar]]:
-    """Every leaf of nested mappings by its dotted path below ``path``; lists as their JSON text."""
+    """Return every leaf of nested mappings with its dotted path, which begins with ``path``.
+
+    A list is a leaf, and becomes its JSON text.
+    """
     if isinstance(value, dict):
         prefix = f"{path}." if path else ""
         return [leaf for key, item in value.items() for leaf in leaves(item, f"{prefix}{key}")]

@@ -1,4 +1,4 @@
-"""The config of a trial that trains a network: it is the whole trial."""
+"""The config of a trial that trains a network. It determines everything in the trial except the seeds."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
@@ -27,15 +27,16 @@ CORPUS: Final = "data.corpus"
 """The path of the corpus in a trial's config."""
 
 CODE: Final = "code"
-"""The key for code files in the JSON of a config with users' pieces."""
+"""The key for files of users' code in the JSON of a config with users' components."""
 
 _FILES: Final = TypeAdapter(tuple[CodeFile, ...])
 
 
 class TrialConfig(Subject):
-    """The subject of a trial that trains a network: its data, its model, and its training.
+    """The config of a trial that trains a network: its data, its model, and its training.
 
-    Its JSON has a key ``code`` beside the fields if it has users' pieces: the files that they come from.
+    If it has users' components (such as a cell or a head from users' code), its JSON has a further key, ``code``: the
+    files that define them.
     """
 
     keeps_weights: ClassVar[bool] = True
@@ -86,13 +87,13 @@ class TrialConfig(Subject):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def code(self) -> tuple[CodeFile, ...]:
-        """The code files of its users' pieces, each once: in its network, and its corpus's format."""
+        """The files of users' code for the network's components and the corpus's format, each file once."""
         corpus = self.data.corpus
         return _distinct([*self.network_code, *([corpus.own.code] if isinstance(corpus, OwnFormatCorpus) else [])])
 
     @property
     def network_code(self) -> tuple[CodeFile, ...]:
-        """The code files of the network's pieces."""
+        """The files of users' code for the network's components, each file once."""
         model, stack = self.model, self.model.stack
         layers = (stack.cell, stack.shortcut.gate) if isinstance(stack, StackConfig) else ()
         return _distinct(
@@ -101,12 +102,12 @@ class TrialConfig(Subject):
 
     @property
     def epochs(self) -> int:
-        """The epochs of ``training``."""
+        """The number of epochs of training."""
         return self.training.epochs
 
     @property
     def title(self) -> str:
-        """The title of the corpus."""
+        """The title of the corpus, as tables show it."""
         return title_of(self.data.corpus)
 
 
@@ -115,14 +116,17 @@ def _distinct(files: Sequence[CodeFile]) -> tuple[CodeFile, ...]:
 
 
 def as_network(subject: Subject) -> TrialConfig:
-    """The subject as the config of a network. Raises UserError for a function."""
+    """Return the subject, which must be the config of a network. Raises UserError for a function."""
     if not isinstance(subject, TrialConfig):
         raise UserError(f"{subject.title} is a function, which leaves no network (allowed: a study that trains one)")
     return subject
 
 
 def code_of(tree: Mapping[str, Any]) -> tuple[CodeFile, ...]:
-    """The code files in the JSON of a config, or of a space. Raises ValueError."""
+    """Return the files of users' code that the JSON of a config or of a space names.
+
+    Raises ValueError if its key ``code`` is invalid.
+    """
     try:
         return _FILES.validate_python(tree.get(CODE, ()))
     except ValidationError as error:
@@ -130,5 +134,5 @@ def code_of(tree: Mapping[str, Any]) -> tuple[CodeFile, ...]:
 
 
 def with_code(tree: dict[str, Any], code: Sequence[CodeFile]) -> dict[str, Any]:
-    """The JSON of a config with its code files, if any."""
+    """Return the JSON ``tree`` of a config with the files ``code`` under its key ``code``; unchanged without files."""
     return {**tree, CODE: [file.model_dump(mode="json") for file in code]} if code else tree

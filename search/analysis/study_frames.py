@@ -1,4 +1,4 @@
-"""The frames of a study, with its config and measure."""
+"""Reads a study as pandas frames, with its config and measure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,24 +35,33 @@ MADE: Final[Mapping[str, Callable[[StudyRecord], pd.DataFrame]]] = {
     "curves": curves,
     "sentences": sentences,
 }
-"""The frames that are computed from a record."""
+"""The functions that compute frames from a study's record, by the frame's name."""
 
 IMPORTANCES: Final = "importances"
-"""Another frame that is cached: the libraries that compute it take long to load (``importance.py``)."""
+"""The name of a further cached frame: the libraries that compute it are slow to load (``importance.py``)."""
 
 REACHED: Final = "reached"
-"""Another frame that is cached: the only part of the curves, by far the largest frame, that tables need."""
+"""The name of a further cached frame, the best scores so far: tables need no more of the very large ``curves``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudyFrames:
-    """A study as it was when it was read. Its frames have the columns of ``COLUMNS`` and are computed on first access.
+    """The frames of a study, as it was when it was read.
 
-    ``study``: its config, including extensions; ``corpora``: by the identity of their configs; ``base``: the number of
-    the trial of the base config; ``finished``: whether nothing is left to run, ``searched``: whether the search itself
-    is finished; ``ablated``: whether it has an ablation; ``warnings``: of its record; ``enough``: the gain for which
-    the study itself stopped starting trials; ``over``: its hours, if they were over; ``lost``: how many attempts at
-    trials ended with their machine.
+    The frames have the columns of ``COLUMNS`` and are computed on first access.
+
+    ``past``: the events that were read.
+    ``study``: the study's config, including extensions.
+    ``corpora``: the prepared corpora by the identity of their configs.
+    ``base``: the number of the base config's trial; None if there is no such trial.
+    ``finished``: whether nothing of the study is left to run, ablations included.
+    ``searched``: whether the search itself is finished.
+    ``ablated``: whether the study has an ablation.
+    ``warnings``: the warnings of its record.
+    ``enough``: the expected gain of further trials at which the stopping rule ended the search; None if it did not.
+    ``over``: the study's limit of hours, if it was reached.
+    ``lost``: the number of attempts at trials that were lost with their machine.
+    ``read``: a function that reads the study's record.
     """
 
     past: PastEvents
@@ -67,12 +76,12 @@ class StudyFrames:
     over: HoursOver | None
     lost: int
     cached: Callable[[str], pd.DataFrame | None]
-    """A function from a name in ``MADE``, ``IMPORTANCES`` or ``REACHED`` to the cached frame, None if not cached."""
+    """Return the cached frame of a name (one in ``MADE``, ``IMPORTANCES`` or ``REACHED``); None if it is not cached."""
     read: Callable[[], StudyRecord]
 
     @classmethod
     def of(cls, record: StudyRecord, folder: Path) -> "StudyFrames":
-        """The frames of a record, whose ledger is in the study's ``folder``."""
+        """Return the frames of a study from its ``record``. ``folder``: the study's folder, which has the ledger."""
         base = record.base
         return cls(
             past=PastEvents(StudyFolder(folder).ledger, record.events),
@@ -92,42 +101,45 @@ class StudyFrames:
 
     @cached_property
     def record(self) -> StudyRecord:
-        """The record of the study; slow to read if the frames are cached."""
+        """The record of the study. If the frames come from the cache, the first access reads the ledger and is slow."""
         return self.read()
 
     @cached_property
     def trials(self) -> pd.DataFrame:
-        """A row for each trial."""
+        """The frame with a row for each trial."""
         return self._made("trials")
 
     @cached_property
     def seeds(self) -> pd.DataFrame:
-        """A row for each seed of each trial that has a score."""
+        """The frame with a row for each seed of each trial that has a score."""
         return self._made("seeds")
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """A row for each epoch of each seed of each trial."""
+        """The frame with a row for each epoch of each seed of each trial."""
         return self._made("curves")
 
     @cached_property
     def sentences(self) -> pd.DataFrame:
-        """A row for each sentence of the test split, for each seed of each trial that was tested."""
+        """The frame with a row for each sentence of the test split, for each seed of each trial measured on test."""
         return self._made("sentences")
 
     @cached_property
     def importances(self) -> pd.DataFrame:
-        """The importance of each axis."""
+        """The frame of the importance of each axis."""
         return self.exploration().importances
 
     @cached_property
     def reached(self) -> pd.DataFrame:
-        """The best score of each trial up to each epoch."""
+        """The frame of the best score of each trial (row) up to each epoch (column)."""
         frame = self.cached(REACHED)
         return best_so_far(self.curves) if frame is None else frame.rename(columns=int).rename_axis(columns="epoch")
 
     def exploration(self, by: Sequence[str] = ()) -> Exploration:
-        """The analysis of the search, its table over all axes or those named ``by``. Raises UserError for no axis."""
+        """Return the analysis of the search.
+
+        ``by``: the axes in its table; empty means all. Raises UserError for a name that is not an axis.
+        """
         found = explore(
             self.trials,
             self.seeds,
@@ -145,17 +157,17 @@ class StudyFrames:
         )
         known = self.__dict__.get(IMPORTANCES, self.cached(IMPORTANCES))
         if known is not None:
-            found.__dict__[IMPORTANCES] = known  # fills the cached property
+            found.__dict__[IMPORTANCES] = known  # sets the value of the cached property of that name
         return found
 
     @cached_property
     def events(self) -> pd.DataFrame:
-        """A row for each event."""
+        """The frame with a row for each event of the ledger."""
         return events(self.past)
 
     @cached_property
     def usage(self) -> pd.DataFrame:
-        """A row for each epoch with the measured CPU, GPU and memory use of its worker."""
+        """The frame of the CPU, GPU and memory use of workers, with a row for each epoch in which it was measured."""
         return usage(self.past)
 
     @cached_property
@@ -165,31 +177,31 @@ class StudyFrames:
 
     @property
     def measure(self) -> Measure:
-        """The measure that ranks the trials, the same on all corpora of a study."""
+        """The measure that ranks the trials; it is the same on all corpora of the study."""
         return measure_of(self.study.space.base, self.corpora)
 
     @property
     def fixed(self) -> bool:
-        """Whether the study has rows fixed in advance: it has an ablation, or all its points are such rows."""
+        """Whether the study has rows fixed in advance: it has an ablation, or all its trials were fixed in advance."""
         search = self.study.search
         return self.ablated or (search.stops_nothing and search.proposer.kind in FIXED_DESIGNS)
 
     @property
     def confirms(self) -> bool:
-        """Whether it has confirmed rows: an ablation, or rows fixed in advance with several seeds."""
+        """Whether the study has confirmed rows: it has an ablation, or rows fixed in advance with several seeds."""
         return self.ablated or (self.fixed and self.study.search.lanes_of_a_trial > 1)
 
     @property
     def baseline(self) -> tuple[float, float] | None:
-        """The baseline scores on dev and test of the base's corpus, if there is one."""
+        """The baseline's scores on dev and test of the base config's corpus; None if the base is not a network."""
         base = self.study.space.base
         prepared = self.corpora.get(identity(base.data.corpus)) if isinstance(base, TrialConfig) else None
         return None if prepared is None else (prepared.baseline_dev, prepared.baseline_test)
 
     def to_parquet(self, folder: Path) -> None:
-        """Write every frame as a Parquet file to ``folder``, which is created if needed.
+        """Write the frames as Parquet files to ``folder``, which is created if needed.
 
-        Raises UserError if it cannot be written.
+        Raises UserError if the folder or a file cannot be written.
         """
         with refused_where_unwritable(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -202,9 +214,10 @@ class StudyFrames:
 
 
 def study_frames(path: Path) -> StudyFrames:
-    """The frames of the study in the folder ``path``; those of a long ledger are cached there (``frame_cache.py``).
+    """Return the frames of the study in the folder ``path``.
 
-    Raises UserError if there is none, or it is damaged.
+    If the ledger is long, the frames are cached in the study's folder (``frame_cache.py``). Raises UserError if the
+    folder has no study or the ledger is damaged.
     """
     folder = StudyFolder.existing(path)
     ledger = Ledger(folder.ledger)
@@ -214,19 +227,19 @@ def study_frames(path: Path) -> StudyFrames:
     if (found := cached_frames(folder.frames, known_by)) is not None:
         past = PastEvents(folder.ledger, found.about["events"])
         corpora = [CorpusPrepared.model_validate(each) for each in found.about["corpora"]]
-        gain, over = found.about.get("enough"), found.about.get("over")  # earlier versions did not keep them
+        gain, over = found.about.get("enough"), found.about.get("over")  # earlier versions did not store them
         return StudyFrames(
             past=past,
             study=StudyConfig.model_validate(found.about["study"]),
             corpora={each.corpus: each for each in corpora},
             base=found.about["base"],
             finished=found.about["finished"],
-            searched=found.about.get("searched", found.about["finished"]),  # earlier versions did not keep it
+            searched=found.about.get("searched", found.about["finished"]),  # earlier versions did not store it
             ablated=found.about["ablated"],
-            warnings=tuple(found.about.get("warnings", ())),  # versions before 0.2.0 did not keep them
+            warnings=tuple(found.about.get("warnings", ())),  # versions before 0.2.0 did not store them
             enough=None if gain is None else Gain.model_validate(gain),
             over=None if over is None else HoursOver.model_validate(over),
-            lost=found.about.get("lost", 0),  # likewise
+            lost=found.about.get("lost", 0),  # earlier versions did not store it
             cached=found.frame,
             read=lambda: StudyRecord.of(past),
         )
@@ -234,14 +247,17 @@ def study_frames(path: Path) -> StudyFrames:
         frames = StudyFrames.of(read_study(path), path)
         made: dict[str, Callable[[], pd.DataFrame]] = {
             **{name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)},
-            REACHED: lambda: frames.reached.rename(columns=str),  # as Parquet names columns
+            REACHED: lambda: frames.reached.rename(columns=str),  # Parquet names columns by text
         }
         cache_frames(folder.frames, known_by, made, _about(frames))
     return frames
 
 
 def are_at_hand(path: Path) -> bool:
-    """Whether ``study_frames`` is fast: the ledger is short, or its frames are cached. Raises UserError as it does."""
+    """Whether ``study_frames`` is fast, since the ledger is short or its frames are cached.
+
+    Raises UserError as ``study_frames`` does.
+    """
     folder = StudyFolder.existing(path)
     ledger = Ledger(folder.ledger)
     known_by = ledger.whole(lambda: _stamp(ledger))
@@ -249,7 +265,7 @@ def are_at_hand(path: Path) -> bool:
 
 
 def _stamp(ledger: Ledger) -> str | None:
-    """The stamp of a long ledger's frames; None for a short ledger, which is read as fast as cached frames."""
+    """Return the stamp of the ledger's frames (``stamp``); None for a short ledger, which needs no cache to be fast."""
     files = ledger.files()
     return stamp(files) if sum(file.stat().st_size for file in files) >= LONG else None
 

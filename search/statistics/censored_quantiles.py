@@ -8,10 +8,11 @@ QUARTILES: Final = (0.25, 0.5, 0.75)
 
 
 def quantile(waits: Sequence[float], share: float) -> float:
-    """A quantile of waiting times, some of which may be infinite.
+    """Return the quantile at ``share`` (from 0 to 1) of waiting times, some of which may be infinite.
 
-    Interpolated linearly between the sorted waits at index (n - 1) * ``share``; infinite if one of the two neighbours
-    is, since then it is only known to be longer than the other. Raises ValueError without any wait.
+    The n sorted waits are interpolated linearly at index (n - 1) * ``share``. If that lies between a finite and an
+    infinite wait, the quantile is infinite: all that is known is that it exceeds the finite one. Raises ValueError if
+    ``waits`` is empty.
     """
     if not waits:
         raise ValueError("got no waits (allowed: one or more)")

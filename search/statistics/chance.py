@@ -12,16 +12,20 @@ import numpy as np
 from skipstack.search.statistics.pseudo_values import Values
 
 SMALLEST_P = 1e-12
-"""Smaller p values are set to this."""
+"""The smallest p value that is reported: smaller ones are raised to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanSquares:
-    """The mean squares of tables seeds x sentences, for the random-effects model D_rs = mu + a_r + b_s + e_rs.
+    """The mean squares of a table D of seeds x sentences, for the random-effects model D_rs = mu + a_r + b_s + e_rs.
 
-    seeds = S sum_r (D_r. - D..)^2 / (R - 1), sentences = R sum_s (D_.s - D..)^2 / (S - 1), and
-    rest = sum_rs (D_rs - D_r. - D_.s + D..)^2 / ((R - 1) (S - 1)); a dot stands for the mean over that index.
-    They estimate var(e) + S var(a), var(e) + R var(b) and var(e). ``R``, ``S``: the numbers of seeds and sentences.
+    Here a_r is the effect of seed r, b_s that of sentence s and e_rs the error of the cell. A dot stands for the mean
+    over that index.
+
+    ``seeds``: S sum_r (D_r. - D..)^2 / (R - 1), which estimates var(e) + S var(a).
+    ``sentences``: R sum_s (D_.s - D..)^2 / (S - 1), which estimates var(e) + R var(b).
+    ``rest``: sum_rs (D_rs - D_r. - D_.s + D..)^2 / ((R - 1) (S - 1)), which estimates var(e).
+    ``R``, ``S``: the numbers of seeds and sentences.
     """
 
     seeds: Values
@@ -33,14 +37,17 @@ class MeanSquares:
 
 @dataclass(frozen=True, slots=True)
 class VarianceComponent:
-    """A component of the variance of a mean, and the degrees of freedom of its estimate."""
+    """A component of the variance of a mean, such as that due to seeds, and the degrees of freedom of its estimate."""
 
     variance: Values
     degrees: float
 
 
 def mean_squares(table_RS: Values) -> MeanSquares:
-    """The mean squares of one or many tables of at least two seeds and two sentences."""
+    """Compute the mean squares of a table, or of many tables stacked along leading axes.
+
+    A table needs at least two seeds and two sentences.
+    """
     R, S = table_RS.shape[-2:]
     mean = table_RS.mean(axis=(-2, -1), keepdims=True)
     of_seeds_R1 = table_RS.mean(axis=-1, keepdims=True) - mean
@@ -52,17 +59,19 @@ def mean_squares(table_RS: Values) -> MeanSquares:
 
 
 def chance(*tables_RS: Values) -> tuple[VarianceComponent, ...]:
-    """The components of the variance of a mean: one for the seeds of each table, then one for the sentences.
+    """Return the components of the variance of a mean: one for the seeds of each table, then one for the sentences.
 
-    Takes either one table, of a network or of differences paired by seed; or the tables of two networks with different
-    seeds on the same sentences, for the difference of their means. The variance of the mean is
+    Pass one table (of a network, or of the differences of two networks paired by seed) for the variance of its mean.
+    Pass the tables of two networks with different seeds on the same sentences for the variance of the difference of
+    their means. The variance is
 
         sum over tables of seeds / (R S)  +  max(0, v / S - sum over tables of rest / (R S)),
 
-    v: the variance over sentences of the mean over seeds (of the difference of the means). For one table that is
+    ``seeds``, ``rest``: mean squares of the table (``MeanSquares``). v: the variance over sentences of the mean over
+    seeds; for two tables, of the difference of their means over seeds. For one table the sum is
     (seeds + max(0, sentences - rest)) / (R S), as in studies of readers and cases (Dorfman, Berbaum and Metz 1992;
-    Hillis 2007). ``seeds`` includes the error of single cells and is never too small. So if the estimated variance of
-    sentences is negative, it is left out, which gives Student's t over the seeds.
+    Hillis 2007). The mean square ``seeds`` includes the error of single cells and is never too small. So a negative
+    estimate of the variance of sentences is replaced by 0, which gives Student's t over the seeds.
     """
     squares = [mean_squares(table) for table in tables_RS]
     S = squares[0].S
@@ -74,17 +83,17 @@ def chance(*tables_RS: Values) -> tuple[VarianceComponent, ...]:
 
 
 def error(parts: Sequence[VarianceComponent]) -> Values:
-    """The standard error: the root of the variance."""
+    """Return the standard error: the square root of the sum of the components ``parts``."""
     deviation: Values = np.sqrt(np.sum([part.variance for part in parts], axis=0))
     return deviation
 
 
 def half_width(parts: Sequence[VarianceComponent], covered: float) -> Values:
-    """Half the width of a confidence interval at level ``covered``: sum_i t_i v_i / sqrt(sum_i v_i).
+    """Return half the width of the confidence interval at level ``covered``: sum_i t_i v_i / sqrt(sum_i v_i).
 
-    v_i, t_i: the variance of a component and the quantile of Student's t for its degrees of freedom (Cochran and Cox
-    1950). Satterthwaite's degrees of freedom would make it too narrow: they are too large whenever a few seeds happen
-    to lie close together.
+    v_i: the variance of component i of ``parts``; t_i: the quantile of Student's t for its degrees of freedom (Cochran
+    and Cox 1950). Satterthwaite's degrees of freedom would make the interval too narrow: they are too large whenever a
+    few seeds happen to lie close together.
     """
     from scipy.special import stdtrit
 
@@ -95,8 +104,10 @@ def half_width(parts: Sequence[VarianceComponent], covered: float) -> Values:
 
 
 def half_width_at(parts: Sequence[VarianceComponent], level: float) -> Values:
-    """Half the width of the interval that contains 0 where ``p_value`` is above ``level``, which may be small:
-    the root of sum_i t_i(level)^2 v_i.
+    """Return half the width of the interval that matches ``p_value``: the root of sum_i t_i(level)^2 v_i.
+
+    This interval contains 0 if and only if ``p_value`` is above ``level``. Unlike that of ``half_width``, it is valid
+    for small levels.
     """
     from scipy.special import stdtrit
 
@@ -106,11 +117,12 @@ def half_width_at(parts: Sequence[VarianceComponent], level: float) -> Values:
 
 
 def p_value(value: Values, parts: Sequence[VarianceComponent]) -> Values:
-    """The smallest p with value^2 >= sum_i t_i(p)^2 v_i, t_i(p) being the two-sided quantile (Banerjee 1961).
+    """Return the two-sided p of ``value``: the smallest p with value^2 >= sum_i t_i(p)^2 v_i (Banerjee 1961).
 
-    Without an effect, p is below any level with at most that probability, exactly for a single component, since the
-    distribution function of a squared normal variable is concave. The quantile of ``half_width`` is only valid at
-    levels near 5 %, but a family of many rows needs smaller ones.
+    v_i: the variance of component i of ``parts``; t_i(p): the two-sided quantile of Student's t for its degrees of
+    freedom. Without an effect, the probability of a p below any level is at most that level, since the distribution
+    function of a squared normal variable is concave; for a single component it equals the level. The weighted quantile
+    of ``half_width`` is valid only at levels near 5 %, but a family of many rows needs smaller levels.
     """
     from scipy.optimize.elementwise import find_root
     from scipy.special import stdtrit
@@ -118,7 +130,7 @@ def p_value(value: Values, parts: Sequence[VarianceComponent]) -> Values:
     degrees = [part.degrees for part in parts]
 
     def above(log_p: Values, square: Values, *variances: Values) -> Values:
-        """The scaled square minus its bound at this p."""
+        """Return ``square`` minus sum_i t_i(p)^2 v_i at p = exp(``log_p``), for the v_i in ``variances``."""
         t2 = [stdtrit(each, np.exp(log_p) / 2) ** 2 for each in degrees]
         bound = sum(quantile * variance for quantile, variance in zip(t2, variances, strict=True))
         lacking: Values = square - bound
@@ -127,8 +139,8 @@ def p_value(value: Values, parts: Sequence[VarianceComponent]) -> Values:
     scale = np.sum([part.variance for part in parts], axis=0)
     shares = [part.variance / scale for part in parts]
     ends = np.full_like(scale, math.log(SMALLEST_P)), np.zeros_like(scale)
-    # Values beyond the smallest p are clipped to it, so that there is always a root; so are those beyond p = 1, where
-    # older versions of scipy have a quantile just above 0.
+    # The square is clipped to the range of bounds from p = 1 to the smallest p, so that there is always a root. (At
+    # p = 1, older versions of scipy return a quantile just above 0, so that even a square of 0 needs the clip.)
     highest, lowest = (-above(end, np.zeros_like(scale), *shares) for end in ends)
     square = np.clip(np.square(value) / scale, lowest, highest)
     found = find_root(above, ends, args=(square, *shares))

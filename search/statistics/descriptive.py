@@ -1,4 +1,4 @@
-"""Descriptions without a test: mean and deviation, the size of an effect, and how alike two lists of scores rank."""
+"""Descriptive statistics: mean and deviation, the size of an effect, and the rank correlation of two lists."""
 
 import math
 import statistics
@@ -8,7 +8,11 @@ from skipstack.search.statistics.rounding import is_rounding
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean: ``fmean``, also of infinities and of sums beyond a float, which diverged seeds have; NaN of none."""
+    """Return the mean; NaN for an empty sequence.
+
+    Unlike ``fmean``, it raises nothing for infinities of both signs or for a sum too large for a float: diverged seeds
+    have such scores.
+    """
     try:
         return statistics.fmean(values) if values else math.nan
     except (ValueError, OverflowError):
@@ -16,7 +20,10 @@ def mean(values: Sequence[float]) -> float:
 
 
 def deviation(values: Sequence[float]) -> float:
-    """The sample standard deviation; infinite where its squares are beyond a float, NaN of infinities and of one."""
+    """Return the sample standard deviation.
+
+    NaN for fewer than two values or if any of them is not finite; infinite if the squares are too large for a float.
+    """
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return math.nan
     try:
@@ -26,13 +33,15 @@ def deviation(values: Sequence[float]) -> float:
 
 
 def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
-    """Hedges' g: the difference of two networks in standard deviations of one network's score over seeds.
+    """Return Hedges' g: the difference of two networks' scores in units of a network's standard deviation over seeds.
 
         g = (1 - 3 / (4 n - 9)) (mean of ours - mean of theirs) / sqrt((v_ours + v_theirs) / 2)
 
-    for equal numbers of seeds, n in all; v: the sample variance over the seeds. The first factor corrects the bias of
-    few seeds (Hedges 1981, in the approximation of statsmodels). At g = 1 a seed of the better network beats a seed of
-    the other one in three of four pairs. None for one seed, and if all seeds of both have equal scores, up to rounding.
+    This is the formula for equal numbers of seeds. n: the number of seeds of both networks together; v: the sample
+    variance over the seeds. The first factor corrects the bias of few seeds (Hedges 1981, in the approximation of
+    statsmodels). At g = 1 a seed of the better network beats a seed of the other one in three of four pairs.
+
+    None if a network has fewer than two seeds, or if neither network's scores differ between seeds beyond rounding.
     """
     import numpy as np
     from statsmodels.stats.meta_analysis import effectsize_smd
@@ -47,10 +56,10 @@ def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Spearman's rank correlation of two lists of equal length, in [-1, 1].
+    """Return Spearman's rank correlation of two lists of equal length, in [-1, 1].
 
-    Pearson's correlation of the ranks; equal values share the mean of their ranks. None if it is undefined: with fewer
-    than two values, or if all values of a list are equal.
+    This is Pearson's correlation of the ranks, where equal values share the mean of their ranks. It is undefined, and
+    None is returned, for fewer than two values or if all values of a list are equal.
     """
     from scipy.stats import spearmanr
 

@@ -28,13 +28,18 @@ NO_CHANCE = "every seed and sentence says the same, so nothing shows how far cha
 class Estimate:
     """A score, or a difference of scores, with its 95 % confidence interval over new seeds and new sentences.
 
-    ``error``: the standard error; ``degrees``: its effective degrees of freedom: low, high = value -+ t(0.975; degrees)
-    error. ``p``: an upper bound of the probability of a value at least as far from 0 by chance. All five are None if
-    there is no interval; ``why`` says why. ``sentences``: None if counts by sentence are unknown; then the interval
-    covers the variation of seeds only. ``documents``: their number, where sentences come in documents and the interval
-    is that over new documents. ``corpora``: the number of corpora of a mean; then ``seeds`` is the smallest number of
-    any. ``over``: the calls that the interval is over, in words, if they are not just seeds: ``5 folds``. ``parts``:
-    the components of its variance; none without an interval.
+    ``value``: the score or difference.
+    ``seeds``: the number of seeds; of a mean over corpora, the smallest number of seeds on any of them.
+    ``sentences``: the number of sentences. None if the counts by sentence are unknown: then the interval covers the
+    variation of seeds only.
+    ``documents``: the number of documents, if the sentences come in documents and the interval is over new documents.
+    ``corpora``: the number of corpora that ``value`` is a mean over.
+    ``over``: the calls that the interval is over, in words such as ``5 folds``; empty if these are just seeds.
+    ``error``, ``degrees``: the standard error and its effective degrees of freedom.
+    ``low``, ``high``: the ends of the interval: value -+ t(0.975; degrees) error.
+    ``p``: an upper bound of the probability of a value at least as far from 0 by chance.
+    ``why``: the reason if there is no interval; then ``error``, ``degrees``, ``low``, ``high`` and ``p`` are None.
+    ``parts``: the components of the variance; empty if there is no interval.
     """
 
     value: float
@@ -53,24 +58,24 @@ class Estimate:
 
     @property
     def half(self) -> float | None:
-        """Half the width of the interval, as printed after ±."""
+        """Half the width of the interval, as printed after ±; None if there is no interval."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
     @property
     def reversed(self) -> "Estimate":
-        """The difference seen from the other side."""
+        """The same difference with the two networks exchanged: value and interval change their sign."""
         low, high = (None if bound is None else -bound for bound in (self.high, self.low))
         return replace(self, value=-self.value, low=low, high=high)
 
     @property
     def sign(self) -> int:
-        """1 if the whole interval is above 0, -1 if it is below, else 0."""
+        """1 if the whole interval is above 0, -1 if it is below 0; 0 if it contains 0 or there is no interval."""
         if self.low is None or self.high is None:
             return 0
         return int(self.low > 0) - int(self.high < 0)
 
     def interval(self, level: float) -> tuple[float, float] | None:
-        """The interval of the values that a test at ``level`` does not reject; None if there is no interval."""
+        """Return the range of true values that a test at ``level`` does not reject; None if there is no interval."""
         if not self.parts:
             return None
         half = float(half_width_at(self.parts, level))
@@ -78,9 +83,10 @@ class Estimate:
 
 
 def over_seeds(values_R: Sequence[float], *, scale: float | None = None) -> Estimate:
-    """The mean over seeds with Student's interval, which ignores the variation of sentences.
+    """Return the mean over seeds with Student's interval, which ignores the variation of sentences.
 
-    ``scale``: the size of the numbers that the values are differences of; None: they are scores themselves.
+    ``scale``: if the values are differences, the size of the scores that were subtracted: a spread that is rounding
+    beside it gives no interval. None means that the values are scores themselves.
     """
     values = np.asarray(values_R, dtype=np.float64)
     seeds = len(values)
@@ -94,9 +100,10 @@ def over_seeds(values_R: Sequence[float], *, scale: float | None = None) -> Esti
 
 
 def over_folds(values_C: Sequence[float], folds: int, *, held_out: bool, scale: float | None = None) -> Estimate:
-    """The mean over calls that train on all but one of the folds of a data set (``chance_of_folds``).
+    """Return the mean over the calls of a cross-validation, with its interval from ``chance_of_folds``.
 
-    ``scale``: as in ``over_seeds``.
+    ``values_C``: a value for each call, which trains on all folds of a data set but one. ``folds``, ``held_out``: as in
+    ``chance_of_folds``. ``scale``: as in ``over_seeds``.
     """
     values = np.asarray(values_C, dtype=np.float64)
     plain = Estimate(value=float(values.mean()), seeds=len(values), why=ONE_FOLD)
@@ -108,8 +115,10 @@ def over_folds(values_C: Sequence[float], folds: int, *, held_out: bool, scale: 
 
 
 def over_sentences_too(value: float, *tables_RS: Values, scale: float | None = None) -> Estimate:
-    """``value`` with the interval from its table of pseudo-values, or from two tables (``chance``); ``scale``: as in
-    ``over_seeds``.
+    """Return ``value`` with its interval over seeds and sentences.
+
+    ``tables_RS``: one table of pseudo-values, or the tables of two networks (see ``chance``). ``scale``: as in
+    ``over_seeds``; None means the size of ``value``.
     """
     seeds = min(len(table) for table in tables_RS)
     plain = Estimate(value=value, seeds=seeds, sentences=tables_RS[0].shape[1], why=ONE_SEED)
@@ -118,12 +127,13 @@ def over_sentences_too(value: float, *tables_RS: Values, scale: float | None = N
 
 
 def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean of the effects on each corpus, with Student's interval over the corpora.
+    """Return the unweighted mean of the effects on several corpora, with Student's interval over the corpora.
 
     The true effects may differ between corpora, and their errors may be unequal: the spread of the effects includes
     both. The interval has at least its nominal coverage, however unequal the errors are (Ibragimov and Müller 2010). It
-    equals that of Hartung, Knapp, Sidik and Jonkman with equal weights. With weights from errors estimated from few
-    seeds, theirs covers as little as 88 %, or 100 % if it may not be narrower than without their correction.
+    equals the interval of Hartung, Knapp, Sidik and Jonkman with equal weights. Their weights from estimated errors are
+    not used: with few seeds, their interval covers as little as 88 %, or 100 % if it may not be narrower than without
+    their correction.
     """
     over = over_seeds([each.value for each in estimates])
     why = over.why and (SAME_ON_ALL_CORPORA if len(estimates) > 1 else ONE_CORPUS)
@@ -131,8 +141,9 @@ def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
 
 
 def with_interval(plain: Estimate, parts: Sequence[VarianceComponent], *, scale: float) -> Estimate:
-    """The estimate with the interval from these components of its variance; without one if all are 0, up to the
-    rounding of numbers of size ``scale``.
+    """Return ``plain`` with the interval that follows from the components ``parts`` of its variance.
+
+    If the standard error is only rounding beside numbers of size ``scale``, the estimate stays without an interval.
     """
     from scipy.special import stdtridf
 

@@ -1,6 +1,6 @@
 """The sampling error of a mean over the folds of one data set, whose calls share most of their training data.
 
-Array legend: C calls: each fold of each partition; ``...`` any leading axes.
+Array legend: C calls, one for each fold of each partition of the data set; x any leading axes.
 """
 
 import numpy as np
@@ -10,18 +10,21 @@ from skipstack.search.statistics.pseudo_values import Values
 
 
 def chance_of_folds(values_xC: Values, folds: int, *, held_out: bool) -> tuple[VarianceComponent, ...]:
-    """The variance of a mean over calls, each of which trains on all but one of so many ``folds`` of a data set.
+    """Estimate the variance of the mean of a cross-validation: Nadeau and Bengio's corrected resampled variance.
 
-    ``held_out``: each value is measured on the examples that its call held out; else all calls are measured on the same
-    further examples. With C calls and s^2 their sample variance:
+    ``values_xC``: a value for each call, which trains on all folds but one. ``folds``: the number k of folds of a
+    partition. ``held_out``: True if each value is measured on the fold that its call held out; False if all calls are
+    measured on the same further examples. With C calls and s^2 the sample variance of their values, the result is
 
         s^2 (1 / C + rho / (1 - rho)),    C - 1 degrees of freedom
 
-    rho: the correlation of two calls. Held out, it is taken to be 1 / k for k folds, the share of the examples that a
-    call holds out (Nadeau and Bengio 2003; for several partitions Bouckaert and Frank 2004): rho / (1 - rho) =
-    n_test / n_train = 1 / (k - 1). On the same further examples it is the share of training examples that two calls
-    have in common, on average: (k - 2) / (k - 1) in a partition, (k - 1) / k in two. For one partition that is the
-    jackknife that leaves out a fold at a time: (k - 1)^2 / k s^2.
+    where rho is the correlation of two calls. If ``held_out``, rho is taken to be 1 / k, the share of the examples that
+    a call holds out (Nadeau and Bengio 2003; for several partitions Bouckaert and Frank 2004):
+    rho / (1 - rho) = n_test / n_train = 1 / (k - 1).
+
+    Otherwise rho is the average share of training examples that two calls have in common: (k - 2) / (k - 1) for two
+    calls of the same partition, (k - 1) / k for calls of different partitions. For one partition the result is that of
+    the jackknife that leaves out a fold at a time: (k - 1)^2 / k s^2.
     """
     calls = values_xC.shape[-1]
     rho = 1 / folds if held_out else _in_common(folds, max(calls / folds, 1.0))
@@ -30,6 +33,6 @@ def chance_of_folds(values_xC: Values, folds: int, *, held_out: bool) -> tuple[V
 
 
 def _in_common(folds: int, partitions: float) -> float:
-    """The share of training examples that two calls have in common, over all pairs of calls."""
+    """Return the share of training examples that two calls have in common, averaged over all pairs of calls."""
     others = (partitions - 1) * folds
     return ((folds - 2) + others * (folds - 1) / folds) / (folds - 1 + others)

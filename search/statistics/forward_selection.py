@@ -1,16 +1,19 @@
-"""Forward selection of the factors that a response depends on, each tested beside those already found.
+"""Forward selection of the factors that a response depends on, each tested beside the factors already selected.
 
-Array legend: N observations, M of them that have a factor, K columns of a factor, C of all those found before.
+Array legend: N observations; M observations that have the factor; K columns of the factor; C columns of all factors
+selected before, with the constant.
 
-Only the order of the responses counts. The k-th of M becomes the normal score z((k - 3/8) / (M + 1/4)), z being the
-quantiles of the normal distribution (Blom, "Statistical Estimates and Transformed Beta-Variables", 1958): so no outlier
-and no skew decides. A factor's columns and those found before explain these scores by least squares, and its p is that
-of the F test of its own columns,
+Only the order of the responses counts: the k-th smallest of M responses is replaced by the normal score
+z((k - 3/8) / (M + 1/4)), z being the quantiles of the normal distribution (Blom, "Statistical Estimates and Transformed
+Beta-Variables", 1958). So neither outliers nor skew decide. These scores are regressed by least squares on the C
+columns and on the factor's own K columns. The factor's p is that of the F test of its own columns,
 
-    F = (explained / K) / (left / (M - C - K)).
+    F = (explained / K) / (left / (M - C - K)),
 
-Without any effect, p is below a level in that share of cases (``tests/search/statistics/test_forward_selection.py``).
-Equal responses are put in random order, since otherwise the test fails where all responses within a group are equal.
+explained: the sum of squares that the K columns explain beside the C columns; left: the sum that remains. Without any
+effect, the share of cases with p below a level equals that level
+(``tests/search/statistics/test_forward_selection.py``). Equal responses are put in random order, since otherwise the
+test fails if all responses within a group are equal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,17 +27,20 @@ from skipstack.data.basis.seeding import generator
 Values = NDArray[np.float64]
 
 NOTHING: Final = 1e-9
-"""A column is a linear combination of others if no larger share of it is left beside them."""
+"""A column counts as a linear combination of others if at most this share of its norm is orthogonal to them."""
 
 
 def selected(response_N: Values, factors: Mapping[str, Sequence[Values]], level: float) -> list[str]:
-    """The factors that are found, in the order of finding. If no factor has an effect, one is found in at most a share
-    ``level`` of all experiments.
+    """Select the factors that the response depends on, and return their names in the order of selection.
 
-    ``factors``: for each factor the columns of one or several descriptions, each (N, K), of which the best counts; a
-    row of NaN is an observation without the factor, and the factor is tested among the others. Each p is multiplied by
-    the number of descriptions of its factor and of factors left (Bonferroni); the factor with the smallest is found if
-    that is below ``level``, then the others are tested beside it.
+    ``response_N``: the response of each observation.
+    ``factors``: for each factor one or several alternative encodings, each of shape (N, K); the one with the smallest p
+    counts. A row of NaN is an observation without the factor: the factor is tested among the other observations.
+    ``level``: if no factor has an effect, any is selected in at most this share of experiments.
+
+    In each round every remaining factor is tested. Its p is multiplied by the number of its encodings and by the number
+    of remaining factors (Bonferroni). The factor with the smallest product is selected if that is below ``level``, and
+    the next round tests the others beside it; otherwise the selection ends.
     """
     found: dict[str, Values] = {}
     while len(found) < len(factors):
@@ -53,7 +59,11 @@ def selected(response_N: Values, factors: Mapping[str, Sequence[Values]], level:
 
 
 def _known(number: int, found: Sequence[Values]) -> Values:
-    """A column of ones; then for each factor found so far its columns, and one that marks observations without it."""
+    """Return the C columns that a further factor is tested beside.
+
+    These are a column of ones and, for each factor in ``found``, its own columns (0 for observations without the
+    factor) and a column that is 1 for observations without the factor.
+    """
     columns = [np.ones((number, 1))]
     for each_NK in found:
         lacking_N1 = np.isnan(each_NK).any(axis=1, keepdims=True)
@@ -62,8 +72,11 @@ def _known(number: int, found: Sequence[Values]) -> Values:
 
 
 def _p(response_N: Values, columns_NK: Values, known_NC: Values) -> float:
-    """The p of a factor beside those found before; 1 if it adds no column of its own, or has too few observations."""
-    from scipy.special import fdtrc  # which takes a while to load
+    """Return the p of the factor with ``columns_NK``, tested beside the columns ``known_NC``.
+
+    It is 1 if the factor's columns are linear combinations of the known ones, or if it has too few observations.
+    """
+    from scipy.special import fdtrc  # imported here, since it takes a while to load
 
     has_N = ~np.isnan(columns_NK).any(axis=1)
     if not has_N.any():
@@ -82,7 +95,10 @@ def _p(response_N: Values, columns_NK: Values, known_NC: Values) -> float:
 
 
 def _orthonormal(columns_MK: Values, whole_MK: Values) -> Values:
-    """Orthonormal columns that span the given ones, without directions that are negligible beside ``whole_MK``."""
+    """Return orthonormal columns that span ``columns_MK``.
+
+    Directions whose size is at most a share ``NOTHING`` of the norm of ``whole_MK`` are left out.
+    """
     span_MK, size_K, _ = np.linalg.svd(columns_MK, full_matrices=False)
     return np.asarray(span_MK[:, size_K > NOTHING * np.linalg.norm(whole_MK)])
 

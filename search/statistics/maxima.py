@@ -1,4 +1,4 @@
-"""An upper bound of the gain of further draws over the best so far."""
+"""An upper bound of how much further random draws are expected to improve the best score so far."""
 
 import math
 from collections.abc import Sequence
@@ -11,25 +11,26 @@ CONFIDENCE: Final = 0.9
 
 
 def gain_of_more(scores: Sequence[float], more: float, *, best: int) -> float:
-    """An upper bound of the expected increase of the best of the N ``scores`` by ``more`` independent draws.
+    """Return an upper bound of the expected increase of the best of N scores after further independent draws.
 
-    ``best``: the number k of best scores from which the tail is estimated, from 1 to N - 1.
+    ``scores``: the N scores so far. ``more``: the number h of further draws. ``best``: the number k of best scores from
+    which the tail is estimated, from 1 to N - 1.
 
-    With the descending order v_1, v_2, ... of n draws, exactly
+    For n draws in descending order v_1, v_2, ..., exactly
 
         E[max of n] - E[max of n - 1] = E[v_1 - v_2] / n,
 
-    as the last draw is the best with probability 1 / n. If the tail is no heavier than an exponential one, E[v_1 - v_2]
-    is at most the mean of the normalised spacings j (v_j - v_{j+1}) further down, which only decrease towards the top
-    (Barlow & Proschan, 1966). Over the k best that mean is
+    since the last draw is the best with probability 1 / n. If the tail is no heavier than an exponential one, the
+    expected normalised spacings j (v_j - v_{j+1}) only decrease towards the top (Barlow & Proschan, 1966). So
+    E[v_1 - v_2] is at most their mean over the k best scores,
 
         s = (v_1 + ... + v_k) / k - v_{k+1},
 
-    so h more draws add at most s (1 / (N + 1) + ... + 1 / (N + h)) <= s log((N + h) / N). Instead of s its upper
-    confidence limit 2 k s / q is used, q being the lower quantile at 1 - ``CONFIDENCE`` of chi-squared with 2 k degrees
-    of freedom: the bound is evaluated after every trial, so a single small s must not decide.
+    and h more draws add at most s (1 / (N + 1) + ... + 1 / (N + h)) <= s log((N + h) / N). The bound is evaluated after
+    every trial, so a single small s must not decide: s is replaced by its upper confidence limit 2 k s / q, q being the
+    lower quantile at 1 - ``CONFIDENCE`` of chi-squared with 2 k degrees of freedom.
     """
-    from scipy.special import chdtri  # which takes a while to load
+    from scipy.special import chdtri  # imported here, since it takes a while to load
 
     ordered = np.sort(np.asarray(scores, dtype=float))[::-1]
     number = len(ordered)

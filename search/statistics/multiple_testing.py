@@ -1,18 +1,20 @@
-"""Correction of p values and of intervals for multiple tests (Holm)."""
+"""Holm's correction of p values, and of the levels of intervals, for multiple tests."""
 
 from collections.abc import Hashable, Sequence
 
 LEVEL = 0.05
-"""The family-wise error rate: without any effect, at most this share of families has a mark."""
+"""The family-wise error rate: of families of tests without any effect, at most this share has a significant test."""
 
 
 def holm(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -> tuple[float | None, ...]:
-    """The p values of a family, corrected for their number (Holm 1979); None stays None.
+    """Return the p values of a family of tests, corrected for their number (Holm 1979); None stays None.
 
-    ``questions``: keys of the hypotheses; p values with the same key count as one.
+    ``values``: the p values. ``questions``: a key of the hypothesis for each p value; values with the same key count as
+    one test. An empty sequence means that all hypotheses differ.
 
-    The k-th smallest of m becomes the largest of (m - i + 1) p_i for i up to k, at most 1. Under any dependence, such
-    as one base for all, at most ``LEVEL`` of families without any effect have a corrected p below ``LEVEL``.
+    The k-th smallest of m p values becomes the largest of (m - i + 1) p_i for i up to k, at most 1. However the tests
+    depend on each other (for example through a shared base), at most a share ``LEVEL`` of families without any effect
+    has a corrected p below ``LEVEL``.
     """
     from statsmodels.stats.multitest import multipletests
 
@@ -24,11 +26,11 @@ def holm(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -> 
 
 
 def levels(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -> tuple[float | None, ...]:
-    """The level at which Holm tests each p value of a family; None stays None. ``questions``: as in ``holm``.
+    """Return the level at which Holm's procedure tests each p value of a family; None stays None.
 
-    That is ``LEVEL`` / (m - k + 1) for the k-th smallest of m, up to the first that is not below its own. Larger ones
-    are not tested, and have the level of that one. So a p value is below its level where ``holm`` gives less than
-    ``LEVEL``, and nowhere else.
+    ``values``, ``questions``: as in ``holm``. The level of the k-th smallest of m p values is ``LEVEL`` / (m - k + 1),
+    up to the first p value that is not below its level. The procedure stops at that p value, whose level all larger
+    p values get. So a p value is below its level if and only if ``holm`` returns less than ``LEVEL`` for it.
     """
     each = list(zip(questions or range(len(values)), values, strict=True))
     asked = {question: value for question, value in each if value is not None}

@@ -1,11 +1,12 @@
-"""Power analysis before training: how often a true difference gets a mark, and by how much marks overstate it.
+"""Power analysis before training: how often a true difference is marked, and how much the marked ones overstate it.
 
-A mark is ``chance.p_value`` after Holm's correction over a family of questions. The power meant here is that of one row
-of the family, in which no other row has an effect. Then Holm's threshold is that of its first step: the level divided
-by the number of questions. (Another row may get a mark by chance, which lowers it; that is rare, and left out.)
+A difference is marked (found significant) if its ``chance.p_value`` is below ``LEVEL`` after Holm's correction over a
+family of questions. Power here is that of one row of the family when no other row has an effect. Holm's threshold for
+it is that of his first step: the level divided by the number of questions. (Another row may be marked by chance, which
+makes the threshold less strict. That is rare, and left out.)
 
-Array legend: R seeds, S sentences; K nodes of the distribution that the noise is estimated from, A, B, C nodes of the
-three mean squares.
+Array legend: R seeds; S sentences; K nodes (grid points) of the true variance of the seeds, given its estimate; A, B, C
+nodes of the three mean squares: of seeds, of sentences and of the rest; X the pairs of B and C, or all of A, B and C.
 """
 
 import math
@@ -21,14 +22,15 @@ from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.pseudo_values import Values
 
 POWER: Final = 0.8
-"""A difference is detectable if this share of experiments marks it."""
+"""A difference is detectable if at least this share of experiments marks it."""
 
 MOST_SEEDS: Final = 1000
 """The largest number of seeds that is considered."""
 
 SHARED_REFERENCE: Final = 0.25
-"""The correlation of the variances of two differences to one reference, if all networks vary alike: that of the
-differences, squared.
+"""The correlation of the estimated variances of two differences that share a reference, if all networks vary alike.
+
+Two such differences have a correlation of 1/2; this is its square.
 """
 
 NODES: Final = (8, 60, 6, 6)
@@ -39,9 +41,12 @@ NODES: Final = (8, 60, 6, 6)
 class Noise:
     """The variance components of a difference between two networks.
 
-    ``seeds``: between seeds; ``sentences``: between sentences, shared by all seeds; ``rest``: of single cells of the
-    table. The variance of a mean over R seeds and S sentences is seeds / R + sentences / S + rest / (R S).
-    ``degrees``: the degrees of freedom of the estimate of S ``seeds`` + ``rest``; infinite if it is known.
+    The variance of a mean over R seeds and S sentences is seeds / R + sentences / S + rest / (R S).
+
+    ``seeds``: the variance between seeds.
+    ``sentences``: the variance between sentences, shared by all seeds.
+    ``rest``: the variance of single cells of the table seeds x sentences.
+    ``degrees``: the degrees of freedom with which S ``seeds`` + ``rest`` is estimated; infinite if it is known exactly.
     """
 
     seeds: float
@@ -52,8 +57,10 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """The chances of a true difference: the share of experiments that mark it, and the mean size that these show, as a
-    multiple of the true one (Gelman and Carlin's type M error, 2014).
+    """The power of experiments for a true difference, and by how much those that mark it overstate it.
+
+    ``marked``: the share of experiments that mark the difference. ``overstated``: the mean size of the difference in
+    those experiments, as a multiple of the true one (Gelman and Carlin's type M error, 2014).
     """
 
     marked: float
@@ -61,10 +68,11 @@ class Chances:
 
 
 def noise(tables_RS: Sequence[Values]) -> Noise | None:
-    """The components in tables of differences, averaged over the tables; None if no table has two seeds.
+    """Estimate the variance components of tables of differences, averaged over the tables.
 
-    Computed from the mean squares (``MeanSquares``). A component may be negative, by chance: setting it to 0 would make
-    the noise too large on average. The tables are taken to share their reference.
+    Tables with fewer than two seeds are skipped; None if no table remains. The components follow from the mean squares
+    (``MeanSquares``). By chance, a component may be negative: it is kept, since setting it to 0 would make the noise
+    too large on average. All tables are assumed to be differences to the same reference.
     """
     squares = [mean_squares(table) for table in tables_RS if len(table) > 1]
     if not squares:
@@ -78,12 +86,16 @@ def noise(tables_RS: Sequence[Values]) -> Noise | None:
 
 
 def chances(noise: Noise, difference: float, *, seeds: int, sentences: int, questions: int = 1) -> Chances:
-    """The chances of a true ``difference`` as one of so many ``questions``, in experiments with this noise.
+    """Compute how often a true ``difference`` is marked, and by how much the marked ones overstate it.
 
-    For normal tables the mean, the mean square of the seeds, that of the sentences, and that of the rest are
-    independent, the latter three as chi-squared. Given the mean squares, the mark is a bound b of the mean's size
-    (``chance.p_value``), and both chances are those of a normal variable beyond -b and b. They are averaged over a grid
-    of quantiles of the mean squares, and over a grid of what the true variance of the seeds may be, given its estimate.
+    ``noise``: the variance components of the experiments. ``seeds``, ``sentences``: their numbers in an experiment.
+    ``questions``: the number of questions in the family that the difference belongs to.
+
+    For normally distributed tables, the mean and the three mean squares (of seeds, of sentences and of the rest) are
+    independent, and the mean squares follow chi-squared distributions. Given the mean squares, a difference is marked
+    if its mean lies beyond -b or b for a bound b (``chance.p_value``), and both results follow from the normal
+    distribution. They are averaged over a grid of quantiles of the mean squares, and over a grid of values that the
+    true variance of the seeds may have, given its estimate.
     """
     made = _experiment(noise, seeds, sentences, questions)
     marked = _marked(made, difference)
@@ -91,7 +103,10 @@ def chances(noise: Noise, difference: float, *, seeds: int, sentences: int, ques
 
 
 def smallest_difference(noise: Noise, *, seeds: int, sentences: int, questions: int = 1) -> float:
-    """The smallest true difference that a share ``POWER`` of experiments marks; infinite for one seed."""
+    """Return the smallest true difference that a share ``POWER`` of experiments marks; infinite for one seed.
+
+    The arguments are those of ``chances``.
+    """
     from scipy.optimize import brentq
 
     if seeds < 2:
@@ -110,9 +125,9 @@ def smallest_difference(noise: Noise, *, seeds: int, sentences: int, questions: 
 
 
 def seeds_needed(noise: Noise, difference: float, *, sentences: int, questions: int = 1) -> int | None:
-    """The fewest seeds that detect this difference; None if no number of seeds does.
+    """Return the fewest seeds with which ``difference`` is detectable; None if ``MOST_SEEDS`` are not enough.
 
-    More seeds do not reduce the variation of sentences, which limits the detectable difference.
+    More seeds do not reduce the variation of sentences, so some differences stay undetectable with any number of seeds.
     """
 
     def enough(seeds: int) -> bool:
@@ -122,7 +137,10 @@ def seeds_needed(noise: Noise, difference: float, *, sentences: int, questions: 
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:
-    """The smallest number of seeds that is enough; more of them always are, too."""
+    """Return the smallest number of seeds, from 2 on, for which ``enough`` returns True.
+
+    It must also return True for every larger number. None if it returns False for ``MOST_SEEDS``.
+    """
     low, high = 1, 2
     while not enough(high):
         if high >= MOST_SEEDS:
@@ -136,7 +154,11 @@ def _fewest(enough: Callable[[int], bool]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Design:
-    """The standard errors that an experiment may have, and the bounds beyond which it marks, for each of them."""
+    """The standard errors that an experiment may have, and the bounds beyond which a mean is marked.
+
+    ``error_K``: the standard error at each node of the true variance of the seeds. ``bound_KX``: the bounds b for that
+    standard error, at each combination X of the nodes A, B and C.
+    """
 
     error_K: Values
     bound_KX: Values
@@ -162,7 +184,10 @@ def _experiment(noise: Noise, seeds: int, sentences: int, questions: int) -> _De
 
 @cache
 def _chi_squared(degrees: float, nodes: int) -> Values:
-    """The means of equally likely parts of chi-squared over its degrees of freedom, about; 1 for infinitely many."""
+    """Return quantiles of chi-squared divided by its degrees of freedom, at the middles of ``nodes`` equal shares.
+
+    A single 1 for infinite degrees of freedom.
+    """
     from scipy.special import chdtri
 
     if math.isinf(degrees):
@@ -172,7 +197,10 @@ def _chi_squared(degrees: float, nodes: int) -> Values:
 
 
 def _marked(made: _Design, difference: float) -> float:
-    """The probability of a mean beyond -b or b, for normal means around the difference."""
+    """Return the probability of a mean beyond -b or b, averaged over the grid, for means normal around ``difference``.
+
+    ``made``: the standard errors and the bounds b.
+    """
     from scipy.special import ndtr
 
     up_KX, down_KX = (ndtr((sign * difference - made.bound_KX) / made.error_K[:, None]) for sign in (1, -1))
@@ -180,7 +208,10 @@ def _marked(made: _Design, difference: float) -> float:
 
 
 def _shown(made: _Design, difference: float) -> float:
-    """E |D| 1(|D| > b), for normal means D around the difference."""
+    """Return E |D| 1(|D| > b), averaged over the grid, for means D that are normal around ``difference``.
+
+    ``made``: the standard errors and the bounds b. Divided by the probability of a mark, it is the mean marked size.
+    """
     from scipy.special import ndtr
 
     shown = 0.0

@@ -1,6 +1,7 @@
 """Jackknife pseudo-values: the score of a whole split, divided among its sentences.
 
-Array legend: R seeds, S sentences, C counts of a sentence; ``...`` any leading axes.
+Array legend: R seeds; S sentences; C counts of a sentence, such as correct and predicted labels; ``...`` any leading
+axes.
 """
 
 from collections.abc import Callable
@@ -13,17 +14,18 @@ from skipstack.data.basis.arrays import Numbers
 Values = NDArray[np.float64]
 
 OfCounts = Callable[[Numbers], Numbers]
-"""Maps counts on the last axis to scores: ``counts_...C`` to ``values_...``."""
+"""A score as a function of counts: maps ``counts_...C``, with the counts on the last axis, to ``values_...``."""
 
 
 def pseudo_values(counts_RSC: Numbers, of_counts: OfCounts) -> Values:
-    """The pseudo-values of sentences for their split's score f: ``table_RS``, whose mean over sentences is about f.
+    """Compute a table (R, S) of the pseudo-values p_rs of each sentence; its mean over sentences is about f.
 
         p_rs = S f(t_r) - (S - 1) f(t_r - c_rs),    t_r = sum over s of c_rs
 
-    c_rs: the counts of sentence s by seed r; t_r: those of the split (Tukey 1958; Quenouille 1956). For accuracy with
-    sentences of equal length it is the sentence's own accuracy. F1 is not a mean over sentences, but p_rs can be
-    treated as if it were. Needs at least two sentences.
+    f: the score of a split, ``of_counts``; c_rs: the counts of sentence s by seed r; t_r: the counts of the whole split
+    (Tukey 1958; Quenouille 1956). If f is accuracy and all sentences have equal length, p_rs is the sentence's own
+    accuracy. F1 is not a mean over sentences, but its p_rs can be averaged as if it were. At least two sentences are
+    needed.
     """
     sentences = counts_RSC.shape[-2]
     assert sentences > 1, "one sentence alone has no share"

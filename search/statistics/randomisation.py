@@ -1,6 +1,6 @@
-"""Approximate randomisation over the sentences of a test set, the test that papers report.
+"""Approximate randomisation over the sentences of a test set, the significance test that papers usually report.
 
-Array legend: N resamples, R seeds, S sentences, C counts of a sentence.
+Array legend: N resamples; R seeds; S sentences; C counts of a sentence; X the pairs of R and C.
 """
 
 import numpy as np
@@ -19,10 +19,13 @@ def over_sentences(
     *,
     resamples: int = RESAMPLES,
 ) -> float:
-    """The two-sided p of a difference of mean scores when outputs are swapped at random by sentence (Yeh 2000).
+    """Return the two-sided p of a difference of mean scores, from swapping outputs at random by sentence (Yeh 2000).
 
-    It tests whether *these* trained networks differ on other sentences, not whether other seeds would: a small
-    difference between lucky seeds can be significant. So no mark depends on it.
+    ``ours_RSC``, ``theirs_RSC``: the counts of two networks on the same sentences. ``of_counts``: the score of counts.
+    ``generator``: draws the swaps. ``resamples``: the number of random swaps.
+
+    It tests whether *these* trained networks differ on other sentences, not whether networks of other seeds would
+    differ: a small difference between lucky seeds can be significant. So this p decides no significance mark.
     """
     from scipy.stats import permutation_test
 
@@ -33,7 +36,7 @@ def over_sentences(
     sums_RC = both_RSC.sum(axis=1)
 
     def difference(sign_NS: Values, _: Values, axis: int) -> Values:
-        """The difference of scores after swapping the sentences with sign -1."""
+        """Return the difference of mean scores after swapping the two networks' outputs for sentences with sign -1."""
         gap_NRC = (np.moveaxis(sign_NS, axis, -1) @ flat_SX).reshape(*sign_NS.shape[:-1], *shape_RC)
         one_NR, other_NR = of_counts((sums_RC + gap_NRC) / 2), of_counts((sums_RC - gap_NRC) / 2)
         mean_N: Values = (one_NR - other_NR).mean(axis=-1)

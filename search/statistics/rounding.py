@@ -1,13 +1,13 @@
-"""Tells a spread from the rounding of the numbers that it was computed from."""
+"""Tells a real spread of numbers from one that is only rounding."""
 
 from collections.abc import Sequence
 from typing import Final
 
 ROUNDING: Final = 1e-12
-"""The share of a number up to which a spread around it is rounding.
+"""A spread counts as rounding if it is at most this share of the numbers.
 
-Sums of a thousand numbers, each rounded to 2.2e-16 of itself, lie within a tenth of that. Scores are not known to so
-many digits.
+Sums of a thousand numbers, each rounded to 2.2e-16 of itself, deviate by less than a tenth of this share. Scores are
+not known to so many digits.
 """
 
 
@@ -17,5 +17,5 @@ def is_rounding(spread: float, scale: float) -> bool:
 
 
 def alike(values: Sequence[float]) -> bool:
-    """Whether at least two numbers are equal up to rounding; NaN is equal to nothing."""
+    """Whether all of ``values`` are equal up to rounding; False for fewer than two values. NaN is equal to nothing."""
     return len(values) > 1 and is_rounding(max(values) - min(values), max(map(abs, values)))

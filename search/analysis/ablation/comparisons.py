@@ -1,4 +1,8 @@
-"""The comparisons of an ablation: its rows in words, each beside its references, and their means over corpora."""
+"""The comparisons of an ablation: each row paired with each of its references, in words, and means over corpora.
+
+A row is a config that the ablation trains. Its roles are the reasons for it, such as ``base``, ``winner`` or
+``without`` (a winner with a change taken back). Each role has a reference: the row that it is compared with.
+"""
 
 from dataclasses import dataclass
 
@@ -16,8 +20,10 @@ from skipstack.spaces.trial import CORPUS
 
 
 def own_roles(row: ListedRow) -> tuple[Role, ...]:
-    """The roles of a row that are compared. A winner with a single change is compared once: without the change it is
-    the base, and the base with the change is the winner.
+    """Return the roles of a row that are compared.
+
+    If the row is the base or a winner, that is its first role only: otherwise a winner with a single change would be
+    compared twice, since without the change it is the base, and the base with the change is the winner.
     """
     first = row.roles[0]
     return tuple(role for role in row.roles if role == first or first.kind not in ("base", "winner"))
@@ -25,8 +31,11 @@ def own_roles(row: ListedRow) -> tuple[Role, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RowComparison:
-    """A row beside one reference, on a corpus, or on each of several if it is a mean: ``trials`` and ``references`` are
-    in the order of the corpora. ``row`` and ``reference`` are in words; the base has no reference.
+    """The comparison of a row with one reference, on one corpus or as a mean over several corpora.
+
+    ``row``, ``reference``: both in words; ``reference`` is empty for the base, which has none.
+    ``corpus``: the corpus in words, or the text of ``mean_of``.
+    ``trials``, ``references``: the trials of the row and of the reference, one for each corpus, in the same order.
     """
 
     row: str
@@ -37,14 +46,15 @@ class RowComparison:
 
     @property
     def numbers(self) -> tuple[tuple[int, int | None], ...]:
-        """The numbers of its trials, each with that of its reference, which names the comparison in an ablation."""
+        """The number of each trial and of its reference (None without one), which identify the comparison."""
         against: list[int | None] = [each.number for each in self.references]
         return tuple(zip((each.number for each in self.trials), against or [None], strict=True))
 
 
 def compared(record: StudyRecord) -> list[RowComparison]:
-    """The comparisons of the rows trained so far, corpus by corpus: one for each row and reference, by the first role
-    of the row with that reference.
+    """Return the comparisons of the rows trained so far, corpus by corpus; none if the record is not an ablation's.
+
+    There is one for each row and reference. If several roles of a row have the same reference, the first one names it.
     """
     rows, planned = trained_rows(record), record.plan
     if planned is None:
@@ -68,7 +78,10 @@ def compared(record: StudyRecord) -> list[RowComparison]:
 
 
 def means(record: StudyRecord) -> list[RowComparison]:
-    """The mean of each comparison that every corpus has, over whole trials; none with a single corpus."""
+    """Return the comparisons that are means over all corpora; none if there is a single corpus.
+
+    A comparison counts if on every corpus its trial and its reference were trained to their ends.
+    """
     corpora = 0 if record.plan is None else len(record.plan.corpora)
     together: dict[tuple[str, str], list[RowComparison]] = {}
     for each in compared(record) if corpora > 1 else ():
@@ -87,12 +100,12 @@ def means(record: StudyRecord) -> list[RowComparison]:
 
 
 def mean_of(corpora: int) -> str:
-    """The text that a row has in place of its corpus if it is a mean."""
+    """Return the text that stands in place of the corpus in a row that is a mean over ``corpora`` corpora."""
     return f"{corpora} corpora, the mean"
 
 
 def in_words(record: StudyRecord, point: Point) -> str:
-    """The config of a trial that is no row, such as a step of the path: ``base + depth 5 + composition 2``."""
+    """Describe a trial that is not a row, such as a step of the path, in words: ``base + depth 5 + composition 2``."""
     space = record.space
     short = names_by_path(space.domains)
     steps = [

@@ -1,4 +1,4 @@
-"""Plans an ablation of a study: its rows, on its corpora, with seeds that the search has not used."""
+"""Plans an ablation of a study: the rows to train, the corpora, and seeds that the search has not used."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Experiment:
 
     @property
     def compares(self) -> bool:
-        """Whether it has a row besides the base."""
+        """Whether the ablation has a row besides the base."""
         return len(self.plan.rows) > 1
 
 
@@ -52,14 +52,23 @@ def experiment(
     parts: bool = True,
     time: float,
 ) -> Experiment:
-    """Plan the next ablation of a study, of its ``top`` best configs in the ranking of the search.
+    """Plan the next ablation of a study.
 
-    ``corpora``: names as in ``--corpus``, or ``own``; none: the study's own. ``path``: also walk the greedy path to the
-    best config. ``beside``: other searches with the same base, by name, whose best configs become rows, too.
-    ``without``: paths, or several joined by commas: each winner without all its changes there at once is a row.
-    ``parts``: also the single changes of each winner. Raises UserError for numbers that are too small, for a corpus
-    that is unknown or named twice, if the study varies its corpora itself, if no trial has a score, and for another
-    search with another base, or whose best config cannot be expressed on the study's axes.
+    ``record``: the study's record.
+    ``seeds``: the number of seeds of each row.
+    ``top``: the number of winners: the best configs in the ranking of the search.
+    ``corpora``: names as in ``--corpus``, or ``own``. Empty means the study's own corpus.
+    ``path``: also walk the greedy path from the base to the best config.
+    ``beside``: other searches with the same base, by name. The best config of each becomes a row as well.
+    ``without``: texts of a path or of several joined by commas. For each text, each winner without all its changes at
+    these paths is a row.
+    ``parts``: whether the single changes of each winner are rows as well.
+    ``time``: the time of the planning, in Unix seconds.
+
+    Raises UserError if ``seeds`` or ``top`` is below 1; for a corpus that is unknown or named twice; if corpora are
+    named and the study varies its corpus itself; if no trial has a score; for a path in ``without`` at which no winner
+    has a change; and for another search that has another base, or whose best config cannot be expressed on the study's
+    axes.
     """
     for option, given in (("--seeds", seeds), ("--top", top)):
         if given < 1:
@@ -98,7 +107,10 @@ def experiment(
 def _proposer(
     space: Space, points: Sequence[Point], corpora: Mapping[str, Json], towards: Point | None
 ) -> ListedConfig | PathConfig:
-    """Proposes all rows on each corpus, the base first; then the path ``towards`` a winner that is not the base."""
+    """Return the config of a proposer of all rows on each corpus, the base first.
+
+    If ``towards`` is a winner that differs from the base, the proposer then walks the greedy path to it.
+    """
     listed = tuple(
         point if corpus is None or CORPUS not in point else space.moved(point, CORPUS, corpus)
         for corpus in (corpora.values() or (None,))
@@ -111,9 +123,10 @@ def _proposer(
 
 
 def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConfig, seeds: int) -> SearchConfig:
-    """The search options of an ablation: no trial is stopped; lane seeds and batch order differ from the search's.
+    """Return the search options of ablation ``number``, made from those of the study's search.
 
-    Weights are kept until they are measured on test.
+    No trial is stopped. The seeds of weights and of batch order differ from the search's. Weights are kept until they
+    are measured on test.
     """
     fresh = number * SEEDS_OF_A_SEARCH
     other: dict[str, Any] = {
@@ -133,12 +146,12 @@ def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConf
 
 
 def _point(space: Space, point: Point) -> Point:
-    """A point of the search in the ablation's space, on its first corpus."""
+    """Return a point of the search as a point of the ablation's space, on the ablation's first corpus."""
     return space.compose(lambda path, _: point[path] if path in point else space.usual(path))
 
 
 def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
-    """The configs of the corpora by their names."""
+    """Return the configs of the corpora with these ``--corpus`` names, by name; raise UserError as ``experiment``."""
     if not names:
         return {}
     base: dict[str, Any] = as_network(study.space.base).model_dump(mode="json")
@@ -157,7 +170,7 @@ def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
 
 
 def _on_corpora(config: SpaceConfig, corpora: Mapping[str, Json]) -> SpaceConfig:
-    """The space with the first corpus in its base and, if there are several corpora, an axis of them."""
+    """Return the space with the first corpus in its base and, if there are several corpora, an axis over them."""
     if not corpora:
         return config
     try:

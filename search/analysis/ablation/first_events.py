@@ -1,4 +1,4 @@
-"""The first events of an ablation, and the preparation of its corpora."""
+"""Prepares the corpora of an ablation and creates the events with which its history begins."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,9 +21,11 @@ def first_events(
     corpus_folder: Path,
     clock: Callable[[], float],
 ) -> list[Event]:
-    """Prepare the corpora that the study ``record`` lacks, and return the first events of an ablation.
+    """Prepare the corpora that the study ``record`` lacks, and return the first events of the ablation ``made``.
 
-    Raises UserError as ``prepared`` does.
+    ``folder``: the study's folder. ``data_dir``, ``corpus_folder``: as in ``prepared``. ``clock``: returns the time in
+    Unix seconds. The events are the opening of the ablation, its prepared corpora and its plan. Raises UserError as
+    ``prepared`` does.
     """
     opened = StudyOpened(time=clock(), study=made.study.model_dump(mode="json"), code_version=code_version())
     wanted = [identity(needed.corpus) for needed in needs(made.study.space)]

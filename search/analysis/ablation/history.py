@@ -1,4 +1,4 @@
-"""The history of an ablation: its events in the ledger of its study."""
+"""Reads and writes the events of an ablation, which are stored in the ledger of its study."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,10 @@ from skipstack.search.ledger.ledger import Ledger
 
 
 class AblationHistory:
-    """The events of the ablation ``number``, as if they had a ledger of their own.
+    """Reads and appends the events of ablation ``number`` as if it had a ledger of its own.
 
-    Run options (``Placed``) are recorded for the study as a whole, since later commands reuse them.
+    Run options (``Placed``) are an exception: they are written as events of the whole study, since later commands reuse
+    them.
     """
 
     def __init__(self, ledger: Ledger, number: int) -> None:
@@ -18,21 +19,21 @@ class AblationHistory:
         self._number = number
 
     def replay(self) -> Iterator[Event]:
-        """The ablation's events in order; none before it starts."""
+        """Yield the ablation's events in order; none if it has not begun."""
         for event in self._ledger.only("ablated"):
             if isinstance(event, Ablated) and event.ablation == self._number:
                 yield event.event
 
     def extensions(self) -> Iterator[Extended]:
-        """None: the rows of an ablation are fixed when it starts."""
+        """Yield nothing: the rows of an ablation are fixed when it starts, so that it cannot be extended."""
         yield from ()
 
     def append(self, *events: Event) -> None:
-        """Write events that belong together."""
+        """Append events of the ablation to the study's ledger in one write."""
         self._ledger.append(*map(self.written, events))
 
     def written(self, event: Event) -> Event:
-        """An event of the ablation in the form that the study's ledger has."""
+        """Return an event as the study's ledger stores it: wrapped in ``Ablated``, unless it is ``Placed``."""
         if isinstance(event, Placed | Ablated):
             return event
         return Ablated(time=event.time, ablation=self._number, event=event)

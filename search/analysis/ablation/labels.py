@@ -1,4 +1,7 @@
-"""Labels of the rows of an ablation, and the reference that each is compared with."""
+"""Labels of the rows of an ablation, and the reference (another row) that each row is compared with.
+
+The label of a row depends on its role, the reason for the row: it is the base, a winner, a winner without a change, ...
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +21,12 @@ _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
     "without": "winner",
     "alone": "base",
 }
-"""The kind of row that each is compared with."""
+"""The kind of the row that a row of each kind is compared with (its reference)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The name of a row and the heading of its ``section``, which is empty for the base and the winners."""
+    """A row's name in a table, and the heading of its section; the heading is empty for the base and the winners."""
 
     section: str
     name: str
@@ -33,8 +36,14 @@ class Label:
 
 
 def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
-    """The label of a role: ``base``; ``winner, trial 7``; of another search ``tagger, trial 3``; a change as
-    ``model.stack.depth: 3 → 5``, taken back as ``...: 5 → 3``; several as ``model.stack: as in the base``.
+    """Return the label of a row with this role: the heading of its section, and a name of one of these forms:
+
+    ``base``
+    ``winner, trial 7``: a winner
+    ``tagger, trial 3``: the best config of another search
+    ``model.stack.depth: 3 → 5``: one change alone
+    ``model.stack.depth: 5 → 3``: one change taken back
+    ``model.stack: as in the base``: several changes taken back
     """
     if role.kind == "base":
         return Label("", "base")
@@ -55,8 +64,11 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
 
 
 def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
-    """A row in words: ``base``; ``winner``; ``without composition``; ``base + depth 5``; ``tagger, trial 3`` of another
-    search. Of several winners, the second is ``number 2``, and a row of it is ``number 2 without composition``.
+    """Return a row's name in words.
+
+    Such names are ``base``, ``winner``, ``without composition``, ``base + depth 5`` and, for the best config of another
+    search, ``tagger, trial 3``. The second of several winners is ``number 2``, and without a change it is
+    ``number 2 without composition``.
     """
     if role.kind == "base":
         return "base"
@@ -76,7 +88,7 @@ def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
 
 
 def reference_name(planned: AblationPlanned, role: Role) -> str:
-    """The reference of a row in words: ``base``, ``winner`` or ``number 2``; empty for the base itself."""
+    """Return the name of a row's reference in words: ``base``, ``winner`` or ``number 2``; empty for the base."""
     wanted = _REFERENCES[role.kind]
     if wanted != "winner":
         return wanted or ""
@@ -85,8 +97,10 @@ def reference_name(planned: AblationPlanned, role: Role) -> str:
 
 
 def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
-    """The reference of a row: its winner for a row without a change, the best winner for another search's config, the
-    base for all others; None for the base itself.
+    """Return the row that a row with this role is compared with; None for the base itself.
+
+    A winner with changes taken back is compared with that winner, the best config of another search with the best
+    winner, and every other row with the base.
     """
     wanted = _REFERENCES[role.kind]
     best, own = _winners(planned)[0], role.winner
@@ -103,20 +117,20 @@ def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
 
 
 def _winner(planned: AblationPlanned, number: int | None) -> str:
-    """The label of the winner with this trial number."""
+    """Return the label of the winner with this trial number: ``winner, trial 7`` or ``number 2, trial 9``."""
     place = _winners(planned).index(number) + 1
     return f"winner, trial {number}" if place == 1 else f"number {place}, trial {number}"
 
 
 def _winners(planned: AblationPlanned) -> list[int | None]:
-    """The numbers of the trials of the winners, the best first."""
+    """Return the trial numbers of the winners, the best winner first."""
     winners = [role.winner for row in planned.rows for role in row.roles if role.kind == "winner"]
     ranks = {number: rank for rank, number in enumerate(planned.winners)}
     return sorted(dict.fromkeys(winners), key=lambda number: ranks.get(number or 0, len(ranks)))
 
 
 def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, str]:
-    """The value of the axis without the change, and with it."""
+    """Return the texts of two values of ``axis``: the base's, and that of the role's winner."""
     base = space.base_point()
     winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
     domain, before = space.domains[axis], base[axis] if axis in base else space.usual(axis)

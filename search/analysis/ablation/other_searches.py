@@ -19,9 +19,10 @@ from skipstack.spaces.trial import CORPUS
 
 
 def searches_beside(folders: Iterable[Path]) -> dict[str, StudyRecord]:
-    """Finished searches by the label of their row: the folder's name, or its path if two folders have that name.
+    """Read the finished searches in ``folders``, and return their records by the names that their rows get.
 
-    Raises UserError for a folder without a finished search.
+    A search's name is that of its folder, or the folder's path if two folders have the same name. Raises UserError for
+    a folder without a finished search.
     """
     records = {folder: read_finished(folder) for folder in folders}
     names = Counter(folder.resolve().name for folder in records)
@@ -32,9 +33,10 @@ def searches_beside(folders: Iterable[Path]) -> dict[str, StudyRecord]:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best trial of another search, its ``role`` in an ablation, and its values on all axes of the ablated study.
+    """The best trial of another search, as a row of an ablation.
 
-    Its own search may vary only some of these axes.
+    ``role``: its role in the ablation. ``trial``: the trial in the other search. ``point``: its values on all axes of
+    the ablated study, of which the other search may vary only some.
     """
 
     role: Role
@@ -42,8 +44,10 @@ class Best:
     point: Point
 
     def check(self, config: Subject) -> None:
-        """Raise UserError if ``config``, made from the point, differs from the trial's config in more than the corpus:
-        then the other search varies a field that is no axis of the ablated study.
+        """Raise UserError if the other search varies a field that is not an axis of the ablated study.
+
+        ``config``: the config of ``point`` in the ablated study. Such a field makes it differ from the trial's config
+        in more than the corpus.
         """
         if unlike := _unlike(config, self.trial.config):
             path, ours, theirs = unlike
@@ -54,10 +58,10 @@ class Best:
 
 
 def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> list[Best]:
-    """The best trial of each of the ``others``, by their names, to be compared with the winner of ``record``.
+    """Return the best trial of each of the ``others``, to be compared with the winner of ``record``.
 
-    Raises UserError for a search whose base differs from that of ``record`` in more than the corpus, and for one
-    without a score.
+    ``others``: the records of other searches by their names. Raises UserError for a search whose base differs from
+    that of ``record`` in more than the corpus, and for a search without a scored trial.
     """
     found = []
     for name, other in others.items():
@@ -79,6 +83,9 @@ def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> li
 
 
 def _unlike(ours: Subject, theirs: Subject) -> tuple[str, str, str] | None:
-    """The first path, outside of the corpus, at which two configs differ, with both values."""
+    """Return the first path outside of the corpus at which two configs differ, with both values as text.
+
+    None if they do not differ.
+    """
     found = (each for each in differences(ours, theirs) if not overlap(each[0], CORPUS))
     return next(((path, shown(here), shown(there)) for path, here, there in found), None)

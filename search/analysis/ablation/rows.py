@@ -1,8 +1,9 @@
-"""The rows of an ablation: the base; the winners; the best configs of other searches; each winner without one of its
-changes, or without several at once; the base with each change alone.
+"""The rows of an ablation, each of which is a config to train.
 
-A change is an axis on which a winner differs from the base. An axis that a change activates gets the base's value, or
-the axis's first value if it does not have the base's; an axis that a change deactivates is dropped (``Space.moved``).
+The rows are the base; the winners; the best configs of other searches; each winner without one of its changes, or
+without several at once; and the base with each change alone. A change is an axis on which a winner differs from the
+base. Making or taking back a change may activate or deactivate other axes (``Space.moved``): an activated axis gets the
+base's value, or its own first value if its domain lacks the base's; a deactivated axis is dropped.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,18 +22,18 @@ from skipstack.spaces.trial import as_network
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows in the order of their training, and the rows that the space does not allow."""
+    """The rows of an ablation in the order of their training, and the rows left out since the space forbids them."""
 
     rows: tuple[ListedRow, ...]
     left_out: tuple[LeftOut, ...]
 
 
 def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
-    """A space with every row as a point: that of the search, with its conditions, always with the base.
+    """Reduce the space of the search to one that contains the rows of an ablation, and return its config.
 
-    ``points``: the winners and the configs compared with them. Each axis keeps the base's value, the value that it gets
-    when a change activates it, the values of the ``points`` and the values in conditions. Only the constraints that the
-    base satisfies are kept.
+    ``points``: the winners and the configs compared with them. Each axis keeps the base's value (or the value that it
+    gets when a change activates it), its values in ``points``, and its values in the conditions of other axes. The
+    conditions stay. Of the constraints, only those that the base satisfies stay, so that the base is always allowed.
     """
     space = Space(config)
     base, found = space.base_point(), tuple(points)
@@ -50,7 +51,10 @@ def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
 
 
 def changed(space: Space, winner: Point) -> tuple[str, ...]:
-    """The axes on which a winner differs from the base, without those that merely follow from another change."""
+    """Return the axes on which a winner differs from the base, its changes.
+
+    An axis that another change activates counts only if its value differs from the one that activation gives it.
+    """
     before = _before(space, winner)
     return tuple(path for path in before if canonical_json(before[path]) != canonical_json(winner[path]))
 
@@ -63,10 +67,14 @@ def rows(
     *,
     parts: bool = True,
 ) -> Rows:
-    """The rows of an ablation, in a space from ``space_of_rows``.
+    """Return the rows of an ablation.
 
-    ``winners``: by trial number; ``beside``: configs that are compared with them, with their roles; ``without``: paths
-    joined by commas, all changes at which are taken back at once; ``parts``: whether single changes are rows, too.
+    ``space``: from ``space_of_rows``.
+    ``winners``: the winners' points by trial number.
+    ``beside``: the best configs of other searches, each with its role.
+    ``without``: texts of paths joined by commas. For each text, each winner with all its changes at these paths taken
+    back at once is a row.
+    ``parts``: whether the single changes of each winner are rows as well.
     """
     found: dict[str, tuple[Point, list[Role]]] = {}
     left_out = []
@@ -86,12 +94,12 @@ def rows(
 
 
 def joined_paths(text: str) -> tuple[str, ...]:
-    """The paths of a text in which commas join them."""
+    """Split a text of paths joined by commas into the paths."""
     return tuple(path.strip() for path in text.split(","))
 
 
 def changed_within(space: Space, winner: Point, paths: Iterable[str]) -> tuple[str, ...]:
-    """The axes on which a winner differs from the base that lie at or inside one of the ``paths``."""
+    """Return those of the winner's changes (``changed``) that lie at or inside one of the ``paths``."""
     wanted = tuple(paths)
     return tuple(axis for axis in changed(space, winner) if any(inside(axis, path) for path in wanted))
 
@@ -102,13 +110,16 @@ def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> I
         if not (axes := changed_within(space, winner, joined_paths(text))):
             continue
         for axis in axes:
-            if axis in point:  # taking back an earlier change may have deactivated it
+            if axis in point:  # taking back a change before it may have deactivated this axis
                 point = space.moved(point, axis, before[axis])
         yield Role(kind="without_several", winner=number, axis=text), point
 
 
 def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
-    """The role and point of each row of a single change, and why it is impossible, if the change alone shows that."""
+    """Yield the rows of single changes: first each change taken back, then each change alone.
+
+    A row is its role, its point and, if its change alone would vary an inactive axis, the reason why it is impossible.
+    """
     base = space.base_point()
     for number, winner in winners.items():
         before = _before(space, winner)
@@ -122,13 +133,13 @@ def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, P
 
 
 def _before(space: Space, winner: Point) -> Point:
-    """The values of the winner's axes without its changes."""
+    """Return the values that the winner's axes have without its changes: the base's, or an activated axis's default."""
     base = space.base_point()
     return {path: base[path] if path in base else space.usual(path) for path in space.domains if path in winner}
 
 
 def _axis(domain: Domain, values: Sequence[Json], when: Mapping[str, tuple[Json, ...]]) -> Axis:
-    """A choice of the distinct values, with their names."""
+    """Return an axis that is a choice of the distinct ``values``, with their names if ``domain`` has names."""
     once = tuple({canonical_json(value): value for value in values}.values())
     if not isinstance(domain, Choice) or not domain.names:
         return Axis(choice=once, when=dict(when))

@@ -1,4 +1,4 @@
-"""Results of an ablation: its rows with their trials, and the steps of the greedy path."""
+"""The trained rows of an ablation, each with its trial, and the steps of its greedy path."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ from skipstack.spaces.trial import CORPUS
 
 @dataclass(frozen=True, slots=True)
 class TrainedRow:
-    """A row on a corpus, whose name is empty if the ablation names none; ``trial``: None before it is proposed."""
+    """A row of an ablation on one corpus, with its trial.
+
+    ``corpus``: the corpus's name; empty if the ablation names no corpus. ``trial``: None if it is not proposed yet.
+    """
 
     row: ListedRow
     corpus: str
@@ -26,9 +29,11 @@ class TrainedRow:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A step of the path: the chosen change and its ``score``, the mean over the corpora.
+    """A step of the greedy path: the change with the best score, chosen among the remaining candidates.
 
-    ``instead``: the scores of the other candidates; None: a trial has no score. ``trials``: the trials by change.
+    ``axis``: the axis of the chosen change. ``score``: its score, a mean over the corpora. ``instead``: the scores of
+    the other candidates by axis; None if a trial of the candidate has no score. ``trials``: the trial numbers of every
+    candidate by axis.
     """
 
     axis: str
@@ -38,7 +43,7 @@ class PathStep:
 
 
 def trained_rows(record: StudyRecord) -> list[TrainedRow]:
-    """The rows of an ablation in their order, corpus by corpus."""
+    """Return the rows of an ablation in their order, corpus by corpus; none if the record is not an ablation's."""
     if record.plan is None:
         return []
     domain = record.space.domains.get(CORPUS)
@@ -59,7 +64,7 @@ def trained_rows(record: StudyRecord) -> list[TrainedRow]:
 
 
 def walked(record: StudyRecord) -> Iterator[PathStep]:
-    """The steps of the greedy path so far; none if no path was asked for."""
+    """Yield the steps of the greedy path so far; none if the ablation has no path."""
     config = record.study.search.proposer
     if not isinstance(config, PathConfig):
         return
@@ -76,7 +81,11 @@ def walked(record: StudyRecord) -> Iterator[PathStep]:
 
 
 def settled_trials(record: StudyRecord, config: PathConfig) -> int:
-    """The number of trials known so far: the listed ones, and the candidates of each step of the path so far."""
+    """Return the number of trials of an ablation that are settled so far.
+
+    These are the listed ones, the starts of the path, and the candidates of each step of the path so far. A point that
+    occurs several times is one trial.
+    """
     taken = (
         point for found, _ in steps(record.space, config, _scores(record)) for each in found for point in each.points
     )
@@ -84,11 +93,11 @@ def settled_trials(record: StudyRecord, config: PathConfig) -> int:
 
 
 def _scores(record: StudyRecord) -> dict[str, float | None]:
-    """The scores of the ended trials by the canonical JSON of their points; None: a trial without a score."""
+    """Return the scores of the ended trials by the canonical JSON of their points; None for a trial without a score."""
     return {canonical_json(trial.point): trial.score for trial in record.trials.values() if trial.reason is not None}
 
 
 def _mean(candidate: NextChange, scores: dict[str, float | None]) -> float | None:
-    """The mean score over the corpora; None if a trial has no score."""
+    """Return the candidate's mean score over the corpora; None if the trial of a corpus has no score."""
     reached = [score for point in candidate.points if (score := scores.get(canonical_json(point))) is not None]
     return fmean(reached) if len(reached) == len(candidate.points) else None

@@ -1,4 +1,7 @@
-"""The confirmed table of an ablation: each row compared with its reference, one change away, on each corpus."""
+"""The confirmed table of an ablation: each row compared with its reference on each corpus, and the means over corpora.
+
+A reference is the config that a row is compared with, usually one change away from it.
+"""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -23,7 +26,11 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 
 def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
-    """The table of an ablation from its own record. The rows of each corpus are one family; so are the means."""
+    """Compute the confirmed table of an ablation.
+
+    ``record``: the ablation's own record. ``randomise``: as in ``confirm``. The p values of the rows of a corpus are
+    corrected together as one family, and those of the means over corpora as another.
+    """
     assert record.plan is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
     asked = [_row(record, record.plan, role, each, trained) for role, each in questions(trained)]
@@ -43,7 +50,10 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
 
 
 def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
-    """The comparisons of an ablation, corpus by corpus: a row with two roles is compared twice."""
+    """Return the comparisons of an ablation, each as a role and a row; a row with two roles is compared twice.
+
+    They are sorted by corpus, then by kind of role, winner and axis.
+    """
     kinds = get_args(RoleKind)
     asked = [(role, each) for each in trained for role in own_roles(each.row)]
     asked.sort(key=lambda one: kinds.index(one[0].kind))  # within a kind, rows are in the order of the axes
@@ -84,14 +94,15 @@ def _row(
 
 
 def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, ...]:
-    """The mean effect of each row that has a difference on every corpus, over the corpora."""
+    """Return a row with the mean effect over the corpora for each row that has a difference on every corpus."""
     of_rows: dict[tuple[str, str, str], list[ConfirmedRow]] = {}
     for row in rows:
         if row.difference is not None:
             of_rows.setdefault((row.section, row.axis, row.label), []).append(row)
     whole = {name: found for name, found in of_rows.items() if len(found) == corpora}
     means = [mean_over_corpora([row.difference for row in found if row.difference]) for found in whole.values()]
-    asked = [tuple((row.trial, row.reference) for row in found) for found in whole.values()]  # winners share changes
+    # Rows of two winners may compare the same trials: such rows count as one question.
+    asked = [tuple((row.trial, row.reference) for row in found) for found in whole.values()]
     answers = [mean.p for mean in means]
     return tuple(
         ConfirmedRow(

@@ -1,4 +1,4 @@
-"""Compares a study with a table of a paper: the difference to the base in each row, and the rank correlation."""
+"""Compares a study with a table of a paper: row by row the difference to the base, and overall the rank correlation."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -20,10 +20,11 @@ from skipstack.spaces.trial import TrialConfig, as_network
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedRow:
-    """A row of the paper, and ours. Scores and differences are those of ``data.tasks.measure``.
+    """A row of the paper beside our result for it. Scores and differences are those of ``data.tasks.measure``.
 
-    Both differences are to the paper's base row, on the split of the comparison. ``disagrees``: our whole interval has
-    the opposite sign of the paper's difference.
+    ``paper_dev``, ``paper_test``: the paper's scores. ``paper_difference``: its difference to the paper's base row on
+    the split of the comparison. ``ours``: our scores, and our difference to our result for the paper's base row.
+    ``disagrees``: whether our whole interval has the opposite sign of the paper's difference.
     """
 
     paper_dev: float | None
@@ -35,12 +36,17 @@ class ComparedRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaperComparison:
-    """The rows in the paper's order.
+    """The comparison of a study with a table of a paper.
 
-    ``split``: of the ranks and differences: test if the paper has it and all of our rows were measured there, else dev.
-    ``shared``: the number of rows with a score there in both, ours of a whole trial. ``correlation``: Spearman's, of
-    the two scores over these rows. ``only_described``: why our differences have no interval. ``about``:
-    what the study asks.
+    ``study``, ``corpus``: the study's name and the corpus of its base.
+    ``table``, ``title``, ``note``: the table's full name, its title and a remark on it.
+    ``split``: the split of differences and ranks: test if the paper reports it and all our trials that were trained to
+    their ends were measured on it, or if the paper reports no dev scores; otherwise dev.
+    ``rows``: the rows in the paper's order.
+    ``shared``: the number of rows with a score of the paper and one of a trial of ours that was trained to its end.
+    ``correlation``: Spearman's rank correlation of the two scores over the ``shared`` rows.
+    ``only_described``: the reason if our differences have no intervals; otherwise empty.
+    ``about``: the question that the study asks.
     """
 
     study: str
@@ -58,11 +64,11 @@ class PaperComparison:
 
 
 def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> PaperComparison:
-    """Compare the study with the table called ``name``.
+    """Compare a study with the table called ``name``. ``randomise``: as in ``confirm``.
 
-    A row is represented by the trial whose config is the study's base with exactly the row's values, so that other axes
-    do not confound it. Without such a trial, or if it has no score, the row has none. Ours have intervals if the study
-    is a confirmation by design.
+    Our result for a row is that of the trial whose config is the study's base with exactly the row's values, so that
+    other axes do not confound it. Without such a trial, or without a score of it, the row has no result of ours. Our
+    differences have intervals if the study is a confirmation by design (``designs.py``).
     """
     base = as_network(record.study.space.base)
     by_identity = {trial.config.identity: trial for trial in record.ranked()}
@@ -95,7 +101,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
 
 
 def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
-    """Test, unless the paper lacks test scores or one of our whole trials was not measured there."""
+    """Return the split of the comparison, as described at ``PaperComparison.split``."""
     whole = [trial for trial in trials if trial is not None and trial.whole]
     if table.base.dev is None:
         return "test"
@@ -105,8 +111,11 @@ def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
 def _trial(
     ranked: Mapping[str, TrialRecord], base: TrialConfig, row: PaperRow, files: Set[str | None]
 ) -> TrialRecord | None:
-    """The best trial whose config is the base with the row's values; several such trials differ in their ``files`` of
-    vectors only.
+    """Return the best trial whose config is the base with the row's values; None if there is none.
+
+    ``ranked``: the trials with a score by the identity of their configs, the best first. ``files``: the files of
+    pretrained vectors that the trials use. If the row has pretrained vectors, any of these files will do, so that
+    several trials may fit.
     """
     if row.has is None:
         return None
@@ -117,7 +126,10 @@ def _trial(
 
 
 def _varied(base: TrialConfig, has: Mapping[str, Json]) -> TrialConfig | None:
-    """The base with these values; None if they do not fit it, such as another depth with a list of sources."""
+    """Return the base with the values ``has``, by path; None if the result is invalid.
+
+    For example, another depth does not fit a base that lists the sources of each layer.
+    """
     tree: Tree = base.model_dump(mode="json")
     for path, value in has.items():
         tree = written(tree, path, value)
@@ -146,5 +158,5 @@ def _pair(row: ComparedRow, split: Split) -> tuple[float, float] | None:
 
 
 def _score(printed: float | None, measure: Measure) -> float | None:
-    """A printed figure as a score, with the precision of two printed decimals."""
+    """Convert a figure as the paper prints it to a score, rounded to four decimals; None stays None."""
     return None if printed is None else round(printed / measure.factor, 4) + 0.0

@@ -1,4 +1,4 @@
-"""The points around the base of a grid or of a walk: the values of an axis, their names, and the base itself."""
+"""The base of a study that enumerates its space, as a point (a value for each axis), and the values of its axes."""
 
 from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
@@ -6,7 +6,10 @@ from skipstack.spaces.space import Point, Space
 
 
 def base_of(space: Space) -> Point:
-    """The base as a point; an axis without the base's value gets its usual one, as in ``one_at_a_time``."""
+    """Return the base as a point. An axis whose domain lacks the base's value gets its default, ``Space.usual``.
+
+    The proposer ``one_at_a_time`` starts from the same point.
+    """
     point = space.base_point()
     for axis in tuple(point):
         point = space.moved(point, axis, space.usual(axis))
@@ -14,12 +17,12 @@ def base_of(space: Space) -> Point:
 
 
 def values_of(domain: Domain) -> tuple[Json, ...]:
-    """The values of an axis, in order."""
+    """Return the values of an axis, in order. Call this only for a finite domain: a choice or integers."""
     assert isinstance(domain, Choice | Integer), "a grid is finite"
     return tuple(domain.values)
 
 
 def name_of(domain: Domain, value: Json) -> str:
-    """The value as tables print it: by its name, where it has one."""
+    """Return the text for ``value`` in tables: its name if it has one, else the value itself."""
     name = domain.name(value) if isinstance(domain, Choice) else None
     return name or value_text(value)

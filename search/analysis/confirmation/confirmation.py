@@ -1,7 +1,7 @@
-"""Confirmed rows, which were fixed before anything was measured: their scores, and differences to a reference.
+"""Confirmed rows: their scores, and their differences to a reference, with intervals and significance marks.
 
-Only such rows have intervals and marks. Trials that a search selected or stopped have none
-(``search/analysis/exploration``).
+A row is confirmed if it was fixed before anything was measured. Only such rows have intervals and marks; trials that a
+search selected or stopped have none (``search/analysis/exploration``).
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,18 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowToConfirm:
-    """A row to be confirmed. ``trial``: its trial; None if it was not trained.
+    """A row to be confirmed: a trial, and the trial that it is compared with.
 
-    ``reference``: the trial that it is compared with; ``is_reference``: other rows are compared with it, and it with
-    none. ``section``: its heading, such as its axis; ``axis``: the only axis on which it differs from its reference, if
-    there is just one; ``corpus``: its name if there are several. ``family``: rows of a family are corrected together.
-    ``same_sentences``: both trials are known to be tested on the same sentences, even if the corpora have other paths.
+    ``label``: the row's name.
+    ``trial``: the trial; None if it was not trained.
+    ``reference``: the trial that it is compared with; None if that was not trained.
+    ``is_reference``: True for a row that others are compared with and that itself is compared with none.
+    ``section``: the heading of the row's section, such as its axis.
+    ``axis``: the axis on which the row differs from its reference; empty unless there is exactly one.
+    ``corpus``: the name of its corpus; may be empty if there is only one.
+    ``family``: a key; the p values of rows with the same key are corrected together.
+    ``same_sentences``: whether both trials are known to be tested on the same sentences even if the paths of their
+    corpora differ.
     """
 
     label: str
@@ -46,13 +52,20 @@ class RowToConfirm:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfirmedRow:
-    """The results of a row. Scores and differences are those of ``data.tasks.measure``, the larger the better.
+    """The results of a row. Scores and differences are those of ``data.tasks.measure``: larger is better.
 
-    ``difference``: to the reference; None for a reference, and if it is missing (``why`` says why). ``effect_size``:
-    the same in standard deviations over seeds. ``p``: of the difference, corrected for all rows of the family (Holm);
-    ``marked``: it is below 5 %. ``corrected``: the interval of the difference, corrected likewise: it contains 0 unless
-    the row is marked. ``p_randomised``: by approximate randomisation over the sentences, for these networks
-    only; None if not requested. ``state``: of the trial; ``whole``: it was trained to its end.
+    ``label``, ``section``, ``is_reference``, ``axis``, ``corpus``: as in ``RowToConfirm``.
+    ``trial``, ``reference``: the numbers of the trial and of its reference.
+    ``state``, ``whole``, ``seeds``: the trial's state, whether it was trained to its end, and its seeds.
+    ``dev``, ``test``: the trial's scores.
+    ``difference``: the difference to the reference. None for a row that is a reference itself, and if it is unknown.
+    ``effect_size``: the difference in standard deviations over seeds.
+    ``p``: the p value of the difference, corrected for all rows of the family (Holm).
+    ``p_randomised``: the p value of approximate randomisation over the sentences, which holds for these trained
+    networks only; None if it was not requested.
+    ``marked``: whether ``p`` is below 5 %.
+    ``corrected``: the interval of the difference, corrected like ``p``: it contains 0 unless the row is marked.
+    ``why``: the reason if ``difference`` is unknown.
     """
 
     label: str
@@ -78,12 +91,15 @@ class ConfirmedRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """The power of an experiment, as the mark is given: for one row of its family, if no other row has an effect.
+    """The power of an experiment: how small a difference of a row it marks as significant, after correction.
 
-    ``smallest``: the smallest difference that gets a mark in 80 of 100 such experiments; ``questions``: the number of
-    comparisons in the family. ``half_detected``: how often a difference half as large gets a mark; ``half_overstated``:
-    how large it is shown where it has a mark, as a multiple of the true difference. ``seeds``: the seeds needed to
-    detect the difference ``sought``; None if no number of seeds suffices.
+    All numbers hold for one row of a family in which no other row has an effect.
+
+    ``smallest``: the smallest true difference that is marked in 80 of 100 such experiments.
+    ``questions``: the number of comparisons in the family.
+    ``half_detected``: the share of experiments that mark a true difference half as large as ``smallest``.
+    ``half_overstated``: its mean size in the experiments that mark it, as a multiple of the true size.
+    ``sought``, ``seeds``: a difference, and the number of seeds needed to detect it; None if no number suffices.
     """
 
     smallest: float
@@ -97,16 +113,18 @@ class Reach:
 def confirm(
     rows: Sequence[RowToConfirm], *, split: Split = "test", only_described: str = "", randomise: bool = False
 ) -> tuple[ConfirmedRow, ...]:
-    """Measure the rows' differences on a split, corrected family by family.
+    """Compute the rows' differences to their references, with p values and intervals corrected family by family.
 
-    ``only_described``: why no row may have an interval, if the trials were not fixed in advance. ``randomise``: also
-    compute approximate randomisation, which is slow.
+    ``split``: the split on which the rows are compared. ``only_described``: the reason why no row may have an interval,
+    if the trials were not fixed in advance; otherwise empty. ``randomise``: whether to compute approximate
+    randomisation as well, which is slow.
     """
     found = [_measured(row, split, only_described, randomise) for row in rows]
     for family in dict.fromkeys(row.family for row in rows):
         places = [place for place, row in enumerate(rows) if row.family == family]
         answers = [each.p if (each := found[place].difference) else None for place in places]
-        asked = [(id(rows[place].trial), id(rows[place].reference)) for place in places]  # winners share changes
+        # Rows of two winners may compare the same trials: such rows count as one question.
+        asked = [(id(rows[place].trial), id(rows[place].reference)) for place in places]
         for place, p, level in zip(places, holm(answers, asked), levels(answers, asked), strict=True):
             found[place] = replace(
                 found[place],
@@ -118,15 +136,18 @@ def confirm(
 
 
 def corrected_interval(difference: Estimate | None, level: float | None) -> tuple[float, float] | None:
-    """The interval of a difference at the level at which it is tested; None where it has none."""
+    """Return the interval of a difference at the ``level`` at which it is tested; None if there is no interval."""
     return None if difference is None or level is None else difference.interval(level)
 
 
 def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
-    """The power for differences with the noise of these rows, in the largest of their families; None without two seeds
-    or without noise.
+    """Compute the power of an experiment with the noise of these rows, for a row of the largest family.
+
+    ``sought``: the difference for which the number of seeds is computed. None without rows with counts by sentence and
+    two seeds, or if they show no noise.
     """
-    families: dict[str, set[tuple[int, int]]] = {}  # winners share changes
+    # Sets of pairs of trials: rows of two winners that compare the same trials count as one question.
+    families: dict[str, set[tuple[int, int]]] = {}
     tables = []
     for row in rows:
         if row.trial is None or row.reference is None or not (row.trial.whole and row.reference.whole):
@@ -191,7 +212,10 @@ def _measured(row: RowToConfirm, split: Split, only_described: str, randomise: b
 
 
 def _score(trial: TrialRecord, split: Split, only_described: str) -> Estimate | None:
-    """A score with its interval, or without one if the trial was stopped early or no row may have one."""
+    """Return the trial's score on ``split`` with its interval; None if it was not measured on it.
+
+    The score has no interval if the trial was not trained to its end or if ``only_described`` is given.
+    """
     estimate = score_of(trial, split)
     why = only_described or ("" if trial.whole else f"the trial is {trial.state}")
     return estimate if estimate is None or not why else described(estimate, why)

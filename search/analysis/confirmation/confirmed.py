@@ -1,4 +1,4 @@
-"""A confirmed score, as a model card states it."""
+"""A confirmed score, and the sentence in which a model card states it."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from skipstack.data.tasks.measure import Measure
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirmed:
-    """A confirmed score of a config on the test split of ``corpus``: ``value`` +- ``half``, a 95 % interval.
+    """A confirmed score of a config on the test split of ``corpus``, with a 95 % interval.
 
-    Both are scores (``data.tasks.measure``), means over ``seeds``.
+    ``value``: the score (``data.tasks.measure``), a mean over ``seeds``. ``half``: half the width of its interval.
     """
 
     corpus: str
@@ -19,8 +19,10 @@ class Confirmed:
     seeds: int
 
     def in_words(self, measure: Measure, what: str, on: str, form: str) -> str:
-        """A sentence for a model card. ``what``: the model with the score; ``on``: the data it is for; ``form``: the
-        format of numbers.
+        """Return a sentence for a model card.
+
+        ``measure``: the measure of the score. ``what``: the model with the score. ``on``: the data that it was measured
+        on. ``form``: the format of the numbers.
         """
         value, half = measure.factor * self.value, abs(measure.factor) * self.half
         return (

@@ -1,4 +1,4 @@
-"""Studies that are confirmations by design: all their trials were fixed before anything was measured."""
+"""The confirmed table of a study that is a confirmation by design: all its trials were fixed before training."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,16 +15,22 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Domain, Json
 
 TENTH_OF_A_POINT = 0.001
-"""A difference of 0.1 points, as a score, for which ``Reach.seeds`` are computed."""
+"""A difference of 0.1 points, as a score: ``Reach.seeds`` is the number of seeds needed to detect it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirmation:
-    """The rows of a study that were fixed in advance, the base first.
+    """A confirmed table: the rows of a study that were fixed in advance.
 
-    ``corpus``: the name of its corpus, the names of several, or the function; ``about``: what the study asks;
-    ``split``: on which they are compared; ``ablation``: the number of the ablation that they are of, if any;
-    ``interactions``: in a grid, of two changes that it tried alone and together.
+    ``study``: the study's name.
+    ``corpus``: the name of its corpus, the names of several, or that of the user's function.
+    ``measure``: the measure of the scores.
+    ``rows``: the rows, the base first.
+    ``reach``: the power of the experiment; None if it is unknown.
+    ``split``: the split on which rows are compared.
+    ``about``: the question that the study asks.
+    ``ablation``: the number of the ablation that the rows belong to; None if they belong to the study itself.
+    ``interactions``: in a grid, the interactions of two changes that were tried alone and together.
     """
 
     study: str
@@ -39,12 +45,12 @@ class Confirmation:
 
     @property
     def confirmed(self) -> bool:
-        """Whether every trained row has several seeds: one does not show how much scores vary by chance."""
+        """Whether every trained row has several seeds; a single seed does not show how much scores vary by chance."""
         return all(len(row.seeds) > 1 for row in self.rows if row.trial is not None)
 
 
 def why_not_by_design(record: StudyRecord) -> str:
-    """The reason why the trials of a study are no confirmation; empty if they are one."""
+    """Return the reason why a study is not a confirmation by design; empty if it is one."""
     search = record.study.search
     if not search.stops_nothing:
         return f"{search.scheduler.kind} stops trials by their scores"
@@ -56,10 +62,10 @@ def why_not_by_design(record: StudyRecord) -> str:
 
 
 def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation | None:
-    """The table of a study that is a confirmation by design; None for any other.
+    """Return the confirmed table of a study that is a confirmation by design; None for any other study.
 
-    A row is the base with one other value, so that other axes do not confound it: in a grid, the trials that differ
-    from the base on one axis. The rows are one family.
+    A row is the base with another value on one axis, so that other axes do not confound it. Of a grid, these are the
+    trials that differ from the base on one axis. All rows are one family. ``randomise``: as in ``confirm``.
     """
     if why_not_by_design(record):
         return None
@@ -77,7 +83,10 @@ def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation |
 
 
 def split_of(record: StudyRecord) -> Split:
-    """The split on which rows are compared: test, or dev (the score itself) if a function reports no test score."""
+    """Return the split on which rows are compared.
+
+    That is test; but if the study tunes a user's function that reports no test score, it is dev, the score itself.
+    """
     reports_test = any(trial.test for trial in record.trials.values())
     return "test" if record.study.space.base.keeps_weights or reports_test else "dev"
 

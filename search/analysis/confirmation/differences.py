@@ -1,6 +1,7 @@
-"""Scores of trials, and differences between two trials, as estimates.
+"""Scores of trials, and differences between two trials, as estimates with confidence intervals.
 
-Array legend: R seeds, S sentences, C counts of a sentence.
+Array legend: R seeds; S sentences; C counts of a sentence; U units that are drawn independently, which are sentences or
+documents; x any leading axes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,15 +38,17 @@ SPANS: Final = "gold"
 """The name of the count of gold spans, which only measures of spans have."""
 
 FEWEST_SPANS: Final = 30
-"""The minimum number of spans in a test set for intervals with their nominal coverage: networks that differ in one span
-of a hundred are then found to differ at all (``tests/search/statistics/measured.py``).
+"""The minimum number of gold spans in a test set for intervals with their nominal coverage.
+
+From this number on, even networks that differ in one span of a hundred are found to differ at all
+(``tests/search/statistics/measured.py``).
 """
 
 FEW: Final = f"are too few to show how far chance reaches (at least {FEWEST_SPANS} are needed)"
 
 
 def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
-    """The score of a trial on a split, over its seeds; None if it was not measured there."""
+    """Return the mean score of a trial over its seeds on ``split``; None if it was not measured on it."""
     scores = by_seed(trial, split)
     if not scores:
         return None
@@ -60,11 +63,12 @@ def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
 def difference(
     trial: TrialRecord, reference: TrialRecord, split: Split, *, same_sentences: bool = False
 ) -> Estimate | None:
-    """The difference of a trial to a reference; None if one of them was not measured on the split.
+    """Return the difference of a trial's score to a reference's; None if either was not measured on ``split``.
 
-    Shared seeds are paired, since the same seed draws the same weights, dropout and data order for both; so are calls
-    with the same replicates, fold by fold. If there are any, other seeds are left out. Trials without a shared seed are
-    compared unpaired. Sentences are paired if both were measured on the same corpus, or ``same_sentences`` says so.
+    If the two trials share seeds, their scores are paired by seed and all other seeds are left out, since the same seed
+    draws the same weights, dropout and data order for both. Calls of a function with the same replicates are paired
+    likewise, fold by fold. Trials without a shared seed are compared unpaired. Sentences are paired if both trials were
+    measured on the same corpus, or if ``same_sentences`` is True.
     """
     ours, theirs = by_seed(trial, split), by_seed(reference, split)
     if not ours or not theirs:
@@ -86,10 +90,11 @@ def difference(
 def interaction(
     both: TrialRecord, one: TrialRecord, other: TrialRecord, base: TrialRecord, split: Split
 ) -> Estimate | None:
-    """The interaction of two changes, their effect together beyond those of each alone: (both - other) - (one - base);
-    None if one of the four was not measured on the split, or they share no seed.
+    """Return the interaction of two changes: (both - other) - (one - base), their joint effect beyond the single ones.
 
-    Seeds are paired, and sentences where all four have counts of the same ones.
+    ``one``, ``other``: the trials with a single change. ``both``: the trial with both changes. ``base``: the trial
+    without a change. None if one of the four was not measured on ``split``, or if they share no seed. Scores are paired
+    by seed, and by sentence if all four have counts of the same sentences.
     """
     scores = [by_seed(trial, split) for trial in (both, other, one, base)]
     shared = [seed for seed in scores[0] if all(seed in each for each in scores)]
@@ -110,12 +115,15 @@ def interaction(
 
 
 def size_of(trial: TrialRecord, reference: TrialRecord, split: Split) -> float | None:
-    """The difference in standard deviations over seeds (``effect_size``)."""
+    """Return the difference of two trials in standard deviations over seeds (``effect_size``)."""
     return effect_size(tuple(by_seed(trial, split).values()), tuple(by_seed(reference, split).values()))
 
 
 def randomised(trial: TrialRecord, reference: TrialRecord) -> float | None:
-    """The p of approximate randomisation over the sentences; None without counts by sentence or a shared seed."""
+    """Return the p of approximate randomisation over the test sentences, on the seeds that both trials share.
+
+    None if they share no seed or have no counts by sentence.
+    """
     shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
     found = _paired_counts(trial, reference, "test", (shared, shared)) if shared else None
     if found is None:
@@ -125,8 +133,10 @@ def randomised(trial: TrialRecord, reference: TrialRecord) -> float | None:
 
 
 def difference_table(trial: TrialRecord, reference: TrialRecord) -> Values | None:
-    """The differences of test scores, seeds x sentences, or x documents where they are told apart; None without counts
-    by sentence or a shared seed.
+    """Return the table of differences of test scores of two trials: shared seeds x sentences.
+
+    If the documents of the sentences are known, the table is seeds x documents. None if the trials share no seed or
+    have no counts by sentence.
     """
     shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
     counts = _paired_counts(trial, reference, "test", (shared, shared)) if shared else None
@@ -137,17 +147,17 @@ def difference_table(trial: TrialRecord, reference: TrialRecord) -> Values | Non
 
 
 def described(estimate: Estimate, why: str) -> Estimate:
-    """The estimate without its interval, and the reason why."""
+    """Return the estimate without its interval, and with ``why``, the reason for that."""
     return replace(estimate, error=None, degrees=None, low=None, high=None, p=None, why=why, parts=())
 
 
 def by_seed(trial: TrialRecord, split: Split) -> Mapping[int, float]:
-    """The scores of a trial on a split."""
+    """Return the scores of a trial on ``split`` by seed."""
     return trial.dev if split == "dev" else trial.test
 
 
 def scores_of(measure: Measure) -> OfCounts:
-    """A function from counts to scores, of which larger is better."""
+    """Return the function from counts to scores of a measure, with its sign such that larger is better."""
     sign = measure.score(1.0)
 
     def scores(counts_xC: Numbers) -> Numbers:
@@ -159,7 +169,11 @@ def scores_of(measure: Measure) -> OfCounts:
 def _over_calls(
     values: Mapping[int, float], replicates: Replicates, split: Split, scale: float | None = None
 ) -> Estimate:
-    """The mean over calls by their numbers: over seeds, over folds, or over the values of a list."""
+    """Return the mean of ``values``, which are by call, with the interval that suits the trial's replicates.
+
+    Without replicates the interval is over seeds; if the replicates are folds, it is over folds; otherwise it is over
+    the values of the replicates, each being a mean over its calls. ``scale``: as in ``over_seeds``.
+    """
     if not replicates.name:
         return over_seeds(tuple(values.values()), scale=scale)
     if replicates.folds:
@@ -175,8 +189,9 @@ def _over_calls(
 def _tables(
     trial: TrialRecord, reference: TrialRecord, counts: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> tuple[Values, Values, bool]:
-    """The pseudo-values of both by document, if both are known by document, or else by sentence; and whether it is by
-    document.
+    """Return the tables of pseudo-values of both trials, and whether they are by document.
+
+    They are by document if both trials know the same documents, and by sentence otherwise.
     """
     known = trial.documents if trial.documents == reference.documents else ()
     (ours, documents), (theirs, _) = (_units(each, known) for each in counts)
@@ -185,8 +200,10 @@ def _tables(
 
 
 def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[NDArray[np.float64], bool]:
-    """The counts of the units that are drawn independently: of the documents, if their sizes add up to all sentences,
-    or else of the sentences. Also, whether they are documents.
+    """Return the counts of the units that are drawn independently, and whether these units are documents.
+
+    ``documents``: the number of sentences of each document. If these add up to all sentences, the units are documents;
+    otherwise they are the sentences.
     """
     if not documents or sum(documents) != counts_RSC.shape[1]:
         return counts_RSC, False
@@ -195,14 +212,14 @@ def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[N
 
 
 def _of_sentences(estimate: Estimate, counts_RSC: NDArray[np.float64], documents: bool) -> Estimate:
-    """The estimate with its number of sentences, and of documents if it was computed from them."""
+    """Return the estimate; if its units are ``documents``, with the numbers of sentences and of documents set right."""
     if not documents:
         return estimate
     return replace(estimate, sentences=counts_RSC.shape[1], documents=estimate.sentences)
 
 
 def _known(estimate: Estimate, measure: Measure, counts_RSC: NDArray[np.float64]) -> Estimate:
-    """The estimate, without its interval where a test set has so few spans that no interval from it holds."""
+    """Return the estimate; without its interval if the test set has fewer spans than ``FEWEST_SPANS``."""
     if SPANS not in measure.counted:
         return estimate
     spans = int(counts_RSC[..., measure.counted.index(SPANS)].sum(axis=1).min())
@@ -216,7 +233,10 @@ def _paired_counts(
     seeds: tuple[Sequence[int], Sequence[int]],
     same_sentences: bool = False,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The counts of both on the same sentences; None if these are not known to be the same."""
+    """Return the counts of both trials on the same sentences; None if they have none or the sentences may differ.
+
+    ``seeds``: the seeds of each trial. ``same_sentences``: as in ``difference``.
+    """
     one, other = _counts(trial, split, seeds[0]), _counts(reference, split, seeds[1])
     if one is None or other is None or one.shape[1] != other.shape[1]:
         return None
@@ -229,7 +249,7 @@ def _corpus(trial: TrialRecord) -> str:
 
 
 def _counts(trial: TrialRecord, split: Split, seeds: Sequence[int]) -> NDArray[np.float64] | None:
-    """counts_RSC of these seeds; None where they are missing: on dev, in old ledgers, and for a single sentence."""
+    """Return counts_RSC of these seeds; None on dev, in old ledgers without counts, and for a single sentence."""
     counts_RSC = trial.sentences if split == "test" else None
     if counts_RSC is None or counts_RSC.shape[1] < 2:
         return None

@@ -1,4 +1,4 @@
-"""The confirmed scores of a config, for its model card."""
+"""Collects the confirmed scores of a config for its model card."""
 
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.confirmed import Confirmed
@@ -7,9 +7,9 @@ from skipstack.spaces.subject import Subject
 
 
 def confirmed_figures(record: StudyRecord, config: Subject) -> list[Confirmed]:
-    """The test scores of a config with an interval in each ablation of its study, without duplicates.
+    """Return the test scores with an interval that the study's ablations have for ``config``, without duplicates.
 
-    Only ablations use seeds that did not influence the choice of the config.
+    The study's own scores do not count: only ablations use seeds that did not influence the choice of the config.
     """
     found = {}
     for number, ablation in record.ablations.items():

@@ -1,4 +1,4 @@
-"""Forecasts the cost and the power of an ablation from its search, before training."""
+"""Forecasts the cost and the power of an ablation from its search, before the ablation trains."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -30,11 +30,14 @@ Bounds = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resolution:
-    """The power of an ablation. Scores are those of ``data.tasks.measure``, so 0.1 points are 0.001.
+    """The power of an ablation. Scores are those of ``data.tasks.measure``, so that 0.1 points are 0.001.
 
-    Detectable means that the row gets its mark in 80 of 100 such experiments if no other row has an effect.
-    ``smallest``: the smallest detectable difference, None with a single seed; ``needed``: the seeds needed to detect
-    ``POINTS``, None if no number suffices, since the test set is too small. ``sentences``: of the test set.
+    A difference is detectable if it is marked as significant in 80 of 100 such experiments when no other row has an
+    effect.
+
+    ``smallest``: the smallest detectable difference; None with a single seed.
+    ``needed``: the number of seeds needed to detect ``POINTS``; None if the test set is too small for any number.
+    ``sentences``: the number of sentences of the test set.
     ``questions``: the number of comparisons per corpus.
     """
 
@@ -46,11 +49,14 @@ class Resolution:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """The forecast of an ablation. ``trials`` and ``most``: the minimum and maximum number of trials, which depends on
-    the path.
+    """The forecast of an ablation: its cost and its power.
 
-    ``seeds``: of each trial; ``searched``: of each trial of the search. ``seconds``: bounds of the training time, one
-    trial after another; None if the search has no times. ``why``: why the ``resolution`` is unknown.
+    ``trials``, ``most``: the minimum and the maximum number of trials; they differ if the ablation walks a path.
+    ``seeds``: the number of seeds of a trial of the ablation.
+    ``searched``: the number of seeds of a trial of the search.
+    ``seconds``: a lower and an upper bound of the training time if trials run one after another; None if the search
+    has no times.
+    ``resolution``: the power; None if it is unknown, and then ``why`` is the reason.
     """
 
     trials: int
@@ -63,11 +69,14 @@ class Forecast:
 
 
 def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], folder: StudyFolder) -> Forecast:
-    """Forecast an ablation with the first events ``first``: each trial's epochs at the pace of the most similar trials
-    of the search, scaled by the size of the corpus.
+    """Forecast the cost and the power of an ablation.
 
-    Seeds may train together. If s seeds took m seconds, k seeds therefore take between m min(1, k / s) and
-    m max(1, k / s): further seeds take between no time and as much as the first ones.
+    ``record``: the record of the study. ``made``: the planned ablation. ``first``: its first events, with its prepared
+    corpora. ``folder``: the study's folder.
+
+    The time of a trial is its number of epochs times the seconds per epoch of the most similar trials of the search,
+    scaled by the size of the corpus. Seeds may train together, so that a further seed takes between no time and as much
+    as a first one: if s seeds took m seconds, k seeds take between m min(1, k / s) and m max(1, k / s).
     """
     proposer = made.study.search.proposer
     assert isinstance(proposer, ListedConfig | PathConfig)
@@ -95,8 +104,10 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
 
 
 def most(proposer: ListedConfig | PathConfig) -> int:
-    """The maximum number of trials. A path adds one for each remaining change at each step, except for its first and
-    last two steps, which are listed already.
+    """Return the maximum number of trials of an ablation.
+
+    To the listed ones, a path adds one trial for each remaining change at each step. The first step and the last two
+    add none, since their trials are listed already.
     """
     if isinstance(proposer, ListedConfig):
         return len(proposer.points)
@@ -105,12 +116,15 @@ def most(proposer: ListedConfig | PathConfig) -> int:
 
 
 def _paces(record: StudyRecord, seeds: int) -> list[tuple[Point, Bounds]]:
-    """The seconds of an epoch with so many seeds, for the points of all trained trials."""
+    """Return the point of each trained trial with bounds of the seconds that its epoch takes with ``seeds`` seeds."""
     return [(trial.point, _own_pace(trial, seeds)) for trial in record.trials.values() if trial.seconds > 0]
 
 
 def _own_pace(trial: TrialRecord, seeds: int) -> Bounds:
-    """Bounds of a trial's seconds per epoch; if seeds race, averaged over its reports, each with its own seeds."""
+    """Return bounds of the seconds that an epoch of this trial takes with ``seeds`` seeds.
+
+    If seeds race, reports differ in their numbers of seeds, and the bounds are means over the reports.
+    """
     epochs = [(trial.seconds / trial.epochs, len(trial.seeds))]
     if trial.raced:
         epochs = [(report.seconds, len(report.seeds or trial.seeds)) for report in trial.reports]
@@ -119,7 +133,7 @@ def _own_pace(trial: TrialRecord, seeds: int) -> Bounds:
 
 
 def _pace(paces: Sequence[tuple[Point, Bounds]], point: Point) -> Bounds:
-    """The mean pace of the trials that differ from ``point`` on the fewest axes."""
+    """Return the mean bounds of the trials that differ from ``point`` on the fewest axes."""
     apart = [_apart(own, point) for own, _ in paces]
     nearest = [pace for (_, pace), differing in zip(paces, apart, strict=True) if differing == min(apart)]
     return fmean(least for least, _ in nearest), fmean(most for _, most in nearest)
@@ -130,13 +144,19 @@ def _apart(one: Point, other: Point) -> int:
 
 
 def _epochs(record: StudyRecord) -> int:
-    """The epochs of a whole trial; for functions that return early, the most that any of them reported."""
+    """Return the number of epochs of a trial that is trained to its end.
+
+    If the trials are calls of a function that returns before its last epoch, that is the most that any call reported.
+    """
     whole = [len(trial.reports) for trial in record.trials.values() if trial.reason == "completed"]
     return min(record.study.space.base.epochs, max(whole, default=record.study.space.base.epochs))
 
 
 def _sizes(record: StudyRecord, first: Iterable[Event], folder: StudyFolder) -> Callable[[Subject], float]:
-    """A function to the size of a config's epoch relative to the search, by its corpus; always 1 for a function."""
+    """Return a function from a config to the size of its corpus relative to the corpus of the search's base.
+
+    If the study tunes a user's function, which has no corpus, it always returns 1.
+    """
     ours = record.read_by(record.study.space.base)
     if ours is None:
         return lambda subject: 1.0
@@ -146,14 +166,15 @@ def _sizes(record: StudyRecord, first: Iterable[Event], folder: StudyFolder) -> 
 
 
 def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
-    """The number of tokens in train."""
+    """Return the number of tokens in the train split of a prepared corpus."""
     return len(open_store(folder.corpus(prepared)).splits["train"].forms_N)
 
 
 def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | None, str]:
-    """The power from the search's test scores of the base and the winner; or why it is unknown.
+    """Compute the power of an ablation from the test scores of its search; None and the reason if it is unknown.
 
-    Other configs that were trained to the end show more of the noise, since the seeds of a search are few.
+    The noise is estimated from the difference of the winner to the base and, since the seeds of a search are few, from
+    the differences of all other configs that were trained to their ends.
     """
     if not record.measure.counted:
         return None, "what a function reports is known by seed alone"
@@ -180,7 +201,7 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
 
 
 def _questions(made: Experiment) -> int:
-    """The number of comparisons on a corpus, as the correction counts them: winners may share changes."""
+    """Return the number of different comparisons on a corpus: those of two winners that share a change count once."""
     asked = [
         (row, reference(made.plan, role))
         for role, row in questions([TrainedRow(each, "", None) for each in made.plan.rows])

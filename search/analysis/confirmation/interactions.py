@@ -1,7 +1,8 @@
-"""Interactions of two changes in a grid: how much they do together beyond what each of them does alone.
+"""Interactions of two changes in a grid: the effect of both together beyond the sum of their single effects.
 
-For a base b, trials x and y with one change each, and the trial xy with both, the interaction is (xy - y) - (x - b):
-how much more the first change gains if the second one is made, too. At 0 their differences to the base add up.
+For the scores b of the base, x and y of the trials with one change each, and xy of the trial with both, the interaction
+is (xy - y) - (x - b): how much more the first change gains if the second one is made as well. If it is 0, the effects
+of the two changes add up.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ from skipstack.spaces.space import Point, Space
 
 @dataclass(frozen=True, slots=True)
 class SingleChange:
-    """A value of an axis in place of the base's, and the trial that has no other change."""
+    """A change of the base on one axis, to ``value``, and the trial that has this change only."""
 
     axis: str
     value: Json
@@ -30,9 +31,11 @@ class SingleChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Interaction:
-    """The interaction of two changes to the base. ``axes`` and ``values``: what they change, and to what; ``trial``:
-    the number of the one that has both. ``p``: corrected for all interactions of the study (Holm); ``marked``: below
-    5 %.
+    """The interaction of two changes of the base.
+
+    ``axes``, ``values``: the axes that the two changes change, and the names of their new values. ``trial``: the number
+    of the trial with both changes. ``estimate``: the interaction. ``p``: its p value, corrected for all interactions of
+    the study (Holm). ``marked``: whether that is below 5 %.
     """
 
     axes: tuple[str, str]
@@ -44,7 +47,10 @@ class Interaction:
 
 
 def interactions(record: StudyRecord, split: Split) -> tuple[Interaction, ...]:
-    """The interactions of any two changes that a confirmation by design tried alone and together, each to its end."""
+    """Return the interactions of all pairs of changes that a confirmation by design tried alone and together.
+
+    The base and the three trials must have been trained to their ends. ``split``: the split of the scores.
+    """
     found = list(_interactions(record, split))
     corrected = holm([each.estimate.p for each in found])
     return tuple(

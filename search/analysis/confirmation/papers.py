@@ -1,4 +1,4 @@
-"""The published figures of papers, as data (``spaces/papers/*.yaml``), with which studies are compared."""
+"""The published scores of papers with which studies are compared, read from ``spaces/papers/*.yaml``."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -20,11 +20,14 @@ Figure = Annotated[float, Field(ge=0)]
 
 
 class PaperRow(Frozen):
-    """A row with its printed scores, None if the paper has none.
+    """A row of a paper's table.
 
+    ``dev``, ``test``: the printed scores; None if the paper prints none.
     ``has``: the values, by path, in which the row's config differs from a study's base; None for a system that cannot
-    be a config of ours. ``vectors``: whether its words start from pretrained vectors, of whatever file the user has;
-    None: as in the study's base. ``base``: the row from which the paper measures differences.
+    be expressed as a config of this project.
+    ``vectors``: whether word embeddings start from pretrained vectors, from any file that the user has. None means as
+    in the study's base.
+    ``base``: whether it is the row from which the paper measures differences.
     """
 
     label: Annotated[str, Field(min_length=1)]
@@ -45,7 +48,10 @@ class PaperRow(Frozen):
 
 
 class PaperTable(Frozen):
-    """A table of a paper, with its rows in order, and the preset that reproduces it. ``why``: why it was not run."""
+    """A table of a paper, with its rows in order.
+
+    ``preset``: the preset that reproduces it. ``note``: a remark for readers. ``why``: the reason if it was not run.
+    """
 
     title: str
     preset: str
@@ -64,13 +70,15 @@ class PaperTable(Frozen):
 
     @property
     def base(self) -> PaperRow:
-        """The row that differences are measured from."""
+        """The row from which differences are measured."""
         return next(row for row in self.rows if row.base)
 
 
 class PaperFigure(Frozen):
-    """A figure of a paper, or a table without scores of configs. ``preset``: the study that shows the same, if any;
-    ``why``: what it is if there is nothing to run, or why it was not run.
+    """A figure (plot) of a paper, or a table that has no scores of configs.
+
+    ``preset``: the preset of a study that shows the same; empty if there is none. ``why``: a description if there is
+    nothing to run, or the reason why it was not run.
     """
 
     title: str
@@ -79,7 +87,7 @@ class PaperFigure(Frozen):
 
 
 class Paper(Frozen):
-    """A paper's tables by name, and what else it shows."""
+    """A paper: its tables of scores by name, and its ``others``: figures and other tables by name."""
 
     title: str
     tables: dict[str, PaperTable] = Field(default_factory=dict)
@@ -88,18 +96,18 @@ class Paper(Frozen):
 
 @cache
 def papers() -> Mapping[str, Paper]:
-    """The papers whose figures come with the project, by short name."""
+    """Return the papers whose scores come with the project, by short name."""
     folder = Path(str(files("skipstack.spaces"))) / "papers"
     return {path.stem: read_paper(path) for path in sorted(folder.glob("*.yaml"))}
 
 
 def tables() -> dict[str, PaperTable]:
-    """Every table by its full name, such as ``wu2017/table-2``."""
+    """Return every table of every paper by its full name, such as ``wu2017/table-2``."""
     return {f"{paper}/{name}": table for paper, each in papers().items() for name, table in each.tables.items()}
 
 
 def find_table(name: str) -> PaperTable:
-    """The table with this full name. Raises UserError if there is none."""
+    """Return the table with this full name. Raises UserError if there is none."""
     if name not in tables():
         raise UserError(unknown("table", name, tables()))
     return tables()[name]

@@ -1,4 +1,4 @@
-"""Compares several studies: rows confirmed in more than one are tested, their searches are only described."""
+"""Compares several studies: tests the rows that more than one study confirmed, and describes their searches."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,15 +22,17 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import CORPUS
 
 WINNER = "the best config of each, as its own ablation found it"
-"""The heading of the section of winners, whose configs may differ."""
+"""The heading of the section that compares the studies' winners; their configs may differ."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchSummary:
     """A summary of a study's search. Scores are those of ``data.tasks.measure``, on dev.
 
-    ``best``: the best score, a mean over ``seeds``; None without a score. ``alike``: the expected best score of
-    ``trials_alike`` trials, as many as fit into the epochs of the cheapest study.
+    ``study``, ``trials``, ``epochs``: the study's name, its number of trials and their epochs in total.
+    ``best``, ``seeds``: the best score and the number of seeds that it is a mean over; None and 0 without a score.
+    ``trials_alike``: the number of trials that fit into the epochs of the cheapest study.
+    ``alike``: the expected best score of that many trials; None if not even one fits.
     """
 
     study: str
@@ -44,12 +46,15 @@ class SearchSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Studies:
-    """Several studies on one corpus.
+    """The comparison of several studies on one corpus.
 
-    ``rows``: a section for each config that more than one study confirmed, and one for the best configs; a section has
-    a row for each study with that config, compared with the first of them. All rows are one family. ``budgets``: the
-    expected best of a part of each study's trials (``search.analysis.exploration.budgets``), with a column study.
-    ``split``: on which rows are compared.
+    ``corpus``, ``measure``: the corpus and the measure of the scores.
+    ``explored``: summaries of the studies' searches.
+    ``budgets``: for each study the expected best score of a number of its trials
+    (``search.analysis.exploration.budgets``); its column ``study`` has the study's name.
+    ``rows``: the confirmed rows, in a section for each config that more than one study confirmed, and in one for the
+    winners. A section has a row for each study, compared with the section's first. All rows are one family.
+    ``split``: the split on which rows are compared.
     """
 
     corpus: str
@@ -62,7 +67,10 @@ class Studies:
 
 @dataclass(frozen=True, slots=True)
 class _Confirmed:
-    """A confirmed trial: its label in its study, and its config without the path of the corpus."""
+    """A confirmed trial of a study.
+
+    ``name``: its difference from the study's base in words. ``config``: the JSON of its config without the corpus.
+    """
 
     name: str
     config: str
@@ -70,7 +78,10 @@ class _Confirmed:
 
 
 def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = False) -> Studies:
-    """Compare at least two studies, given by their names. Raises UserError if they are not comparable."""
+    """Compare at least two studies. ``records``: their records by name; ``randomise``: as in ``confirm``.
+
+    Raises UserError if their measures differ, or their corpora or functions do.
+    """
     (first, one), *others = records.items()
     fingerprint = _fingerprint(one)
     split: Split = "test" if all(split_of(each) == "test" for each in records.values()) else "dev"
@@ -96,7 +107,10 @@ def _fingerprint(record: StudyRecord) -> str:
 
 
 def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> None:
-    """Raise UserError unless both have the same measure, on the same sentences and splits or of the same function."""
+    """Raise UserError unless two studies have the same measure, and the same sentences and splits or function.
+
+    ``first``, ``name``: the names of the two studies.
+    """
     if theirs.measure != ours.measure:
         raise UserError(f"{name}: got scores in {theirs.measure.name} (allowed: {ours.measure.name}, as in {first})")
     if (got := _fingerprint(theirs)) != (wanted := _fingerprint(ours)):
@@ -108,7 +122,10 @@ def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> Non
 
 
 def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
-    """The whole trials of a study that are confirmed rows, on the corpus with this fingerprint."""
+    """Yield the confirmed rows of a study and its ablations that were trained to their ends.
+
+    Only rows on the corpus (or of the function) with this ``fingerprint`` count.
+    """
     designed = by_design(record)
     tables = [] if designed is None else [(record, designed)]
     tables += [(each, ablated(each)) for each in record.ablations.values()]
@@ -120,20 +137,23 @@ def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
 
 
 def _named(config: Subject, base: Subject) -> str:
-    """The values in which a config differs from the base of its study, except for its corpus."""
+    """Describe the values in which a config differs from its study's base, apart from the corpus; ``base`` if none."""
     changed = chosen(changes(config, base), config)
     said = (f"{path}={short_text(value)}" for path, value in changed.items() if not overlap(path, CORPUS))
     return ", ".join(said) or "base"
 
 
 def _text(config: Subject) -> str:
-    """The JSON of a config without its corpus, whose path differs between studies."""
+    """Return the JSON of a config without its corpus, since the corpus's path may differ between studies."""
     whole = config.model_dump(mode="json")
     return canonical_json(replaced(whole, CORPUS.split("."), None) if present(whole, CORPUS) else whole)
 
 
 def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[RowToConfirm]:
-    """A section for each config that more than one study has."""
+    """Yield the rows of a section for each config that more than one study has.
+
+    ``confirmed``: for each study its confirmed trials by config.
+    """
     for config in dict.fromkeys(config for found in confirmed.values() for config in found):
         having = {name: found[config] for name, found in confirmed.items() if config in found}
         if len(having) > 1:
@@ -142,7 +162,7 @@ def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[RowToCo
 
 
 def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[RowToConfirm]:
-    """The rows of a section: the trials of several studies, compared with the first."""
+    """Return the rows of a section. ``trials``: a trial of each study; each is compared with the first."""
     reference = next(iter(trials.values()))
     return [
         RowToConfirm(
@@ -158,9 +178,9 @@ def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[RowToConfirm
 
 
 def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
-    """The winner's trial in the latest ablation of a study, on this corpus.
+    """Return the winner's trial, trained to its end, from the latest ablation that has one on this corpus.
 
-    None without an ablation, and if nothing beat the base.
+    None if no ablation has such a trial. An ablation has no winner besides the base if nothing beat the base.
     """
     for each in reversed(list(record.ablations.values())):
         rows = each.plan.rows if each.plan is not None else ()

@@ -17,8 +17,10 @@ FEWEST = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reached:
-    """The score of a trial that was trained to its end. ``number``: its value on the axis; ``line``: its value on the
-    other axis, empty if there is none.
+    """A point of a trend: the score of a trial that was trained to its end.
+
+    ``number``: the trial's value on the trend's axis. ``line``: its value on the axis of the lines; empty if there is
+    no such axis.
     """
 
     number: float
@@ -28,7 +30,11 @@ class Reached:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trend:
-    """Scores along ``axis``, with a line for each value of ``lines``, if that is an axis; others are at the base."""
+    """The scores along a numeric axis, all other axes having the base's values.
+
+    ``axis``: the numeric axis. ``lines``: another axis, with a line of scores for each of its values; None if there is
+    a single line. ``split``: the split of the scores. ``reached``: the scores.
+    """
 
     axis: str
     lines: str | None
@@ -37,12 +43,11 @@ class Trend:
 
 
 def trends_of(record: StudyRecord) -> tuple[Trend, ...]:
-    """The trends of a study: of a grid, the scores along the numeric axis with the most values, with a line for each
-    value of the other axis with the most values; of a study that changes one axis at a time, the scores along each
-    numeric axis.
+    """Return the trends of a study whose trials were fixed in advance; none for other studies.
 
-    Other studies have no trend, nor has an axis with fewer than three numbers, or before trials at two of them are
-    trained.
+    A grid has one trend: the scores along the numeric axis with the most values, with a line for each value of the
+    other axis with the most values. A study that changes one axis at a time has a trend along each numeric axis. An
+    axis has no trend if it has fewer than three values, or before trials at two of them are trained.
     """
     if why_not_by_design(record):
         return ()
@@ -76,7 +81,7 @@ def _reached(
 
 
 def _numbers(domain: Domain) -> tuple[int | float, ...]:
-    """The values of a domain, ascending, if all of them are numbers; else none."""
+    """Return the values of a domain in ascending order if all of them are numbers; otherwise an empty tuple."""
     values = values_of(domain)
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     return tuple(sorted(numbers)) if len(numbers) == len(values) else ()

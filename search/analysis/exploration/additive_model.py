@@ -1,24 +1,26 @@
-"""An additive model of all trials, whose effects are shrunk the more, the less the trials support them.
+"""An additive model of the final scores of all trials. The less the trials support an effect, the more it is shrunk.
 
-Array legend: S searches, N trials, P columns of the design (the mean, then the tried parts of each axis).
+Array legend: S searches; N trials; P columns of the design: the mean, and then the tried parts of each axis.
 
-The final score y_i of trial i, with part l_ia of each axis a that is active in it:
+A part of an axis is one value of a choice, or a range of numbers. The final score y_i of trial i, which has part l_ia
+of each axis a that is active in it, is
 
     y_i = mu + sum_a beta_a[l_ia] + epsilon_i,    epsilon_i ~ N(0, sigma^2),    beta_a[l] ~ N(0, tau^2)
 
-where the parts of an axis add nothing on average: beta_a[l] is taken relative to the mean of its axis. An inactive axis
-adds nothing. A trial that was stopped after epoch e with the score r_i is censored: its final score is
-unknown. It is at least r_i, since a score is the best of all epochs, and exceeds it about as much as that of trials
-that went on:
+The effects of the parts of an axis are taken relative to their mean, so that an axis adds nothing on average; an
+inactive axis adds nothing at all. A trial that was stopped after epoch e with the score r_i is censored: its final
+score is unknown. It is at least r_i, since a score is the best of all epochs, and it exceeds r_i by about as much as
+the scores of trials that went on after epoch e rose:
 
-    y_i - r_i ~ N(g_e, s_e^2), above 0
+    y_i - r_i ~ N(g_e, s_e^2), truncated to values above 0
 
-where g_e and s_e are the mean and standard deviation of the gains after epoch e. Stopping depends on known scores only,
-so the likelihood needs no model of the scheduler (Rubin, "Inference and Missing Data", 1976). sigma and tau maximise
-the likelihood of the scores alone, mu and beta integrated over by Laplace's approximation, which is exact without
-stopped trials: there the restricted likelihood of a mixed model (Patterson and Thompson, 1971). beta is the mode of
-its distribution given the scores (empirical Bayes), and its standard deviations are those of that distribution. Limit:
-the model assumes that the gain after epoch e does not depend on the values.
+where g_e and s_e are the mean and standard deviation of the gains of those trials after epoch e. Stopping depends on
+known scores only, so the likelihood needs no model of the scheduler (Rubin, "Inference and Missing Data", 1976).
+
+sigma and tau maximise the likelihood of the scores with mu and beta integrated out by Laplace's approximation. Without
+stopped trials that is exact, and equals the restricted likelihood of a mixed model (Patterson and Thompson, 1971). The
+estimate of beta is the mode of its distribution given the scores (empirical Bayes), and its standard deviations are
+those of that distribution. Limit: the model assumes that the gain after epoch e does not depend on the trial's values.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,29 +38,31 @@ from skipstack.search.analysis.exploration.simplex import minimise
 Array = NDArray[np.floating[Any]]
 
 Key = tuple[str, int]
-"""A part of an axis: its path, and the number of the part."""
+"""A part of an axis: the path of the axis, and the number of the part."""
 
 WHOLE_TRIALS: Final = 3
-"""The minimum number of whole trials for estimating the gains after an epoch."""
+"""The minimum number of whole trials (trained to their ends) from which the gains after an epoch are estimated."""
 
 LEAST: Final = 1e-3
-"""The lower bound of standard deviations, as a share of that of all scores."""
+"""The lower bound of sigma, tau and s_e, as a share of the standard deviation of all scores."""
 
 AT_ONCE: Final = 250_000
-"""The number of elements of the designs that are fitted at once: as many as the caches of a processor hold."""
+"""The number of elements of the design matrices that are fitted at once: as many as fit into a processor's caches."""
 
 VAGUE: Final = 4.0
-"""The prior standard deviation of log tau: it keeps tau off 0 and infinity where trials say nothing of it."""
+"""The prior standard deviation of log tau. It keeps tau off 0 and infinity if the trials carry no information on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
     """The fitted model. Scores are those that rank the trials.
 
-    ``keys``: the tried parts of each axis with several. ``expected``: the final score by trial, its own for a whole
-    trial, else the expected one; trials without a score, and those stopped at an epoch without known gains, are
-    missing. ``left``: its residual. ``deviation``, ``spread``: sigma and tau. ``place_P``, ``covariance_PP``: the mode
-    and the covariance of mu and of the betas of ``keys``, given the scores.
+    ``keys``: the tried parts of each axis of which several parts were tried.
+    ``expected``: the final score by trial: for a whole trial its own score, for a stopped one the expected score.
+    Trials without a score are missing, and so are trials that were stopped at an epoch without known gains.
+    ``left``: the residuals of ``expected``.
+    ``deviation``, ``spread``: sigma and tau.
+    ``place_P``, ``covariance_PP``: the mode and the covariance of mu and of the betas of ``keys``, given the scores.
     """
 
     keys: tuple[Key, ...]
@@ -70,7 +74,7 @@ class Fit:
     covariance_PP: Array
 
     def effect(self, axis: str, part: int, among: Collection[int]) -> tuple[float, float]:
-        """The effect of a part relative to the mean of the parts ``among`` of its axis, and its standard deviation."""
+        """Return the effect of a part relative to the mean of the parts ``among`` of its axis, and its deviation."""
         contrast_P = np.zeros(len(self.place_P))
         for place, key in enumerate(self.keys, start=1):
             contrast_P[place] = (key == (axis, part)) - (key[0] == axis and key[1] in among) / len(among)
@@ -78,15 +82,16 @@ class Fit:
 
 
 def load() -> None:
-    """Import what a fit needs of scipy, which takes a while, while something else is waited for."""
+    """Import the part of scipy that a fit needs. This is slow, so call it while waiting for something else."""
     import scipy.special  # noqa: F401 (imported for its side effect)
 
 
 def fit(scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame) -> Fit:
-    """Fit the model to all trials with a score; all arguments by trial.
+    """Fit the model to all trials with a score. All arguments are indexed by trial.
 
-    ``scores``: NaN without one. ``whole``: whether the trial was trained to its end. ``reached``: the best score up to
-    each epoch, one column per epoch, NaN after a trial's end. ``parts``: from ``levels.levels``.
+    ``scores``: the score; NaN without one. ``whole``: whether the trial was trained to its end. ``reached``: the best
+    score up to each epoch, one column per epoch; NaN after the trial's end. ``parts``: the trial's part on each axis,
+    from ``levels.levels``.
     """
     (found,) = fits(scores, whole, reached, [parts])
     return found
@@ -95,10 +100,13 @@ def fit(scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFr
 def fits(
     scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame, parts: Sequence[pd.DataFrame]
 ) -> list[Fit]:
-    """Fit the model to searches that differ in their ``parts`` alone; the arguments are otherwise those of ``fit``."""
+    """Fit the model to several searches that differ only in the parts of their trials.
+
+    ``parts``: the parts of each search. The other arguments are those of ``fit``, shared by all searches.
+    """
     gains = _Gains(scores, whole, reached)
     used = scores.notna() & (whole | gains.mean.notna())
-    with np.errstate(over="ignore"):  # scores whose squares overflow have no model
+    with np.errstate(over="ignore"):  # if the squares of scores overflow, an empty model is returned below
         scale = float(scores[used].std(ddof=0)) or 1.0
         fits_in = np.isfinite(np.square(scale))
     if not whole[used].any() or not fits_in:
@@ -115,7 +123,8 @@ def fits(
     for start in range(0, len(parts), size):
         own = keys[start : start + size]
         places = [[0, *(columns[key] for key in each)] for each in own]
-        columns_SNP = np.zeros((len(own), len(score_N), 1 + len(columns)))  # a column of zeros changes nothing
+        # The columns of parts that only other searches tried stay 0, which changes nothing.
+        columns_SNP = np.zeros((len(own), len(score_N), 1 + len(columns)))
         for number, (each, place) in enumerate(zip(parts[start : start + size], places, strict=True)):
             seen = {axis: [part for of, part in own[number] if of == axis] for axis, _ in own[number]}
             columns_SNP[number][:, place] = design(each[used], seen)
@@ -123,7 +132,7 @@ def fits(
         sigma_S, tau_S, place_SP, covariance_SPP, expected_SN = model.maximum()
         for number, place in enumerate(places):
             expected = pd.Series(expected_SN[number] * scale + centre, index=scores.index[used])
-            expected = expected.where(~whole[used], scores[used])  # to the last digit
+            expected = expected.where(~whole[used], scores[used])  # whole trials keep their scores without rounding
             found.append(
                 Fit(
                     own[number],
@@ -139,8 +148,10 @@ def fits(
 
 
 def design(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]]) -> Array:
-    """A column of ones, then one for each of the parts ``seen`` of each axis: 1 where a trial has the part, less one
-    over the number of parts where the axis is active. So an axis adds nothing on average.
+    """Return the design matrix: a column of ones, then a column for each of the parts ``seen`` of each axis.
+
+    A part's column is 1 for trials that have the part and 0 for others, minus 1 / (number of the axis's parts) for
+    trials in which the axis is active. So an axis adds nothing on average.
     """
     columns = [np.ones(len(parts))]
     for axis, own in seen.items():
@@ -150,14 +161,16 @@ def design(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]]) -> Array:
 
 
 def _tried(own: "pd.Series[int]") -> list[int]:
-    """The tried parts of an axis; none if it is always the same."""
+    """Return the tried parts of an axis; none if only one was tried."""
     tried = sorted({int(part) for part in own} - {INACTIVE})
     return tried if len(tried) > 1 else []
 
 
 class _Gains:
-    """The mean and deviation of other trials' gains after the epoch at which each stopped trial ended; NaN for whole
-    ones.
+    """The gains that whole trials made after the epoch at which a stopped trial ended, by stopped trial.
+
+    ``mean``, ``deviation``: the mean and the standard deviation of these gains; NaN for whole trials, and if fewer than
+    ``WHOLE_TRIALS`` gains are known.
     """
 
     def __init__(self, scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame) -> None:
@@ -174,16 +187,18 @@ class _Gains:
 
 
 class _Posterior:
-    """The distribution of mu and beta given the scores, for each search.
+    """Maximises the likelihood of sigma and tau, and computes the distribution of mu and beta, for each search.
 
-    With m_i the model's mean, V_i = sigma^2 + s_i^2 (s_i = 0 for a whole trial) and d_i = r_i + g_i - m_i, a trial has
-    the log-likelihood -log(V_i) / 2 - d_i^2 / (2 V_i), and if it was stopped
+    Let m_i be the model's mean for trial i, V_i = sigma^2 + s_i^2 (s_i = 0 for a whole trial) and
+    d_i = r_i + g_i - m_i. The log-likelihood of a trial is -log(V_i) / 2 - d_i^2 / (2 V_i), and if it was stopped, it
+    has the further term
 
         + log Phi(k_i),    k_i = ((m_i - r_i) s_i^2 + g_i sigma^2) / (sigma s_i sqrt(V_i))
 
-    Sums over the whole trials are computed once: only the stopped ones are evaluated again for each sigma.
+    Sums over the whole trials are computed once; only the stopped trials are evaluated again for each sigma.
 
-    Array legend: S searches, N trials, E those that were stopped early, P mu and the betas.
+    Array legend: S searches; N trials; E trials that were stopped early; P mu and the betas; V the logarithms of sigma
+    and tau.
     """
 
     def __init__(self, columns_SNP: Array, *, score_N: Array, gain_N: Array, deviation_N: Array) -> None:
@@ -202,7 +217,11 @@ class _Posterior:
         self._place_SP: Array = np.zeros((len(columns_SNP), columns_SNP.shape[2]))
 
     def maximum(self) -> tuple[Array, Array, Array, Array, Array]:
-        """The most likely sigma and tau; given them, the mode and covariance of mu and beta; the final scores."""
+        """Find the maximum of the likelihood.
+
+        Returns the most likely sigma and tau; given these, the mode and the covariance of mu and beta; and the expected
+        final scores of the trials.
+        """
         start_SV = np.log(np.tile([0.7, 0.5], (len(self._place_SP), 1)))
         sigma_S, tau_S = _bounded(minimise(self._cost, start_SV, apart=0.01, differing=1e-3))
         curvature_SPP, _ = self._climb(sigma_S, tau_S)
@@ -212,7 +231,7 @@ class _Posterior:
         return sigma_S, tau_S, self._place_SP, np.linalg.inv(curvature_SPP), expected_SN
 
     def _cost(self, logarithms_SV: Array) -> Array:
-        """Minus the log-likelihoods of sigma and tau."""
+        """Return minus the log-likelihood (with the prior of tau) at the logarithms of sigma and tau, per search."""
         sigma_S, tau_S = _bounded(logarithms_SV)
         curvature_SPP, likelihood_S = self._climb(sigma_S, tau_S)
         beta_SP, log_S = self._place_SP[:, 1:], np.log(tau_S)
@@ -220,7 +239,10 @@ class _Posterior:
         return np.asarray(np.linalg.slogdet(curvature_SPP)[1] / 2 - likelihood_S - prior_S)
 
     def _climb(self, sigma_S: Array, tau_S: Array) -> tuple[Array, Array]:
-        """Move to the modes of mu and beta by Newton's method; the curvatures and the log-likelihoods there."""
+        """Move ``_place_SP`` to the modes of mu and beta by Newton's method.
+
+        Returns the curvatures and the log-likelihoods at the modes.
+        """
         exact_S1 = sigma_S[:, None] ** -2.0
         variance_SE = sigma_S[:, None] ** 2 + self._deviation_E**2
         slope_SE = self._deviation_E / (sigma_S[:, None] * np.sqrt(variance_SE))
@@ -250,7 +272,10 @@ class _Posterior:
         return curvature_SPP, whole_S + logs_SE.sum(axis=1)
 
     def _above(self, sigma_S: Array, means_SE: Array) -> tuple[Array, Array, Array]:
-        """The mean and deviation of stopped trials' final scores before truncation at the reached score, and k."""
+        """Return the mean and deviation of stopped trials' final scores before truncation, and k_i (see the class).
+
+        The truncation is at the score that a trial reached before it was stopped.
+        """
         variance_SE = sigma_S[:, None] ** 2 + self._deviation_E**2
         joint_SE = means_SE * self._deviation_E**2 + (self._score_E + self._gain_E) * sigma_S[:, None] ** 2
         middle_SE, spread_SE = joint_SE / variance_SE, sigma_S[:, None] * self._deviation_E / np.sqrt(variance_SE)
@@ -258,20 +283,20 @@ class _Posterior:
 
 
 def _times(matrices_SRP: Array, vectors_SP: Array) -> Array:
-    """The product of each search's matrix and vector."""
+    """Return the product of the matrix and the vector of each search."""
     return np.asarray((matrices_SRP @ vectors_SP[:, :, None])[:, :, 0])
 
 
 def _hazard(above_SE: Array, below_SE: Array) -> Array:
-    """phi(k) / Phi(k), stable far below 0, given log Phi(k)."""
+    """Return phi(k) / Phi(k) from k and log Phi(k); numerically stable for k far below 0."""
     return np.asarray(np.exp(-(above_SE**2) / 2 - np.log(2 * np.pi) / 2 - below_SE))
 
 
 def _log_below(above_SE: Array) -> Array:
-    """Log Phi(k)."""
+    """Return log Phi(k), Phi being the distribution function of the standard normal distribution."""
     if not above_SE.size:
         return above_SE
-    from scipy.special import log_ndtr  # which takes a while to load
+    from scipy.special import log_ndtr  # imported here, since it takes a while to load
 
     return np.asarray(log_ndtr(above_SE))
 

@@ -1,4 +1,4 @@
-"""The expected best score of a search with fewer trials, and, where it holds, an upper bound for one with more."""
+"""The expected best score of a search with fewer trials, and for random search an upper bound with more trials."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,25 @@ from numpy.typing import NDArray
 COLUMNS: Final = ("trials", "epochs", "expected_best")
 
 POINTS: Final = 40
-"""The maximum number of points at which the expected best score is computed."""
+"""The maximum number of different numbers of trials for which the expected best score is computed."""
 
 
 def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
-    """A row for each of several numbers of trials k, ascending, the last being all N.
+    """Return a frame of the expected best score of k trials, with a row for each of several k up to all N trials.
 
-    ``expected_best`` is the mean of the best of k of these trials over all ways to choose k of them: with the ascending
-    scores v_1, ..., v_N
+    ``scores``: the scores of the N trials. ``epochs``: the epochs of all N trials together.
+
+    Column ``expected_best``: the mean of the best of k trials over all ways to choose k of the N trials. With the
+    ascending scores v_1, ..., v_N that is
 
         sum_i v_i C(i - 1, k - 1) / C(N, k)
 
-    It is the expectation of a search that draws k trials independently, without bias. Drawn with replacement, as by
-    Dodge et al. ("Show Your Work", 2019), some of the k are the same trial, and the estimate is too low; the best of
-    all N is then below the best that was seen. ``epochs``: the cost of k trials, k / N of the ``epochs`` of all N. In a
-    search that learns, later trials are better than earlier ones, and k of its first trials reached less.
+    and an unbiased estimate for a search that draws k trials independently. (Dodge et al., "Show Your Work", 2019, draw
+    with replacement. Then some of the k are the same trial, and the estimate is too low: with k = N it lies below the
+    best score that was seen.) A search that learns from its trials reached less with its first k trials, since its
+    later trials are better than its earlier ones.
+
+    Column ``epochs``: the cost of k trials, k / N of the ``epochs``.
     """
     ordered = np.sort(np.asarray(scores, dtype=float))
     number = len(ordered)
@@ -35,30 +39,36 @@ def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
 
 
 def _best_of(ordered: NDArray[np.float64], count: int) -> float:
-    """The mean of the best of ``count`` of these ascending scores, over all ways to choose them."""
-    places = np.arange(len(ordered), count, -1)  # i of v_i, from v_N down
+    """Return the mean of the best of ``count`` of the ascending scores ``ordered``, over all ways to choose them."""
+    places = np.arange(len(ordered), count, -1)  # the i of v_i, descending from N
     falling = (places - count) / np.maximum(places - 1, 1)  # the weight of v_{i - 1} relative to that of v_i
     weights = np.cumprod(np.concatenate([[count / len(ordered)], falling]))
     return float(weights @ ordered[::-1][: len(weights)])
 
 
 LEAST: Final = 4
-"""The minimum number of trials with a score for an estimate of the gain of more."""
+"""The minimum number of trials with a score for an estimate of the gain of more trials."""
 
 
 HELD: Final[Mapping[str, float]] = {"random": 0.81}
-"""The share of simulated and recorded searches, by proposer, in which half as many trials again gained no more than the
-bound. Other proposers have none: those that learn exceeded it in up to half of the searches, and those that follow an
-order draw nothing at random. ``make statistics`` measures it (``docs/calibration.md``).
+"""The share of searches in which the upper bound of the gain held, by proposer.
+
+In these simulated and recorded searches, half as many trials again gained no more than the bound.
+Other proposers have no bound: proposers that learn exceeded it in up to half of the searches, and proposers that follow
+a fixed order draw nothing at random. ``make statistics`` measures these shares (``docs/calibration.md``).
 """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Continued:
-    """The gain of continuing with half as many ``trials`` again, for so many ``epochs``. ``last``: by how much the last
-    ``trials`` raised the best score. ``most``: by how much as many more raise it at most in expectation, and ``held``:
-    the share of searches in which they did not raise it by more; None if trials are not drawn independently.
-    ``seed_deviation``: between the seeds of a trial; None with single seeds.
+    """The gain of continuing a search with half as many trials again.
+
+    ``trials``, ``epochs``: the number of further trials, and the epochs that they cost.
+    ``most``: the most by which they raise the best score in expectation; None if trials are not drawn independently.
+    ``held``: the share of searches in which the bound ``most`` held; None like ``most``.
+    ``last``: by how much the last ``trials`` trials of the search raised the best score.
+    ``seed_deviation``: the standard deviation of scores between the seeds of a trial; None if it is unknown, as with
+    single seeds.
     """
 
     trials: int
@@ -77,19 +87,24 @@ class Continued:
 def continued(
     scores: Sequence[float], epochs: float, seed_deviation: float | None, *, proposer: str
 ) -> Continued | None:
-    """The gain of half as many trials again; None with fewer than ``LEAST`` trials. ``scores``: in the order in which
-    the ``proposer`` proposed the trials.
+    """Estimate the gain of half as many trials again; None with fewer than ``LEAST`` trials.
 
-    Of trials drawn independently, each adds less to the expected maximum than the one before: the expectation of the
-    maximum of k scores is concave in k. So h = N // 2 more trials add at most what the last h of the N added,
+    ``scores``: the scores of the N trials in the order in which they were proposed.
+    ``epochs``: the epochs of all N trials together.
+    ``seed_deviation``: the standard deviation of scores between the seeds of a trial; None if it is unknown.
+    ``proposer``: the kind of the proposer.
 
-        E[max of N + h] - E[max of N] <= E[max of N] - E[max of N - h],
+    If trials are drawn independently, each adds less to the expected maximum than the one before, since the expected
+    maximum of k scores is concave in k. So h = N // 2 further trials add at most as much as the last h of the N trials,
 
-    estimated without bias over all ways to leave out h trials: with the ascending scores v_1, ..., v_N
+        E[max of N + h] - E[max of N] <= E[max of N] - E[max of N - h].
+
+    The right side is estimated without bias over all ways to leave out h trials. With the ascending scores
+    v_1, ..., v_N that is
 
         v_N - sum_i v_i C(i - 1, N - h - 1) / C(N, N - h)
 
-    A search that learns from its trials may do better, so the bound is given for the proposers in ``HELD`` only.
+    A search that learns from its trials may gain more, so the bound is given for the proposers in ``HELD`` only.
     """
     ordered = np.sort(np.asarray(scores, dtype=float))
     number = len(ordered)

@@ -1,16 +1,18 @@
-"""The effect of each value on the final score, other axes being equal, wherever the trials can support one.
+"""The effect of each value on the final score, other axes being equal, if the trials support an estimate.
 
-Effects come from the additive model (``additive_model.py``) of all trials, stopped ones as censored. No effect is given
+Effects come from the additive model (``additive_model.py``) of all trials, in which stopped trials are censored. A
+whole trial is one that was trained to its end.
 
-- unless more trials were trained to their ends than the model has free parameters, and no fewer than were stopped:
-  otherwise its effects depend on how the ends of stopped trials are predicted, and on recorded searches they were then
-  further from the truth than 0 is;
-- for a value with fewer than ``LEAST_WHOLE`` whole trials, or one that whole trials do not tell apart from values of
-  other axes (which ``Effects.untold`` has).
+There are no effects at all if the whole trials are not more than the model's free parameters, or are fewer than the
+stopped ones. Effects would then depend on how the ends of stopped trials are predicted; on recorded searches they were
+further from the truth than 0 is.
 
-An effect is relative to the mean of those values of its axis that have enough whole trials. Its band contains the true
-effect in about 95 % of cases if trials were drawn at random and none stopped, in fewer otherwise
-(``docs/calibration.md`` has measured how often). If the band contains 0, the sign is open.
+A value has no effect if fewer than ``LEAST_WHOLE`` whole trials have it, or if the whole trials do not separate it from
+values of other axes, which ``Effects.untold`` names.
+
+An effect is relative to the mean of the values of its axis that at least ``LEAST_WHOLE`` whole trials have. Its band
+contains the true effect in about 95 % of cases if trials were drawn at random and none was stopped, and in fewer cases
+otherwise (``docs/calibration.md`` has the measured shares). If the band contains 0, the sign is open.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,12 +28,12 @@ LEAST_WHOLE: Final = 2
 """The minimum number of whole trials for the effect of a value, or for the interaction of a pair of values."""
 
 IN_95: Final = 1.959964
-"""Standard deviations of a normal distribution on both sides of its mean that hold 95 %."""
+"""The number of standard deviations on either side of the mean that hold 95 % of a normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """An effect on scores, the ends of its band, and the number of ``whole`` trials with the value."""
+    """The effect of a value on scores, the ends of its band, and the number of ``whole`` trials that have the value."""
 
     value: float
     low: float
@@ -40,7 +42,7 @@ class Effect:
 
     @property
     def open(self) -> bool:
-        """Whether the band holds 0, so that nothing is known of the sign."""
+        """Whether the band contains 0, so that the sign of the effect is not known."""
         return self.low <= 0 <= self.high
 
 
@@ -48,10 +50,15 @@ class Effect:
 class Effects:
     """The effects of values on the score, as far as the trials support them.
 
-    ``of``: the effect of each part that has one. ``untold``: for each other tried part, the axes from whose values
-    whole trials do not tell it apart; none if it has too few whole trials. Both are empty if whole trials are not more
-    than ``columns``, the number of free parameters of the model, or fewer than stopped ones. ``whole``, ``stopped``:
-    the numbers of trials in the model; ``model``: the model itself.
+    A part is one value of a choice, or a range of numbers.
+
+    ``of``: the effect of each part that has one.
+    ``untold``: for each other tried part, the axes from whose values the whole trials do not separate it; no axes if
+    too few whole trials have the part. Both ``of`` and ``untold`` are empty if there are no effects at all (see the top
+    of this file).
+    ``whole``, ``stopped``: the numbers of whole and of stopped trials in the model.
+    ``columns``: the number of free parameters of the model.
+    ``model``: the fitted model.
     """
 
     of: Mapping[Key, Effect]
@@ -65,7 +72,7 @@ class Effects:
 def effects(
     scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame
 ) -> Effects:
-    """The effects of all tried parts; the arguments are those of ``additive_model.fit``."""
+    """Estimate the effects of all tried parts. The arguments are those of ``additive_model.fit``."""
     model = fit(scores, whole, reached, parts)
     ends = whole[model.expected.index]
     of_whole = parts.loc[ends.index[ends]]
@@ -88,7 +95,10 @@ def effects(
 
 
 def _hidden(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, part: int) -> tuple[str, ...] | None:
-    """The axes each of which alone hides an effect from these trials; None if none does."""
+    """Return the axes that hide the effect of a part; None if the trials identify the effect.
+
+    An axis hides the effect if the trials would identify it without that axis in the model.
+    """
     if _identified(parts, seen, axis, part):
         return None
     others = [each for each in seen if each != axis]
@@ -97,8 +107,10 @@ def _hidden(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, p
 
 
 def _identified(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, part: int) -> bool:
-    """Whether an effect, relative to the mean of the parts ``seen`` of its axis, is a linear function of the expected
-    scores of these trials.
+    """Whether the trials with these ``parts`` identify the effect of a part in the additive model.
+
+    The effect is relative to the mean of the parts ``seen`` of its axis. It is identified if it is a linear function of
+    the trials' expected scores.
     """
     keys = [(each, one) for each, own in seen.items() for one in own]
     design_NP, own = design(parts, seen), len(seen[axis])

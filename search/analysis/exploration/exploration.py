@@ -40,8 +40,10 @@ FEW: Final = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedTrial:
-    """A trial that is listed by itself. ``dev``: its scores by seed, the larger the better; ``values``: its measured
-    values in the objectives after the score, by their columns.
+    """A trial that is listed individually, as on the Pareto front.
+
+    ``number``, ``score``: the trial's number and score. ``dev``: its scores on dev by seed; larger is better.
+    ``values``: its measured values in the objectives after the score, by the objectives' columns.
     """
 
     number: int
@@ -52,16 +54,17 @@ class ListedTrial:
 
 @dataclass(frozen=True, kw_only=True)
 class Exploration:
-    """The rows of the table in order (``table.py``), and further analyses, computed on first access.
+    """The analysis of a search: the rows of its table (``table.py``), and further analyses.
 
-    ``importances``, ``pairs``, ``rungs`` and ``budgets`` have the columns of the modules with these names.
+    The further analyses are computed on first access. The frames ``importances``, ``pairs``, ``rungs`` and ``budgets``
+    have the columns named in ``importance.py``, ``pairs.py``, ``rungs.py`` and ``budgets.py``.
     """
 
     study: str
     measure: Measure
     rows: tuple[ValueRow, ...]
     ends: dict[str, int]
-    """The number of trials by end reason; ``running`` or ``paused`` for trials that have not ended."""
+    """The number of trials by the reason why they ended, or ``running`` or ``paused`` for trials that have not."""
     reused: int
     """The number of reused trials."""
     epochs: int
@@ -75,23 +78,23 @@ class Exploration:
     """The config of the study."""
     seen: SearchData
     curves: Callable[[], pd.DataFrame]
-    """The frame ``curves``, which only pictures need."""
+    """A function that returns the frame ``curves``, which only plots and rungs need."""
     reached: pd.DataFrame
-    """The best score of each trial up to each epoch; NaN after its end."""
+    """The best score of each trial up to each epoch, one column per epoch; NaN after the trial's end."""
     domains: Domains
     compared: tuple[int, ...]
-    """The epochs of the rungs."""
+    """The rungs: the epochs after which trials are compared and stopped."""
     objectives: Objectives = ("score",)
     front: tuple[ListedTrial, ...] = ()
     """The trials on the Pareto front of several objectives, the best score first."""
     enough: Gain | None = None
-    """The gain of further trials, if the study started none because it was too small."""
+    """The expected gain of further trials if the stopping rule ended the search because it was small; else None."""
     over: HoursOver | None = None
-    """The hours of the study, if it ended because they were over."""
+    """The study's limit of hours if it ended the search; else None."""
     lost: int = 0
-    """The number of attempts at trials that ended with their machine."""
+    """The number of attempts at trials that were lost with their machine."""
     finished: bool = True
-    """Whether the search is finished; its ablations may not be."""
+    """Whether the search is finished, apart from ablations."""
 
     @property
     def further(self) -> tuple[Further, ...]:
@@ -99,72 +102,75 @@ class Exploration:
         return further(self.objectives)
 
     def values_of(self, trial: ListedTrial) -> dict[str, int | float | None]:
-        """The values of a trial by objective; those of a function as it reports them."""
+        """Return a trial's values by objective, the score included.
+
+        If the study tunes a user's function, the values are as the function reported them.
+        """
         score, *_ = self.objectives
         own = self.measure.score(trial.score) if self.config.search.reported else trial.score
         return {score: own, **{each.name: trial.values[each.column] for each in self.further}}
 
     @property
     def effects(self) -> Effects:
-        """The effect of each value."""
+        """The effects of the axes' values on the score."""
         return self.seen.effects
 
     @cached_property
     def by_chance(self) -> list[Shuffled]:
-        """Shuffled copies of the search, in which no axis matters; none without whole trials."""
+        """Shuffled copies of the search, in which no axis matters; none if no trial was trained to its end."""
         seen = self.seen
         return shuffled(seen.trials, seen.whole, self.reached, seen.parts) if self.effects.whole else []
 
     @cached_property
     def apart(self) -> list[str]:
-        """The axes that stand out, the clearest first."""
+        """The axes whose values differ significantly in score (``standing_out.py``), the clearest first."""
         seen = self.seen
         return standing_out(seen.trials, seen.whole, self.reached, seen.parts, self.domains)
 
     @cached_property
     def importances(self) -> pd.DataFrame:
-        """The importance of each axis."""
+        """The frame of the importance of each axis."""
         return importances(self.effects.model.expected, self.seen.trials, self.domains, self.by_chance, self.apart)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """The interactions of pairs of values: residuals of the additive model."""
+        """The frame of the interactions of pairs of values, which are residuals of the additive model."""
         return pairs(self.effects.model, self.seen.parts, self.seen.whole, self.by_chance)
 
     @cached_property
     def rungs(self) -> pd.DataFrame:
-        """The rank correlation of scores at rungs with those of the last epoch."""
+        """The frame of the rank correlations of scores at each rung with scores of the last epoch."""
         return rungs(self.seen.trials["score"], self.seen.whole, self.reached, self.by_epoch, self.compared)
 
     @cached_property
     def by_epoch(self) -> pd.DataFrame:
-        """The score of each trial after each epoch."""
+        """The frame of the score of each trial (row) after each epoch (column)."""
         return scores_by_epoch(self.curves())
 
     @cached_property
     def twice(self) -> list[tuple[int, ...]]:
-        """Groups of trials that were trained here although all trials of a group have the same network."""
+        """Groups of trials that have the same network but were each trained in this study, instead of being reused."""
         trained = self.seen.trials.loc[~self.seen.trials["reused"], "point"]
         points = {int(str(number)): json.loads(str(point)) for number, point in trained.items()}
         return alike(Space(self.config.space), points)
 
     @cached_property
     def cut(self) -> dict[str, list[int]]:
-        """The trials that ended because the study's hours were over, by the message with which they were stopped."""
+        """The trials that were stopped by the study's limit of hours, by the message with which they were stopped."""
         trials = self.seen.trials
         return cut_short(zip(trials.index.tolist(), trials["state"], trials["message"], strict=True))
 
     @cached_property
     def budgets(self) -> pd.DataFrame:
-        """The expected best score of fewer trials."""
+        """The frame of the expected best score of fewer trials."""
         return expected_best(self.seen.trials["score"].dropna().tolist(), self.epochs)
 
     @cached_property
     def continued(self) -> Continued | None:
-        """The gain of half as many trials again."""
+        """The estimated gain of half as many trials again; None with too few trials."""
         scores, deviations = self.seen.trials["score"].dropna(), self.seen.seeds.groupby("trial")["dev"].var()
         usual = deviations.dropna().mean() ** 0.5  # NaN without a trial with several seeds
-        known = not pd.isna(usual) and not self.config.search.replicates  # these differ by more than chance
+        known = not pd.isna(usual) and not self.config.search.replicates  # replicates differ by more than chance
         return continued(
             scores.tolist(),
             self.epochs,
@@ -189,13 +195,21 @@ def explore(
     lost: int = 0,
     finished: bool = True,
 ) -> Exploration:
-    """Analyse the search of a study, its table over all axes or over those named ``by``.
+    """Analyse the search of a study.
 
-    ``trials``, ``seeds``, ``curves``: the frames of the study (``search/analysis/frames/``). ``reached``:
-    from ``best_so_far``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
-    test. ``enough``: the gain for which the study itself stopped starting trials; ``over``: its hours, if they were
-    over. ``lost``: how many attempts ended with their machine; ``finished``: whether no trial is to come. Raises
-    UserError for a name in ``by`` that is no axis of the study.
+    ``trials``, ``seeds``: the study's frames of these names (``search/analysis/frames/``).
+    ``reached``: the best scores so far, from ``best_so_far``.
+    ``study``, ``measure``: the study's config, and the measure of its scores.
+    ``curves``: a function that returns the study's frame of this name.
+    ``base``: the number of the base config's trial; None if there is none.
+    ``baseline``: the baseline's scores on dev and test; None without a baseline.
+    ``by``: the axes in the table; empty means all.
+    ``enough``: the expected gain of further trials if the stopping rule ended the search.
+    ``over``: the study's limit of hours if it ended the search.
+    ``lost``: the number of attempts at trials that were lost with their machine.
+    ``finished``: whether no trial of the search is still to come.
+
+    Raises UserError for a name in ``by`` that is not an axis of the study.
     """
     space = Space(study.space)
     for axis in by:
@@ -249,7 +263,10 @@ def explore(
 
 
 def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":
-    """Whether each trial is whole if seeds race: its first group of seeds was trained to the end."""
+    """Return by trial whether it counts as trained to its end, in a study in which seeds race.
+
+    It does if its first group of seeds was trained to the end.
+    """
     path = "training.epochs"
     epochs = trials[path] if path in trials.columns else study.space.base.epochs
     return (trials["state"] == "completed") | (
@@ -258,7 +275,10 @@ def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "
 
 
 def _ranked(trials: pd.DataFrame, *, raced: bool) -> list[int]:
-    """The trials with a score, the best first; if seeds race, those with more seeds first."""
+    """Return the numbers of the trials with a score, the best first.
+
+    If seeds race (``raced``), a trial with more seeds precedes all trials with fewer.
+    """
     scored = trials[trials["score"].notna()]
     order = pd.DataFrame({"seeds": -scored["seeds"] if raced else 0, "score": -scored["score"]}, index=scored.index)
     return [int(number) for number in order.sort_values(["seeds", "score"], kind="stable").index]
@@ -277,7 +297,11 @@ def _known(value: Any) -> Any:
 
 
 def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> Sequence[int]:
-    """Epochs after which the scheduler compares trials; without rungs, those after which it stopped any."""
+    """Return the epochs after which the scheduler compares trials.
+
+    If the scheduler has no rungs, these are the epochs after which it stopped trials; none if that are more than
+    ``FEW``.
+    """
     epochs, scheduler = study.space.base.epochs, study.search.scheduler
     if isinstance(scheduler, RungConfig) and scheduler.resource == "epochs":
         return rungs_below(epochs, scheduler.grace, scheduler.reduction)

@@ -1,4 +1,4 @@
-"""The analysis of a search as frames, in the measure's own unit, with the names of values."""
+"""Converts the analysis of a search to frames, in the measure's own unit and with the names of values."""
 
 from math import nan
 from typing import Any, Final
@@ -36,12 +36,14 @@ COLUMNS: Final = {
     "latency": ("float64", "of the selected trial, where it is an objective"),
     "reused": ("bool", "whether the selected trial was reused and not trained"),
 }
-"""The type and the description of each column, in order. A function's frame has a further float64 column for each
-objective after the score, such as ``objective_seconds``: the value of the selected trial."""
+"""The type and the description of each column, in order.
+
+If the study tunes a user's function, the frame has a further float64 column for each objective after the score, such as
+``objective_seconds``: the value of the selected trial."""
 
 
 def exploration_frame(exploration: Exploration) -> pd.DataFrame:
-    """A row for each row of the table; see ``COLUMNS``."""
+    """Return the table of the search as a frame, with the columns ``COLUMNS``."""
     sign = exploration.measure.score(1.0)
     rows: list[dict[str, Any]] = [
         {
@@ -75,7 +77,10 @@ def exploration_frame(exploration: Exploration) -> pd.DataFrame:
 
 
 def _effect(effect: Effect | None, sign: float) -> dict[str, Any]:
-    """The columns of an effect in the measure's own unit; the ends of its band change places if less is better."""
+    """Return the columns of an effect in the measure's own unit; NaN and None without an effect.
+
+    ``sign``: -1 if a smaller measure is better; then the ends of the band change places.
+    """
     if effect is None:
         return {"effect": nan, "effect_low": nan, "effect_high": nan, "effect_whole": None}
     low, high = sorted((sign * effect.low, sign * effect.high))
@@ -83,7 +88,10 @@ def _effect(effect: Effect | None, sign: float) -> dict[str, Any]:
 
 
 def pairs(exploration: Exploration) -> pd.DataFrame:
-    """``Exploration.pairs``, with the values of the axes in the columns ``value_one`` and ``value_two``."""
+    """Return ``Exploration.pairs`` in the measure's own unit, with values by name.
+
+    The columns ``value_one`` and ``value_two`` replace the numbers of the parts.
+    """
     labels = {axis: [part.label for part in parts(domain)] for axis, domain in exploration.domains.items()}
     frame, sign = exploration.pairs, exploration.measure.score(1.0)
     named = {

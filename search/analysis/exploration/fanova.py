@@ -1,17 +1,22 @@
-"""The share of the variance of a forest's scores that each axis explains alone (Hutter, Hoos and Leyton-Brown, "An
-Efficient Approach for Assessing Hyperparameter Importance", 2014).
+"""fANOVA: the share of the variance of a forest's scores that each axis explains alone.
 
-Array legend: T trees, L and M boxes of a tree, D dimensions. An axis has one dimension, a choice one for each value.
+After Hutter, Hoos and Leyton-Brown, "An Efficient Approach for Assessing Hyperparameter Importance", 2014.
 
-A point is uniform in the space. The marginal of an axis with the dimensions S is the mean score given its place in S:
+Array legend: T trees; L and M boxes of a tree; D dimensions; 2 the lower and the upper bound. An axis of numbers has
+one dimension, a choice has one for each value.
+
+Points are distributed uniformly in the space. Box l of a tree reaches from low_ld to high_ld in dimension d and has the
+score v_l; size_d is the size of the space. The marginal of an axis with the set of dimensions S is the mean score given
+the position x_S in these dimensions:
 
     a(x_S) = sum_l v_l r_l [x_S in box l],    r_l = product over d not in S of (high_ld - low_ld) / size_d
 
-With v relative to its mean the variance of a is E[a^2], in which two boxes count by what they share of S:
+If v is taken relative to its mean, the variance of a is E[a^2], to which two boxes contribute by their overlap in S:
 
     sum_lm v_l r_l v_m r_m q_lm,    q_lm = product over d in S of |[low_ld, high_ld] and [low_md, high_md]| / size_d
 
-A share is this relative to the variance of v, the mean over all trees that have any.
+where "and" is the intersection of the intervals. The share of an axis is this relative to the variance of v, averaged
+over all trees whose v varies.
 """
 
 from collections.abc import Sequence
@@ -22,7 +27,11 @@ from skipstack.search.analysis.exploration.forest import Array, Boxes
 
 
 def explained(forest: Boxes, bounds_D2: Array, axes: Sequence[Sequence[int]]) -> list[float]:
-    """The share of each of ``axes``, given by its dimensions; 0 if no tree has any variance."""
+    """Return the share of each axis; all are 0 if the scores of no tree vary.
+
+    ``forest``: the boxes of the trees. ``bounds_D2``: the bounds of each dimension. ``axes``: the dimensions of each
+    axis.
+    """
     used_L = (forest.high_TLD > forest.low_TLD).all(axis=2).any(axis=0)
     low_TLD, high_TLD, value_TL = forest.low_TLD[:, used_L], forest.high_TLD[:, used_L], forest.value_TL[:, used_L]
     size_D = bounds_D2[:, 1] - bounds_D2[:, 0]

@@ -1,6 +1,6 @@
 """A two-dimensional map of the configs that a search tried, with similar configs close to each other.
 
-Array legend: N trials, A axes.
+Array legend: N trials.
 """
 
 from typing import Any, Final
@@ -13,18 +13,21 @@ from skipstack.search.analysis.exploration.levels import Domains
 from skipstack.spaces.domains import Choice, Integer, Log, Real
 
 MOST: Final = 400
-"""The maximum number of trials on the map: equally spaced ones by number."""
+"""The maximum number of trials on the map. If there are more, trials are taken at equal distances by number."""
 
 COLUMNS: Final = ("trial", "x", "y")
 
 
 def footprint(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
-    """A row for each trial, by classical scaling (Torgerson, "Multidimensional Scaling", 1952).
+    """Return a frame with the position of each trial on the map, and the columns ``COLUMNS``.
 
-    The distance of two configs is Gower's (1971), the mean over all axes of: for numbers the difference as a share of
-    the axis's range (``Log``: of logarithms), for other values 0 or 1, and 1 if only one config has the axis. With
-    squared distances D and J = I - 1/N the coordinates are the two leading eigenvectors of -J D J / 2, each times the
-    root of its eigenvalue.
+    The distance of two configs is Gower's (1971), a mean over all axes. An axis of numbers contributes their difference
+    as a share of the axis's range (for ``Log``, of logarithms). An axis of other values contributes 0 if they are
+    equal, else 1. An axis that is active in only one of the configs contributes 1.
+
+    The map is found by classical scaling (Torgerson, "Multidimensional Scaling", 1952). With the squared distances D
+    and J = I - 1/N, the coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its
+    eigenvalue.
     """
     drawn = trials.iloc[np.unique(np.linspace(0, len(trials) - 1, min(len(trials), MOST)).astype(int))]
     apart_NN = np.zeros((len(drawn), len(drawn)))
@@ -34,12 +37,13 @@ def footprint(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
     centred_NN = squared_NN - squared_NN.mean(0) - squared_NN.mean(1)[:, None] + squared_NN.mean()
     values_N, vectors_NN = np.linalg.eigh(-centred_NN / 2)
     places_N2 = vectors_NN[:, :-3:-1] * np.sqrt(np.maximum(values_N[:-3:-1], 0.0))
-    places_N2 *= np.where(places_N2.sum(0) + places_N2[0] < 0, -1.0, 1.0)  # the same map on every machine
+    # Signs of eigenvectors are arbitrary; fixing them gives the same map on every machine.
+    places_N2 *= np.where(places_N2.sum(0) + places_N2[0] < 0, -1.0, 1.0)
     return pd.DataFrame({"trial": drawn.index, "x": places_N2[:, 0], "y": places_N2[:, 1]})
 
 
 def _apart(values: "pd.Series[Any]", domain: Any) -> NDArray[np.float64]:
-    """The distances of all pairs of values of an axis, in [0, 1]."""
+    """Return the distances of all pairs of ``values`` of an axis, in [0, 1]."""
     there = values.notna().to_numpy()
     match domain:
         case Choice():

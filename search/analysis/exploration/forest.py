@@ -1,11 +1,11 @@
-"""A forest of regression trees, all grown at once: a level of all trees is a few operations on arrays.
+"""A forest of regression trees, all grown at once: a level of all trees takes a few operations on arrays.
 
-Array legend: T trees, N points, D dimensions, L boxes of a tree. A tree cuts the space into boxes; if it has fewer than
-L, the others are empty.
+Array legend: T trees; N points (trials); D dimensions; L boxes of a tree; M boxes of a level that are cut, of all
+trees; 2 the lower and the upper bound. A tree cuts the space into boxes; if it has fewer than L, the others are empty.
 
-A tree is grown from as many points as there are, drawn with replacement (Breiman, "Random Forests", 2001). Each box of
-a level is cut where the squares left of its scores are the smallest, halfway between two points, until its scores are
-equal or its points are. Of equally good cuts in several dimensions one is drawn.
+A tree is grown from N draws of the points with replacement (Breiman, "Random Forests", 2001). Each box of a level is
+cut halfway between two neighbouring points, where the sum of squared residuals of the scores becomes smallest. A box is
+not cut if its scores or its points are all equal. If cuts in several dimensions are equally good, one is drawn.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating[Any]]
 
 ROUNDED: Final = 1e-9
-"""Sums of squares that differ by less, relative to those of all scores, are taken as equal."""
+"""Sums of squares count as equal if they differ by less than this share of the sum of squares of all scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The boxes of trees, ``low_TLD`` to ``high_TLD``, with mean scores ``value_TL``; empty ones are from 0 to 0."""
+    """The boxes of trees, from ``low_TLD`` to ``high_TLD``, with the mean scores ``value_TL``.
+
+    An empty box reaches from 0 to 0.
+    """
 
     low_TLD: Array
     high_TLD: Array
@@ -30,7 +33,7 @@ class Boxes:
 
 
 def drawn(points: int, trees: int, source: np.random.Generator) -> NDArray[np.int64]:
-    """Bootstrap samples: the number of times that each tree has each point, as (T, N)."""
+    """Draw bootstrap samples, and return the number of times that each tree has each point, (T, N)."""
     return source.multinomial(points, np.full(points, 1 / points), size=trees)
 
 
@@ -42,8 +45,11 @@ def grow(
     depth: int,
     source: np.random.Generator,
 ) -> Boxes:
-    """Grow a tree for each row of ``times_TN``, with at most ``depth`` cuts one below the other; ``source`` draws among
-    equally good cuts.
+    """Grow a tree for each row of ``times_TN``.
+
+    ``place_ND``: the positions of the points. ``score_N``: their scores. ``bounds_D2``: the bounds of each dimension.
+    ``times_TN``: the number of times that each tree has each point. ``depth``: the maximum depth of a tree.
+    ``source``: draws among equally good cuts.
     """
     trees, (points, dimensions) = len(times_TN), place_ND.shape
     centred_N = score_N - score_N.mean()
@@ -52,12 +58,12 @@ def grow(
     low_TLD[:, 0], high_TLD[:, 0] = bounds_D2.T
     box_TN = np.zeros((trees, points), dtype=np.int64)
     by_place_DN = np.argsort(place_ND, axis=0, kind="stable").T
-    for boxes in 2 ** np.arange(depth):  # how many there are at most
+    for boxes in 2 ** np.arange(depth):  # the maximum number of boxes of the level
         level = _Level(place_ND, centred_N, times_TN, by_place_DN, box_TN, int(boxes), ROUNDED * square)
         tree_M, box_M, dimension_M, place_M = level.cuts(source)
         if not len(tree_M):
             break
-        # The lower part keeps the number of the box.
+        # A cut box splits in two: the lower one keeps its number, the upper one gets that number plus ``boxes``.
         for side_TLD in (low_TLD, high_TLD):
             side_TLD[tree_M, box_M + boxes] = side_TLD[tree_M, box_M]
         low_TLD[tree_M, box_M + boxes, dimension_M] = high_TLD[tree_M, box_M, dimension_M] = place_M
@@ -70,8 +76,10 @@ def grow(
 
 
 class _Level:
-    """The positions at which the boxes of a level can be cut. Points are sorted by box, then by position; points that a
-    tree does not have are in an additional last box.
+    """Finds the best cut of each box of a level, of all trees at once.
+
+    For each tree and dimension, the points are sorted by box and, within a box, by position. Points that a tree does
+    not have are in an additional last box, which is never cut.
     """
 
     def __init__(
@@ -85,7 +93,8 @@ class _Level:
         rounded: float,
     ) -> None:
         self._boxes, self._rounded = boxes, rounded
-        apart_TN = np.where(times_TN > 0, box_TN, boxes).astype(np.uint8)  # small ones are sorted by counting
+        # NumPy sorts integers as small as uint8 by counting, which is fast.
+        apart_TN = np.where(times_TN > 0, box_TN, boxes).astype(np.uint8)
         box_TDN = apart_TN[:, by_place_DN]
         sorted_TDN = np.argsort(box_TDN, axis=2, kind="stable")
         point_TDN = np.take_along_axis(np.broadcast_to(by_place_DN, box_TDN.shape), sorted_TDN, axis=2)
@@ -111,7 +120,10 @@ class _Level:
     def cuts(
         self, source: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Array]:
-        """The best cut of each box that can be cut, as its tree, box, dimension and position."""
+        """Return the best cut of each box that can be cut, as the tree, box, dimension and position of each cut.
+
+        ``source`` draws among equally good cuts in several dimensions.
+        """
         trees, dimensions, points = self._explained_TDN.shape
         first_TL = _before(self._count_TL)
         row_TD1 = points * np.arange(trees * dimensions).reshape(trees, dimensions, 1)
@@ -129,17 +141,17 @@ class _Level:
         last_M = as_good_MN.argmax(axis=1)
         low_M, high_M = (self._place_TDN[tree_M, dimension_M, each_M] for each_M in (last_M, last_M + 1))
         middle_M = (low_M + high_M) / 2
-        place_M = np.where(middle_M < high_M, middle_M, low_M)  # between neighbouring floats there is none
+        place_M = np.where(middle_M < high_M, middle_M, low_M)  # no float lies between neighbouring floats
         return tree_M, box_M, dimension_M, place_M
 
 
 def _totals(each_TN: Array, box_TN: NDArray[Any], boxes: int) -> Array:
-    """The sum over the points of each box, as (T, L)."""
+    """Return the sum of ``each_TN`` over the points of each box, (T, L). ``box_TN``: the box of each point."""
     trees = len(each_TN)
     flat = (box_TN + boxes * np.arange(trees)[:, None]).ravel()
     return np.bincount(flat, each_TN.ravel(), minlength=trees * boxes).reshape(trees, boxes).astype(float)
 
 
 def _before(total_TL: NDArray[Any]) -> NDArray[Any]:
-    """The sum over the boxes before each one."""
+    """Return, for each box, the sum of ``total_TL`` over all boxes of its tree before it."""
     return np.asarray(np.cumsum(total_TL, axis=1) - total_TL)

@@ -1,7 +1,7 @@
-"""The part of each axis to which a trial belongs, from its point in the frame ``trials``.
+"""Finds for each trial and axis the part of the axis to which the trial's value belongs.
 
 A part is one value of a choice, or a range of numbers (``search/study/record/domain_parts.py``). Parts are numbered
-from 0 in the order of the domain; ``INACTIVE`` means that an axis is not active in a trial.
+from 0 in the order of the domain. ``INACTIVE`` means that the axis is not active in the trial.
 """
 
 import json
@@ -20,7 +20,10 @@ Domains = Mapping[str, Domain]
 
 
 def levels(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
-    """A column for each axis, on the index of ``trials``: the number of the part, or ``INACTIVE``."""
+    """Return a frame with a row for each trial and a column for each axis: the number of the part, or ``INACTIVE``.
+
+    ``trials``: the study's frame of that name, whose column ``point`` has the trials' values.
+    """
     points = json.loads(f"[{','.join(trials['point'])}]")
     columns = {axis: _levels(axis, points, domain) for axis, domain in domains.items()}
     return pd.DataFrame(columns, index=trials.index, dtype="int64")

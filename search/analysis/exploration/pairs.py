@@ -1,6 +1,6 @@
-"""Interactions of two axes: the residuals of whole trials in the additive model, by pair of values.
+"""Interactions of two axes: the mean residuals of the additive model, by pair of values.
 
-Array legend: N whole trials, P parts of all axes.
+Array legend: N trials in the model; P parts of all axes, a part being one value of a choice or a range of numbers.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,22 @@ def pairs(
     whole: "pd.Series[bool]",
     by_chance: Sequence[Shuffled],
 ) -> pd.DataFrame:
-    """A row for each pair of parts of two axes that occurs in trials; none if the model has no effect.
+    """Return a frame with a row for each pair of parts of two axes that occurs in trials; empty without a model.
 
-    ``interaction``: the mean residual of the additive model (``Fit.left``) over the whole trials of the pair: how much
-    better the two values are together than their effects predict. NaN with fewer than ``LEAST_WHOLE`` of them. In a
-    full grid without shrinkage it is the interaction of the analysis of variance. ``n``: the number of its trials;
-    ``whole``: of whole ones.
+    ``model``: the additive model of the search. ``parts``: the trials' parts, from ``levels.levels``. ``whole``:
+    whether each trial was trained to its end. ``by_chance``: shuffled copies of the search, in which no axis matters
+    (``shuffled.py``).
 
-    ``stands_out``: whether the interaction, times the root of ``whole`` and relative to the deviation of trials, is
-    larger than that of any pair by chance (``shuffled.limit``). ``by_chance``: the same search in which no axis
-    matters.
+    The frame has these columns:
+
+    ``axis_one``, ``part_one``, ``axis_two``, ``part_two``: the pair: two axes, and the numbers of their parts.
+    ``n``: the number of trials with both parts.
+    ``whole``: the number of those that were trained to their ends.
+    ``interaction``: the mean residual of the additive model (``Fit.left``) over the whole trials with both parts: how
+    much better the two values are together than their effects predict. NaN with fewer than ``LEAST_WHOLE`` whole
+    trials. In a full grid without shrinkage it is the interaction of the analysis of variance.
+    ``stands_out``: whether the size of the interaction, times the root of ``whole`` and divided by the model's sigma,
+    is larger than that of pairs in the shuffled copies (``shuffled.limit``).
     """
     if not model.keys:
         return pd.DataFrame(columns=list(COLUMNS))
@@ -55,7 +61,12 @@ def pairs(
 
 
 class _Sums:
-    """The trials of each pair of parts, and the mean residual of the whole ones."""
+    """The numbers of trials of each pair of parts, and the mean residuals of the trials trained to their ends.
+
+    ``keys``: the parts, each with its axis. ``pairs``: the pairs of parts of two axes that occur in trials, as indices
+    into ``keys``. ``trials_PP``, ``whole_PP``: the numbers of all trials and of whole trials of a pair. ``left_PP``:
+    the mean residual of the whole trials. ``sizes_PP``: its size times the root of ``whole_PP``, divided by sigma.
+    """
 
     def __init__(self, model: Fit, parts: pd.DataFrame, whole: "pd.Series[bool]") -> None:
         of_trials = parts.loc[model.left.index]
@@ -77,6 +88,6 @@ class _Sums:
 
     @property
     def largest(self) -> float:
-        """The largest relative interaction; 0 without any."""
+        """The largest of ``sizes_PP`` over all pairs; 0 if no pair has an interaction."""
         sizes = [self.sizes_PP[pair] for pair in self.pairs if not np.isnan(self.sizes_PP[pair])]
         return max(sizes, default=0.0)

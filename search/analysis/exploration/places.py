@@ -1,4 +1,4 @@
-"""The positions of trials in the dimensions of an axis."""
+"""Converts the values of trials on an axis to positions in one or several dimensions, for trees and for regression."""
 
 from math import log
 from typing import Any
@@ -12,11 +12,13 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 
 
 def places(column: "pd.Series[Any]", domain: Domain) -> tuple[Array, Array]:
-    """The position of each trial in the dimensions of an axis, and the bounds of each dimension.
+    """Return the position of each trial in the dimensions of an axis, and the bounds of each dimension.
 
-    A choice has a dimension for each tried value: 1 where a trial has it, else 0. A choice of numbers has a single
-    dimension, in which its tried values are equally far apart: a cut separates lower from higher ones, as for any
-    number. Numbers to which the study gives names are categories, too: a frame has their names.
+    ``column``: the trials' values on the axis, a column of the frame ``trials``. An axis of numbers has one dimension:
+    the number, or its logarithm for ``Log``. A choice has a dimension for each tried value: 1 for a trial that has the
+    value, else 0. A choice of numbers has a single dimension in which its tried values are equally spaced, so that a
+    tree can separate lower from higher numbers. But if the study names the numbers, they are categories, since the
+    frame has their names.
     """
     match domain:
         case Choice(numbers) if all(type(number) in (int, float) for number in numbers) and is_numeric_dtype(column):

@@ -1,7 +1,8 @@
-"""Compares rankings of trials after different numbers of epochs: whether it was right to stop trials at a rung.
+"""Compares rankings of trials after different numbers of epochs, to show whether it was right to stop trials at a rung.
 
-The score of an epoch is compared with that of the last one, not with the best of all: the best of all epochs is at
-least that of any rung, so the two would correlate where scores are noise.
+A rung is an epoch after which a scheduler stops the weaker trials. The score at an epoch is compared with that of the
+last epoch and not with the best of all epochs: the best of all is at least the score at the rung, so that the two would
+correlate even if scores were noise.
 """
 
 import math
@@ -20,10 +21,10 @@ MOST: Final = 8
 """The maximum number of epochs that are compared by default."""
 
 LEAST: Final = 10
-"""The minimum number of trials for a correlation: of fewer it varies by 0.3 and more."""
+"""The minimum number of trials for a correlation: with fewer, it varies by chance by 0.3 and more."""
 
 BELOW_ONE: Final = 1 - 1e-12
-"""The largest correlation on Fisher's scale, on which 1 is infinite."""
+"""The largest correlation that is put on Fisher's scale, on which 1 is infinite: larger ones are lowered to it."""
 
 
 def rungs(
@@ -33,14 +34,22 @@ def rungs(
     by_epoch: pd.DataFrame,
     epochs: Sequence[int],
 ) -> pd.DataFrame:
-    """A row for each rung, after so many ``epochs``.
+    """Return a frame with a row for each rung, a rung being one of ``epochs``.
 
-    ``scores``, ``whole``, ``reached``: as for ``effects.effects``. ``by_epoch``: the score of each epoch, a column for
-    each (``frames.curves.scores_by_epoch``). ``n``: the number of trials that reached the rung, ``stopped``: that ended
-    there, ``whole``: with a final score. ``correlation``: Spearman's, of the scores at the rung with those of the last
-    epoch, over whole trials, and the ends ``low`` and ``high`` of its 95 % interval; NaN for fewer than ``LEAST`` of
-    them, or if all are equal. Stopped trials, which were the weaker ones, have no final score, so over all trials it
-    would differ. ``place_of_best``: the place, from 1, of the best whole trial among all at the rung.
+    ``scores``, ``whole``, ``reached``: as for ``effects.effects``. ``by_epoch``: the score of each trial after each
+    epoch, from ``frames.curves.scores_by_epoch``.
+
+    The frame has these columns:
+
+    ``rung``: the epoch.
+    ``n``, ``stopped``, ``whole``: the numbers of trials that reached the rung, that were stopped at it, and that
+    reached it and were trained to their ends.
+    ``correlation``, ``low``, ``high``: Spearman's correlation of the scores at the rung with those of the last epoch,
+    over the whole trials, and the ends of its 95 % interval. NaN for fewer than ``LEAST`` whole trials, or if all
+    scores are equal. Stopped trials, which are the weaker ones, have no final score; the correlation over all trials
+    would differ.
+    ``place_of_best``: the rank at the rung, from 1, of the eventually best whole trial, among all trials that reached
+    the rung.
     """
     finals = scores[whole & scores.notna()]
     last = by_epoch.reindex(finals.index).ffill(axis=1).iloc[:, -1] if by_epoch.shape[1] else finals
@@ -70,11 +79,12 @@ def rungs(
 
 
 def agreement(by_epoch: pd.DataFrame, epochs: Sequence[int] = ()) -> pd.DataFrame:
-    """A row for each ordered pair of ``epochs``, by default evenly spread ones and the last.
+    """Return a frame with the rank correlation of scores after two epochs, for each ordered pair of ``epochs``.
 
-    ``by_epoch``: the score of each epoch, by trial (``frames.curves.scores_by_epoch``). ``correlation``: Spearman's (as
-    the function ``correlation``), over the ``n`` trials that were trained for both numbers of epochs. Stopped trials
-    count only up to their last epoch, so for late epochs only the best trials count.
+    ``by_epoch``: the score of each trial after each epoch, from ``frames.curves.scores_by_epoch``. ``epochs``: the
+    epochs to compare; empty means at most about ``MOST`` evenly spread ones and the last. The correlation is
+    Spearman's, over the ``n`` trials that were trained for both numbers of epochs. Stopped trials count only up to
+    their last epoch, so that for late epochs only the best trials count.
     """
     every = [int(epoch) for epoch in by_epoch.columns]
     step = max(1, -(-len(every) // MOST))
@@ -89,18 +99,22 @@ def agreement(by_epoch: pd.DataFrame, epochs: Sequence[int] = ()) -> pd.DataFram
 
 
 def correlation(one: "pd.Series[float]", other: "pd.Series[float]") -> float:
-    """Spearman's rank correlation; NaN if it is undefined, and for fewer than ``LEAST`` trials."""
+    """Return Spearman's rank correlation over the trials with both values.
+
+    NaN if it is undefined or there are fewer than ``LEAST`` such trials.
+    """
     both = one.notna() & other.notna()
     one, other = one[both], other[both]
     if len(one) < LEAST or one.nunique() < 2 or other.nunique() < 2:
         return float("nan")
-    return float(one.rank().corr(other.rank()))  # scipy.stats takes longer to load than a report to make
+    return float(one.rank().corr(other.rank()))  # loading scipy.stats takes longer than making a report
 
 
 def spread(value: float, number: int) -> tuple[float, float]:
-    """The 95 % interval of Spearman's correlation of ``number`` trials (Bonett and Wright, 2000), on Fisher's scale.
+    """Return the 95 % interval of Spearman's correlation ``value`` of ``number`` trials; NaN if the value is NaN.
 
-    The standard error of artanh r is there sqrt((1 + r^2 / 2) / (n - 3)). NaN where the correlation is.
+    It is computed on Fisher's scale, artanh r, on which the standard error is sqrt((1 + r^2 / 2) / (n - 3)) (Bonett and
+    Wright, 2000).
     """
     if math.isnan(value):
         return value, value

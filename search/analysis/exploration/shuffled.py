@@ -1,7 +1,7 @@
-"""Shuffled copies of a search, in which no axis matters: the points are assigned at random to the curves of the trials.
+"""Shuffled copies of a search, in which no axis matters: the trials' points are permuted among their learning curves.
 
-All statistics about axes are computed from these copies, too, with the predicted ends of stopped trials. The statistics
-of the search itself have to exceed those of the copies.
+A point is a value for each axis. Every statistic about axes is also computed from these copies, predictions of the ends
+of stopped trials included, and a statistic of the search itself has to exceed that of the copies to stand out.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,23 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.exploration.additive_model import Fit, fits
 
 TIMES: Final = 20
-"""Number of shuffled copies."""
+"""The number of shuffled copies."""
 
 BEYOND: Final = 5.0
-"""Number of standard deviations by which a statistic has to exceed its mean over the copies to stand out: the largest
-of many is so far above it in one of 1,000 searches (the extreme value distribution).
+"""The number of standard deviations by which a statistic has to exceed its mean over the copies to stand out.
+
+The statistic is the largest of many. In a search in which no axis matters it is this far above its mean with a
+probability of 1 in 1,000 (the extreme value distribution).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """A shuffled copy. ``points``: the value of each trial on each axis; ``parts``: the parts of these values."""
+    """A shuffled copy of a search.
+
+    ``points``: the value of each trial on each axis. ``parts``: the parts of the axes to which these values belong.
+    ``model``: the additive model of the copy.
+    """
 
     points: pd.DataFrame
     parts: pd.DataFrame
@@ -35,7 +41,11 @@ class Shuffled:
 def shuffled(
     trials: pd.DataFrame, whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame
 ) -> list[Shuffled]:
-    """Make ``TIMES`` copies, the same for the same study. ``parts``: from ``levels.levels``, a column for each axis."""
+    """Make ``TIMES`` shuffled copies of a search; the same search always gets the same copies.
+
+    ``trials``: the frame of the trials. ``whole``: whether each trial was trained to its end. ``reached``: the best
+    score up to each epoch. ``parts``: the trials' parts, from ``levels.levels``.
+    """
     scored, axes = trials.index[trials["score"].notna()], list(parts.columns)
     points, own = trials.loc[scored, axes], parts.loc[scored]
     orders = [generator(0, "shuffled", time).permutation(len(scored)) for time in range(TIMES)]
@@ -48,5 +58,5 @@ def shuffled(
 
 
 def limit(largest: Sequence[float]) -> float:
-    """The limit that a statistic has to exceed to stand out; ``largest``: the largest one in each copy."""
+    """Return the limit that a statistic has to exceed to stand out. ``largest``: the largest value in each copy."""
     return max(max(largest), float(np.mean(largest) + BEYOND * np.std(largest, ddof=1)))

@@ -1,8 +1,8 @@
 """Nelder and Mead's method ("A Simplex Method for Function Minimization", 1965), for many functions at once.
 
-Each function takes the steps that ``scipy.optimize.minimize`` takes; all functions take them together.
+For each function the steps are those of ``scipy.optimize.minimize``, but a step is computed for all functions together.
 
-Array legend: S functions, V variables, C = V + 1 corners of a simplex, the best first.
+Array legend: S functions; V variables; C = V + 1 corners of a simplex, the best first.
 """
 
 from collections.abc import Callable
@@ -14,21 +14,21 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating[Any]]
 
 WIDER: Final = 1.05
-"""The factor by which each further corner of the first simplex enlarges one variable of the start."""
+"""The initial simplex: its first corner is the start, and each further one multiplies one variable by this factor."""
 
 OFF_ZERO: Final = 0.00025
-"""The value that such a corner gives to a variable that is 0 at the start."""
+"""The value that a further corner of the initial simplex gives to its variable if that is 0 at the start."""
 
 STEPS: Final = 200
-"""The maximum number of steps for each variable."""
+"""The maximum number of steps, per variable of a function."""
 
 
 def minimise(values: Callable[[Array], Array], start_SV: Array, *, apart: float, differing: float) -> Array:
-    """The point of each function's minimum. ``values``: from a point for each function, (S, V), to its value there,
-    (S,).
+    """Return the variables at the minimum of each function, (S, V).
 
-    A function is done when no corner of its simplex differs from the best one by more than ``apart`` in any variable,
-    or by more than ``differing`` in its value.
+    ``values``: evaluates all functions, each at its own variables: maps (S, V) to (S,). ``start_SV``: the start of each
+    function. A function is done when no corner of its simplex differs from the best one by more than ``apart`` in any
+    variable, and none by more than ``differing`` in its value.
     """
     variables = start_SV.shape[1]
     place_SCV = np.repeat(start_SV[:, None], variables + 1, axis=1)
@@ -46,7 +46,7 @@ def minimise(values: Callable[[Array], Array], start_SV: Array, *, apart: float,
         mirrored_S = values(mirrored_SV)
         best_S, second_S, worst_S = value_SC[:, 0], value_SC[:, -2], value_SC[:, -1]
         further_S, between_S = mirrored_S < best_S, mirrored_S < worst_S
-        kept_S = ~further_S & (mirrored_S < second_S)  # nothing else is tried
+        kept_S = ~further_S & (mirrored_S < second_S)  # the mirrored corner is kept without trying another
         share_S = np.where(further_S, 2.0, np.where(between_S, 0.5, -0.5))
         other_SV = middle_SV + share_S[:, None] * (middle_SV - worst_SV)
         other_S = values(other_SV)

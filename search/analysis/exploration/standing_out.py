@@ -1,10 +1,13 @@
-"""The axes that stand out: scores differ between their values by more than in a search in which no axis matters.
+"""Finds the axes that stand out: scores differ between their values more than in a search in which no axis matters.
 
-Trials are put in order: those trained to their ends by score, before them the stopped ones, by the epoch at which they
-ended, then by score, as proposers rank them. The end that a stopped trial would have had counts for nothing. Each axis
-is tested beside those that stand out more (``search/statistics/forward_selection.py``), by the parts that tables show,
-and numbers also by a straight line. If points are drawn without regard to scores and no axis matters, one stands out in
-at most a share ``LEVEL`` of searches; ``docs/calibration.md`` has measured how often under a proposer that learns.
+Trials are ranked as proposers rank them: stopped trials come below those that were trained to their ends, and are
+sorted by the epoch at which they ended, then by score; whole trials are sorted by score. The scores that stopped trials
+would have reached are not predicted. Each axis is tested beside those that stand out more
+(``search/statistics/forward_selection.py``): by the parts that tables show (single values or ranges of numbers), and an
+axis of numbers also by a straight line.
+
+If points are drawn without regard to scores and no axis matters, any stands out in at most a share ``LEVEL`` of
+searches. ``docs/calibration.md`` has the measured share for a proposer that learns.
 """
 
 from collections.abc import Iterator
@@ -19,16 +22,17 @@ from skipstack.search.statistics.forward_selection import Values, selected
 from skipstack.spaces.domains import Domain
 
 LEVEL: Final = 0.001
-"""The share of searches in which an axis may stand out although none matters."""
+"""The share of searches in which any axis may stand out although no axis matters."""
 
 
 def standing_out(
     trials: pd.DataFrame, whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame, domains: Domains
 ) -> list[str]:
-    """The axes that stand out, the clearest first.
+    """Return the axes that stand out, the clearest first.
 
-    ``trials``: the frame, its columns ``score`` and each axis; ``whole``: whether each was trained to its end;
-    ``reached``: from ``best_so_far``; ``parts``: from ``levels.levels``.
+    ``trials``: the frame of the trials, of which ``score`` and the columns of axes are used. ``whole``: whether each
+    trial was trained to its end. ``reached``: the best scores so far, from ``best_so_far``. ``parts``: the trials'
+    parts, from ``levels.levels``. ``domains``: the domains of the axes.
     """
     scored = trials.index[trials["score"].notna()]
     epochs = reached.notna().sum(axis=1).reindex(scored, fill_value=0).astype(float)
@@ -42,7 +46,7 @@ def standing_out(
 
 
 def _of_parts(own: "pd.Series[int]") -> Values:
-    """A column for each tried part."""
+    """Return a column for each tried part of an axis: 1 for a trial with the part, else 0; NaN if it is inactive."""
     tried = sorted(set(own) - {INACTIVE})
     columns_NK = np.equal.outer(own.to_numpy(), tried).astype(np.float64)
     columns_NK[own.to_numpy() == INACTIVE] = np.nan
@@ -50,7 +54,7 @@ def _of_parts(own: "pd.Series[int]") -> Values:
 
 
 def _line(own: "pd.Series[Any]", domain: Domain) -> Iterator[Values]:
-    """The position of each trial on an axis of numbers, as a column; nothing for choices without an order."""
+    """Yield a column with the position of each trial on an axis of numbers; nothing for a choice without order."""
     has_N = own.notna().to_numpy()
     place_MD, _ = places(own[has_N], domain)
     if place_MD.shape[1] == 1:

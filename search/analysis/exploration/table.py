@@ -1,8 +1,8 @@
-"""The table of a search: each value of each axis, with the base, the best trial and the baseline.
+"""The table of a search: a row for each value of each axis, with rows for the base, the best trial and the baseline.
 
-A value is represented by its selected trial, the best on dev of those with the value. Its score is biased upwards, the
-more so the more trials it was selected from. So nothing here is tested, and no number has an interval. Only selected
-trials, and those of a grid, are measured on test.
+A value is represented by its selected trial: the best on dev of the trials that have the value. The more trials it was
+selected from, the more its score is biased upwards. So nothing here is tested, and no score has an interval. Only
+selected trials, and those of a grid, are measured on test.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,20 +16,28 @@ from skipstack.search.analysis.exploration.levels import Domains
 from skipstack.search.study.record.domain_parts import parts as parts_of
 
 BASELINE, BASE, BEST = "baseline", "base", "best"
-"""The ``axis`` of the rows that belong to no axis."""
+"""The values of ``ValueRow.axis`` in the rows that belong to no axis."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValueRow:
-    """A value of an axis. Scores are those of ``data.tasks.measure``, by seed, in the order of ``seeds``.
+    """A row of the table: a value of an axis, and its selected trial. Scores are those of ``data.tasks.measure``.
 
-    ``trials``: how many trials have the value, ``members``: their numbers, ``scored``: how many have a score.
-    ``selected``: the best of these; ``epoch``: its best epoch, ``seeds``: its seeds, ``whole``: whether it was trained
-    to its end. ``effect``: of the value on the final score; None if the trials cannot carry it (``effects.py``).
-    ``epochs``, ``seconds``: of all ``trials``. ``leads``: no other value of the axis has a better selected trial.
-    ``state``, ``parameters``, ``latency`` and ``on_front`` (the Pareto front): of the selected trial, the latter three
-    if they are objectives; ``reported``: its values in those that a function reports after the score. ``reused``: the
-    selected trial was not trained here.
+    ``axis``, ``value``: the axis, and the text of the value or range of values.
+    ``trials``, ``members``: the number of trials with the value, and their numbers.
+    ``scored``: how many of them have a score.
+    ``selected``: the best of them on dev; None if none has a score.
+    ``state``, ``epoch``, ``seeds``: the selected trial's state, best epoch and seeds.
+    ``whole``: whether it was trained to its end.
+    ``is_base``: whether it is the base's trial.
+    ``leads``: whether no other value of the axis has a better selected trial.
+    ``dev``, ``test``: its scores by seed, in the order of ``seeds``; empty if unknown.
+    ``effect``: the effect of the value on the final score; None if the trials do not support one (``effects.py``).
+    ``epochs``, ``seconds``: the sums over all trials with the value.
+    ``parameters``, ``latency``, ``on_front``: the selected trial's parameters and latency, and whether it is on the
+    Pareto front, if these are objectives.
+    ``reported``: its values in the objectives that a user's function reports after the score.
+    ``reused``: whether the selected trial was reused instead of trained in this study.
     """
 
     axis: str
@@ -58,12 +66,17 @@ class ValueRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchData:
-    """The data from which the rows are computed.
+    """The data of a search from which the rows of its table are computed.
 
-    ``trials`` (by number), ``seeds``: the frames; ``parts``: from ``levels.levels``; ``whole``: whether each trial was
-    trained to its end; ``ranked``: the trials with a score, the best first; ``base``: the base's trial, if any;
-    ``front``: the trials on the Pareto front; ``reported``: the columns of the objectives that a function reports after
-    the score. ``sign``: the factor from a measured value to a score.
+    ``trials``, ``seeds``: the frames of these names; ``trials`` is indexed by trial number.
+    ``parts``: the part of each axis that each trial has, from ``levels.levels``.
+    ``whole``: whether each trial was trained to its end.
+    ``ranked``: the numbers of the trials with a score, the best first.
+    ``base``: the number of the base's trial; None if it has no score.
+    ``front``: the numbers of the trials on the Pareto front.
+    ``reported``: the columns of the objectives that a user's function reports after the score.
+    ``sign``: the factor from a measured value to a score: -1 if a smaller measure is better, else 1.
+    ``effects``: the effects of values.
     """
 
     trials: pd.DataFrame
@@ -81,9 +94,10 @@ class SearchData:
 def rows(
     seen: SearchData, axes: Sequence[str], domains: Domains, baseline: tuple[str, float, float] | None
 ) -> tuple[ValueRow, ...]:
-    """The rows in the order they are shown: baseline, base, best, then axis by axis.
+    """Return the rows of the table in order: baseline, base and best, followed by the values of each axis.
 
-    ``baseline``: its name, and its scores on dev and test.
+    ``seen``: the data of the search. ``axes``: the axes to show. ``domains``: the domains of all axes. ``baseline``:
+    the baseline's name and its scores on dev and test; None without a baseline.
     """
     found: list[ValueRow] = []
     if baseline is not None:
@@ -99,7 +113,7 @@ def rows(
 
 
 def _axis(seen: SearchData, axis: str, domains: Domains) -> Iterator[ValueRow]:
-    """The rows of an axis in the order of its domain; trials in which it is inactive are in none."""
+    """Yield the rows of an axis in the order of its domain. Trials in which the axis is inactive are in no row."""
     own = seen.parts[axis].to_numpy()
     found = [
         replace(_row(seen, axis, part.label, own == place), effect=seen.effects.of.get((axis, place)))

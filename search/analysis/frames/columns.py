@@ -1,7 +1,8 @@
-"""The columns of a study's frames, with stable names and types.
+"""The columns of a study's pandas frames, with stable names and types.
 
-Measured values are in the unit of the study's measure: accuracy, F1 and LAS in [0, 1], the larger the better;
-perplexity, the smaller the better. Unknown values are NaN or NA. Events are numbered from 0 in the order of the ledger.
+Measured values are in the unit of the study's measure: accuracy, F1 and LAS in [0, 1], where larger is better, or
+perplexity, where smaller is better. Unknown values are NaN or NA. Events are numbered from 0 in the order of the
+ledger.
 """
 
 from collections.abc import Mapping, Sequence
@@ -93,20 +94,26 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("json", "str", "all that the ledger says of it, as JSON"),
     ),
 }
-"""The columns of each frame, in order.
+"""The columns of each frame, in order. Some frames have further columns after these:
 
-``trials`` has a further float64 column for each objective of a function after the score, such as ``objective_seconds``:
-the mean over its seeds at its best epoch. Then it has a column for each axis, named by its path: integers as Int64,
-other numbers as float64, booleans as boolean, text and names as str, other values as their JSON; NaN or NA if the axis
-is inactive. ``curves`` has a further float64 column for each other reported metric, by its name, such as
-``train_loss``. ``sentences`` has a further float64 column for each count of the measure: ``correct`` and ``tags`` for
-accuracy; ``gold``, ``predicted``, ``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled``
-for LAS; ``nats`` and ``words`` for perplexity.
+``trials``: if a user's function reports objectives besides the score, a float64 column for each of them, such as
+``objective_seconds``: the mean over the trial's seeds at its best epoch. After those, a column for each axis, named by
+the axis's path. Integers are Int64, other numbers float64, booleans boolean, text and named values str, and other
+values their JSON as str. An inactive axis has NaN or NA.
+
+``curves``: a float64 column for each other reported metric, with the metric's name, such as ``train_loss``.
+
+``sentences``: a float64 column for each count of the measure: ``correct`` and ``tags`` for accuracy; ``gold``,
+``predicted``, ``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled`` for LAS; ``nats``
+and ``words`` for perplexity.
 """
 
 
 def typed_frame(name: str, values: Mapping[str, Sequence[Any] | NDArray[Any]]) -> pd.DataFrame:
-    """The frame with this name: its columns from ``values`` with their dtypes, then all further columns as float64."""
+    """Build the frame called ``name`` from ``values``, which maps column names to their values.
+
+    The columns of ``COLUMNS[name]`` come first, with their dtypes; all further columns of ``values`` follow as float64.
+    """
     dtypes = {column.name: column.dtype for column in COLUMNS[name]}
     others = {key: "float64" for key in values if key not in dtypes}
     return pd.DataFrame({key: pd.Series(values[key], dtype=dtype) for key, dtype in {**dtypes, **others}.items()})

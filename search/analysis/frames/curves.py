@@ -1,6 +1,7 @@
-"""Learning curves, best scores so far, and counts by sentence, as frames.
+"""Frames of learning curves, of the best scores so far, and of counts by sentence.
 
-Array legend: N reports, R seeds, M metrics times lanes, S sentences, C counts.
+Array legend: N reports; R seeds; M values of a report, one for each metric and lane (one seed's copy of the network);
+S sentences; C counts of a sentence; 4 the numbers of a report that are named in ``NUMBERS``.
 """
 
 import math
@@ -16,7 +17,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 
 def curves(record: StudyRecord) -> pd.DataFrame:
-    """A row for each epoch of each seed of each trial; see ``COLUMNS``."""
+    """Return the frame ``curves``, with a row for each epoch of each seed of each trial (see ``COLUMNS``)."""
     alike: dict[tuple[Layout, int], list[tuple[int, tuple[int, ...], ReportBlock]]] = defaultdict(list)
     for trial in record.trials.values():
         for block in trial.reports.blocks():
@@ -34,17 +35,20 @@ def curves(record: StudyRecord) -> pd.DataFrame:
 
 
 def scores_by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
-    """The score of each trial after each epoch, one column per epoch; NaN after the trial's last report, and where it
-    is no finite number. ``curves``: the frame of the study (``search/analysis/frames/``).
+    """Return the score of each trial after each epoch: a row per trial, a column per epoch.
+
+    NaN for a score that is not finite, and for epochs after the trial's last report. ``curves``: the study's frame of
+    that name.
     """
     table = _by_epoch(curves)
     return table.where(table.abs() < math.inf)
 
 
 def best_so_far(curves: pd.DataFrame) -> pd.DataFrame:
-    """The best finite score of each trial up to each epoch, one column per epoch; NaN after the trial's last report.
+    """Return the best finite score of each trial up to each epoch: a row per trial, a column per epoch.
 
-    ``curves``: the frame of the study (``search/analysis/frames/``).
+    NaN before the first finite score, and for epochs after the trial's last report. ``curves``: the study's frame of
+    that name.
     """
     table = _by_epoch(curves)
     finite = table.where(table.abs() < math.inf)
@@ -57,7 +61,10 @@ def _by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentences(record: StudyRecord) -> pd.DataFrame:
-    """A row for each sentence of the test split, for each seed of each trial that was tested; see ``COLUMNS``."""
+    """Return the frame ``sentences`` (see ``COLUMNS``).
+
+    It has a row for each sentence of the test split, for each seed of each trial that was measured on test.
+    """
     names = record.measure.counted
     parts: dict[str, list[NDArray[np.float64]]] = {
         name: [np.empty(0)] for name in ("trial", "seed", "sentence", "event", *names)
@@ -78,7 +85,11 @@ def sentences(record: StudyRecord) -> pd.DataFrame:
 def _rows(
     layout: Layout, seeds: int, blocks: list[tuple[int, tuple[int, ...], ReportBlock]]
 ) -> dict[str, NDArray[np.float64]]:
-    """The columns of reports with the same layout and number of seeds, by name; one row per report and seed."""
+    """Return the columns of ``curves`` by name for some blocks of reports, with a row per report and seed.
+
+    All reports have the same ``layout`` (the metrics and the number of lanes of each) and the same number of ``seeds``.
+    ``blocks``: for each block of reports the trial's number, its seeds, and the block.
+    """
     counts = [len(block.events_N) for _, _, block in blocks]
     numbers_N4 = np.concatenate([block.numbers_N4 for _, _, block in blocks])
     metrics_NM = np.concatenate([block.metrics_NM for _, _, block in blocks])
@@ -104,5 +115,5 @@ def _unknown(part: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _places(part: dict[str, NDArray[np.float64]]) -> NDArray[np.intp]:
-    """The indices of the rows of a part, which keep the order of seeds."""
+    """Return the row indices of ``part``; used as the last sorting key, they keep the seeds of a report in order."""
     return np.arange(len(part["trial"]))

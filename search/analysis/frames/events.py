@@ -1,4 +1,4 @@
-"""The ledger as frames: all events with their numbers, and the workers' use of their machines."""
+"""Frames of the ledger's events, with their numbers, and of the workers' CPU, GPU and memory use."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from skipstack.search.ledger.ledger import Ledger, PastEvents, events_of
 
 
 def numbered_events(past: PastEvents) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The number and the JSON of each event of the ``past``. Raises UserError as ``Ledger.replay`` does."""
+    """Yield the number and the JSON of each event in ``past``. Raises UserError as ``Ledger.replay`` does."""
     number = 0
     for line in Ledger(past.folder).lines():
         assert line.payload is not None
@@ -29,7 +29,7 @@ def numbered_events(past: PastEvents) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def events(past: PastEvents) -> pd.DataFrame:
-    """A row for each event of the ``past``; see ``COLUMNS``.
+    """Return the frame ``events``, with a row for each event in ``past`` (see ``COLUMNS``).
 
     Raises UserError as ``Ledger.replay`` does.
     """
@@ -42,8 +42,9 @@ def events(past: PastEvents) -> pd.DataFrame:
 
 
 def usage(past: PastEvents) -> pd.DataFrame:
-    """A row for each epoch of the search for which its worker's use of its machine was measured; see ``COLUMNS``.
+    """Return the frame ``usage`` (see ``COLUMNS``).
 
+    It has a row for each epoch of the search during which the CPU, GPU and memory use of the worker was measured.
     Raises UserError as ``Ledger.replay`` does.
     """
     rows = [

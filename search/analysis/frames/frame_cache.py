@@ -1,15 +1,16 @@
 """Caches the frames of a long ledger as Parquet files in the study's folder.
 
-``frames/`` holds one file per frame and ``about.json`` with a digest of each file, and a stamp of the ledger and the
-code that computed them. If a digest or the stamp differs, frames are computed again: the ledger has grown, or the files
-are of another study, another version or half written. If the folder cannot be written, nothing is cached.
+The folder ``frames/`` holds one file per frame, and ``about.json`` with a digest of each file and a stamp: a hash of
+the ledger and of the version of the frames. If a digest or the stamp differs, frames are computed again. That happens
+if the ledger has grown, or if the files come from another study or another version or are half written. If the folder
+cannot be written, nothing is cached.
 """
 
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import file_digest, sha256  # processors have instructions for it
+from hashlib import file_digest, sha256  # SHA-256, since processors have instructions for it
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -22,21 +23,24 @@ from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.search.analysis.frames.columns import COLUMNS
 
 VERSION: Final = 4
-"""The version of the frames, to be raised whenever the same events give other rows."""
+"""The version of the frames. Raise it with every change of code that makes the same events give other rows."""
 
 ABOUT: Final = "about.json"
 
 
 @dataclass(frozen=True, slots=True)
 class CachedFrames:
-    """Cached frames in a folder, and ``about``: the notes stored with them."""
+    """The frames cached in ``folder``, read on request.
+
+    ``digests``: the digest of each frame's file by the frame's name. ``about``: the notes stored with the frames.
+    """
 
     folder: Path
     digests: Mapping[str, str]
     about: Mapping[str, Any]
 
     def frame(self, name: str) -> pd.DataFrame | None:
-        """The frame with this name; None if its file is missing or has another digest."""
+        """Return the frame called ``name``; None if its file is missing or its digest differs from the stored one."""
         try:
             content = (self.folder / f"{name}.parquet").read_bytes()
         except OSError:
@@ -45,7 +49,10 @@ class CachedFrames:
 
 
 def stamp(files: tuple[Path, ...]) -> str:
-    """A hash of the ledger in these files and of the frames' version. Raises OSError if a file cannot be read."""
+    """Return a hash of the ledger's ``files`` and of the version of the frames, including their columns and pandas.
+
+    Raises OSError if a file cannot be read.
+    """
     digest = sha256(repr((VERSION, pd.__version__, sorted(COLUMNS.items()))).encode())
     for file in files:
         with file.open("rb") as opened:
@@ -54,7 +61,7 @@ def stamp(files: tuple[Path, ...]) -> str:
 
 
 def cached_frames(folder: Path, known_by: str) -> CachedFrames | None:
-    """The cached frames in ``folder`` with this stamp; None if there are none."""
+    """Return the frames cached in ``folder`` if their stamp is ``known_by``; otherwise None."""
     try:
         about = json.loads((folder / ABOUT).read_bytes())
         return CachedFrames(folder, about["digests"], about["about"]) if about["stamp"] == known_by else None
@@ -65,8 +72,12 @@ def cached_frames(folder: Path, known_by: str) -> CachedFrames | None:
 def cache_frames(
     folder: Path, known_by: str, frames: Mapping[str, Callable[[], pd.DataFrame]], about: Mapping[str, Any]
 ) -> None:
-    """Cache ``frames`` in ``folder``; does nothing if the disk is full or the folder cannot be written."""
-    if folder.is_symlink():  # would write outside of the study's folder
+    """Cache ``frames`` in ``folder``, which is created if needed.
+
+    ``known_by``: the stamp. ``frames``: functions that compute the frames, by name. ``about``: notes to be stored with
+    the frames. If the disk is full or the folder cannot be written, the cache stays incomplete and nothing is raised.
+    """
+    if folder.is_symlink():  # the files would be written outside of the study's folder
         return
     with suppress(OSError):
         folder.mkdir(exist_ok=True)
@@ -80,16 +91,17 @@ def cache_frames(
 
 
 def as_parquet(frame: pd.DataFrame) -> bytes:
-    """The Parquet file of a frame, its index as a column."""
+    """Return the bytes of a Parquet file of the frame, with a named index as a column."""
     named = frame.reset_index() if frame.index.name else frame
-    texts = [str(name) for name in named if pd.api.types.is_string_dtype(named[name])]  # numbers seldom repeat
+    # Only columns of text are dictionary-encoded: numbers seldom repeat.
+    texts = [str(name) for name in named if pd.api.types.is_string_dtype(named[name])]
     file = BytesIO()
     pq.write_table(pa.Table.from_pandas(named, preserve_index=False), file, compression="zstd", use_dictionary=texts)
     return file.getvalue()
 
 
 def from_parquet(name: str, content: bytes) -> pd.DataFrame:
-    """The frame with this name, as written by ``as_parquet``."""
+    """Return the frame called ``name`` from the bytes that ``as_parquet`` returned for it."""
     frame: pd.DataFrame = pq.read_table(pa.BufferReader(content), use_threads=False).to_pandas()
     return frame.set_index("trial") if name in ("trials", "reached") else frame
 

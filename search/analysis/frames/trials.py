@@ -1,4 +1,4 @@
-"""Trials and their seeds as frames, with their scores."""
+"""Frames of trials and of their seeds, with their scores."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,10 @@ from skipstack.spaces.domains import Choice, Domain, Integer
 
 
 def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.DataFrame:
-    """A row for each trial, or for each of ``of``, in this order; see ``COLUMNS``."""
+    """Return the frame ``trials``, with a row for each trial (see ``COLUMNS``).
+
+    ``of``: the trials that get a row, in this order. None means all trials of the study.
+    """
     chosen = list(record.trials.values()) if of is None else of
     rows = [_row(record, trial) for trial in chosen]
     columns = [*(column.name for column in COLUMNS["trials"]), *(each.column for each in _reported(record))]
@@ -29,18 +32,18 @@ def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.D
 
 
 ScoreRow = tuple[str, float, float]
-"""The state, score and dev score of a trial."""
+"""The columns ``state``, ``score`` and ``dev`` of a trial in the frame ``trials``."""
 
 
 def score_row(record: StudyRecord, trial: TrialRecord) -> ScoreRow:
-    """Three columns of a trial's row in ``trials``, in a fraction of the time of a whole row."""
+    """Return three columns of a trial's row in the frame ``trials``, much faster than the whole row."""
     if (best := _scored(trial)) is None:
         return trial.state, math.nan, math.nan
     return trial.state, best.score, record.measure.score(1.0) * mean(tuple(trial.dev_of(best).values()))
 
 
 def seeds(record: StudyRecord) -> pd.DataFrame:
-    """A row for each seed of each trial that has a score; see ``COLUMNS``."""
+    """Return the frame ``seeds``, with a row for each seed of each trial that has a score (see ``COLUMNS``)."""
     sign, rows = record.measure.score(1.0), []
     for trial in record.trials.values():
         best = trial.best
@@ -91,22 +94,29 @@ def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:
 
 
 def _scored(trial: TrialRecord) -> Reported | None:
-    """The report of its best epoch, if the trial has a score."""
+    """Return the report of the trial's best epoch; None if the trial has no score."""
     return None if trial.reason in SCORELESS else trial.best
 
 
 def _reported(record: StudyRecord) -> Sequence[Further]:
-    """The further objectives that a function reports."""
+    """Return the objectives besides the score that a user's function reports; empty for a search of networks."""
     return record.study.search.further if record.study.search.reported else ()
 
 
 def _tested_event(trial: TrialRecord, test: Mapping[int, float], best: int | None) -> int | None:
-    """The event that has a trial's measure on ``test``: that of its best epoch where a function reported it there."""
+    """Return the number of the event with a trial's measure on test; None if it was not measured on test.
+
+    ``test``: the measure on test by seed. ``best``: the event of the trial's best report. That is the event in question
+    if a user's function reported the measure itself, as then there is no event ``tested``.
+    """
     return trial.happened.get("tested", best if test else None)
 
 
 def _places(trial: TrialRecord) -> dict[int, int]:
-    """The position of each seed's best report; where seeds race, of the best report of its group."""
+    """Return, by seed, the position of the trial's best report among its reports; empty if no report has a score.
+
+    If seeds race, the reports are those of groups of seeds, and each seed gets the best report of its group.
+    """
     reports = trial.reports
     place = reports.best()
     if place is None or not trial.raced:
@@ -126,7 +136,7 @@ def _value(domain: Domain, value: Any) -> Any:
 
 
 def _dtype(domain: Domain) -> str:
-    """The type of an axis's column, by all values that its domain has."""
+    """Return the dtype of an axis's column, which fits all values of its domain."""
     match domain:
         case Integer():
             return "Int64"
@@ -144,6 +154,9 @@ def _dtype(domain: Domain) -> str:
 
 
 def _spread(name: str, scores: Iterable[float], sign: float) -> dict[str, float]:
-    """The mean and the standard deviation over seeds."""
+    """Return the columns ``name`` and ``name``_deviation: the mean and the standard deviation of ``scores`` over seeds.
+
+    ``sign`` turns the mean score back into the measure: -1 if a smaller measure is better.
+    """
     values = tuple(scores)
     return {name: sign * mean(values), f"{name}_deviation": deviation(values)}

@@ -1,4 +1,7 @@
-"""The verdict of an ablation: its first winner, on its corpus or on the mean of several, change by change."""
+"""The verdict of an ablation on its first winner and on each of its changes.
+
+It is about the only corpus, or about the mean over all corpora if there are several.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +16,7 @@ from skipstack.spaces.domains import Json
 
 
 def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
-    """The verdict; ``record``: the ablation's own; ``found``: its confirmed rows."""
+    """Return the verdict of an ablation. ``record``: the ablation's own record; ``found``: its confirmed table."""
     planned = record.plan
     assert planned is not None, "an ablation begins with its rows"
     corpus = found.rows[-1].corpus
@@ -30,7 +33,7 @@ def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
     others: list[Other] = []
     for row in planned.rows:
         first_kind = row.roles[0].kind
-        told = first_kind in ("base", "winner", "without")  # the rest of the verdict is about these
+        told = first_kind in ("base", "winner", "without")  # other fields of the verdict report these rows
         for role in row.roles:
             own = role.winner == first.winner
             if role.kind == "beside" and role.study is not None and row.roles[0] == role:
@@ -65,5 +68,5 @@ def _unknown(why: str) -> ConfirmedRow:
 
 
 def _reversed(row: ConfirmedRow) -> ConfirmedRow:
-    """The row with its difference reversed: the base measured from a winner that has a single change."""
+    """Return the row with its difference reversed: the base measured from a winner that has a single change."""
     return row if row.difference is None else replace(row, difference=row.difference.reversed)

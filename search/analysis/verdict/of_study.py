@@ -1,6 +1,7 @@
 """The verdict on a study, from its search and its confirmed tables.
 
-Results confirmed on fresh seeds come first, then rows fixed in advance, then results of the search.
+It is about the strongest evidence that the study has: results confirmed on fresh seeds by an ablation, else rows fixed
+in advance, else results of the search.
 """
 
 from collections import Counter
@@ -16,11 +17,11 @@ from skipstack.search.statistics.rounding import alike
 from skipstack.search.study.record.study_record import StudyRecord
 
 Tables = Sequence[tuple[StudyRecord, Confirmation]]
-"""Confirmed tables, each with the record of its trials: of the study, or of an ablation."""
+"""Confirmed tables, each with the record of its trials, which is that of the study or of one of its ablations."""
 
 
 def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
-    """The verdict on a study; ``tables``: all its confirmed tables."""
+    """Return the verdict on a study. ``seen``: the analysis of its search; ``tables``: all its confirmed tables."""
     if (decisive := decisive_table(tables)) is not None:
         return of_table(*tables[decisive])
     ended = sum(count for end, count in seen.ends.items() if end not in ("running", "paused"))
@@ -32,12 +33,14 @@ def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
 
 
 def decisive_table(tables: Tables) -> int | None:
-    """The index of the table that the verdict is about: the last ablation, else a design of several seeds, if it is
-    finished.
+    """Return the index of the table that the verdict is about; None if no table qualifies.
 
-    An ablation of one seed, which has no interval, gives way to any table that has one.
+    Only tables of finished records qualify. The first choice is the last ablation with several seeds, the second a
+    study of rows fixed in advance with several seeds, the third the last ablation with one seed, which has no
+    intervals.
     """
-    finished = [place for place, (own, _) in enumerate(tables) if own.finished]  # further rows belong to the family
+    # In an unfinished record, rows that are still to come belong to the family and change the corrected p values.
+    finished = [place for place, (own, _) in enumerate(tables) if own.finished]
     ablations = [place for place in finished if tables[place][0].plan is not None]
     designs = [place for place in finished if tables[place][0].plan is None and tables[place][1].confirmed]
     confirmed = [place for place in ablations if tables[place][1].confirmed]
@@ -45,7 +48,7 @@ def decisive_table(tables: Tables) -> int | None:
 
 
 def of_table(record: StudyRecord, table: Confirmation) -> Verdict:
-    """The verdict of a confirmed table alone; ``record``: of its trials."""
+    """Return the verdict of a single confirmed table. ``record``: the record of the table's trials."""
     if record.plan is not None:
         return of_ablation(record, table)
     known = [row for row in table.rows if row.difference is not None and row.p is not None]
@@ -54,7 +57,10 @@ def of_table(record: StudyRecord, table: Confirmation) -> Verdict:
 
 
 def _explored(seen: Exploration, ablation: str) -> Explored | None:
-    """The best trial of a search; None if none has a score."""
+    """Return the verdict on the best trial of a search; None if no trial has a score.
+
+    ``ablation``: the name of an ablation that is not finished, or empty.
+    """
     rows = {row.axis: row for row in seen.rows if row.axis in (BASELINE, BASE, BEST)}
     best, base, baseline = rows.get(BEST), rows.get(BASE), rows.get(BASELINE)
     if best is None or best.selected is None:
@@ -90,7 +96,10 @@ def _failed(seen: Exploration) -> Failed:
 
 
 def _exact(seen: Exploration) -> bool:
-    """Whether there are trials with several seeds, each with the same score for all its seeds, up to rounding."""
+    """Whether all seeds of a trial have the same score, up to rounding, in every trial with several seeds.
+
+    False if no trial has several seeds.
+    """
     by_trial = [own.tolist() for _, own in seen.seen.seeds.groupby("trial")["dev"]]
     several = [own for own in by_trial if len(own) > 1]
     return bool(several) and all(map(alike, several))

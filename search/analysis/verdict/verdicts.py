@@ -1,12 +1,12 @@
-"""The verdict on a study in a few typed facts; every report, page and note begins with them as one sentence.
+"""The verdict on a study as one of five classes; every report, page and note begins with the verdict as a sentence.
 
     WinnerTested  an ablation tested its winner, and each of the winner's changes
-    RowsTested    rows fixed in advance, each compared with the base
-    Explored      a search alone: described, and not tested
-    Unfinished    trials are still to come
-    Failed        no trial has a score
+    RowsTested    the study compared rows fixed in advance with the base
+    Explored      the study is a search alone: its results are described and not tested
+    Unfinished    trials of the study are still to come
+    Failed        the study is finished and no trial has a score
 
-Scores and differences are those of ``data.tasks.measure``, the larger the better.
+Scores and differences are those of ``data.tasks.measure``: larger is better.
 """
 
 from dataclasses import dataclass
@@ -19,17 +19,20 @@ from skipstack.search.statistics.estimates import NO_CHANCE, Estimate
 from skipstack.spaces.domains import Json
 
 Standing = Literal["earns", "harms", "open", "exact", "unknown"]
-"""The standing of a change: it earns its place, it does harm, or its sign is open; ``exact``: its seeds have equal
-results, so that nothing shows how large chance is; ``unknown``: it has no interval for another reason.
+"""The result for a change of the winner.
+
+``earns``: it improves the winner significantly. ``harms``: it makes the winner significantly worse. ``open``: neither
+is shown. ``exact``: all its seeds have equal results, so that nothing shows how much scores vary by chance.
+``unknown``: there is no interval for another reason.
 """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WinnerChange:
-    """A change of the winner, to ``value`` on ``axis``.
+    """A change of the winner, to ``value`` on ``axis``, with the rows that measure it.
 
-    ``without``: the winner without it, compared with the winner. ``alone``: the base with it, compared with the base;
-    None if no row has that.
+    ``without``: the row of the winner without the change, compared with the winner. ``alone``: the row of the base with
+    the change, compared with the base; None if there is no such row.
     """
 
     axis: str
@@ -39,12 +42,15 @@ class WinnerChange:
 
     @property
     def difference(self) -> Estimate | None:
-        """The effect of the change on the winner without it."""
+        """The gain of adding the change to the winner without it; None if it was not measured."""
         return None if self.without.difference is None else self.without.difference.reversed
 
     @property
     def standing(self) -> Standing:
-        """The standing by the winner without the change; only a mark, corrected for the whole family, decides."""
+        """The result for the change, from the row of the winner without it.
+
+        Only a difference that is significant after correction for the whole family gives ``earns`` or ``harms``.
+        """
         difference = self.without.difference
         if difference is None:
             return "unknown"
@@ -57,8 +63,10 @@ class WinnerChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Other:
-    """Another whole network beside the winner, and compared with it: the best of the search ``name``, or the winner
-    without all its changes at the paths ``name``.
+    """Another config that an ablation compares with the winner.
+
+    ``kind``, ``name``: for ``search``, it is the best config of the search ``name``; for ``without``, it is the winner
+    without all its changes at the paths ``name``. ``row``: its confirmed row.
     """
 
     kind: Literal["search", "without"]
@@ -68,9 +76,10 @@ class Other:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WinnerTested:
-    """The first winner of an ablation, compared with the base, and its changes.
+    """The verdict of an ablation: its first winner compared with the base, and each of the winner's changes.
 
-    ``corpus``: empty if there is a single one; else the name of the mean over all corpora, and all numbers are means.
+    ``corpus``: empty if there is a single corpus. Otherwise the name of the mean over all corpora; then all numbers are
+    means over them.
     """
 
     measure: Measure
@@ -83,8 +92,9 @@ class WinnerTested:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowsTested:
-    """Rows that were fixed in advance, each compared with the base: those with an interval, and the number of others
-    that have none.
+    """The verdict on rows that were fixed in advance, each compared with the base.
+
+    ``rows``: those with an interval. ``untold``: the number of rows that have none.
     """
 
     measure: Measure
@@ -94,24 +104,26 @@ class RowsTested:
 
     @property
     def better(self) -> list[ConfirmedRow]:
-        """The marked rows above the base, the best first."""
+        """The rows that are significantly better than the base, the best first."""
         return sorted((row for row in self.rows if row.marked and _value(row) > 0), key=_value, reverse=True)
 
     @property
     def worse(self) -> list[ConfirmedRow]:
-        """The marked rows below the base, the worst first."""
+        """The rows that are significantly worse than the base, the worst first."""
         return sorted((row for row in self.rows if row.marked and _value(row) < 0), key=_value)
 
     @property
     def open(self) -> list[ConfirmedRow]:
-        """The rows that are not marked."""
+        """The rows without a significant difference."""
         return [row for row in self.rows if not row.marked]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Others:
-    """The trials with a score beside the best: how many were trained to their ``whole`` length, and how many were
-    ``cut`` short, after ``least`` to ``most`` epochs.
+    """Counts of the scored trials other than the best.
+
+    ``whole``: how many were trained to their ends. ``cut``: how many were stopped early. ``least``, ``most``: after how
+    many epochs these were stopped, at the least and at the most.
     """
 
     whole: int
@@ -122,11 +134,17 @@ class Others:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explored:
-    """The best trial of a search on dev, beside the base and the baseline.
+    """The verdict on a search: its best trial on dev, with the scores of the base and the baseline.
 
-    ``whole``, ``base_whole``: they were trained to their ends, of ``epochs``. ``base``: the score of the base; None if
-    it has none. ``baseline``: None if there is none. ``exact``: every trial with several seeds reported the same with
-    each of them. ``ablation``: the name of an ablation that is not finished, or empty.
+    ``trial``: the number of the best trial. ``is_base``: whether it is the base.
+    ``score``: its score.
+    ``whole``: whether it was trained to its end.
+    ``others``: counts of the other scored trials.
+    ``epochs``: the number of epochs of a trial that is trained to its end.
+    ``base``, ``base_whole``: the score of the base, None without one, and whether the base was trained to its end.
+    ``baseline``: the score of the baseline; None without one.
+    ``exact``: whether there are trials with several seeds and in each of them all seeds have the same score.
+    ``ablation``: the name of an ablation that is not finished, or empty.
     """
 
     measure: Measure
@@ -144,14 +162,16 @@ class Explored:
 
     @property
     def scored(self) -> int:
-        """The number of trials with a score."""
+        """The number of trials with a score, the best included."""
         return 1 + self.others.whole + self.others.cut
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unfinished:
-    """A study that has trials to come: ``ended`` of at most ``asked``; ``best``: of the search so far, if it has a
-    score.
+    """The verdict on a study with trials still to come.
+
+    ``ended``: the number of ended trials. ``asked``: the most trials that the study may have. ``best``: the verdict on
+    the search so far; None if no trial has a score.
     """
 
     ended: int
@@ -161,10 +181,10 @@ class Unfinished:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failed:
-    """A finished study in which no trial has a score; ``ends``: the number of trials by how they ended.
+    """The verdict on a finished study in which no trial has a score.
 
-    ``message``: the message that most of them ended with, the first of equally frequent ones; empty if none has any.
-    ``times``: how many ended with it.
+    ``ends``: the number of trials by the state in which they ended. ``message``: the most frequent message of the
+    trials, the first of equally frequent ones; empty if no trial has a message. ``times``: how many trials have it.
     """
 
     ends: dict[str, int]
